@@ -1,0 +1,59 @@
+# Every target does its own set-up: a virtual environment in .venv with pinned packages.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+DOCS_STAMP := .venv/.installed-docs
+BENCH_STAMP := .venv-bench/.installed
+PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help install demo test bench docs format check wheel clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+install: $(STAMP) ## make the virtual environment and install Rumor with its pinned packages
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Rumor needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@echo "installing Rumor into .venv (a minute or two the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --editable '.[dev]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	@$(BIN)/python $(PIP) --editable '.[docs]'
+	@touch $@
+
+$(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
+	@echo "installing Rumor and its peers into .venv-bench (a few minutes the first time)"
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements.txt --editable .
+	@touch $@
+
+demo: $(STAMP) ## the whole flow on this machine, in one go
+	@$(BIN)/rumor demo
+
+test: $(STAMP) ## run the tests
+	@$(BIN)/python -m pytest -n 2 --quiet
+
+bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
+	@.venv-bench/bin/python -m benchmarks
+
+docs: $(DOCS_STAMP) ## build the documentation into site/
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "documentation built: open site/index.html"
+
+format: $(STAMP) ## rewrite the code in the house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+check: $(STAMP) ## format, lint and types, changing nothing
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+wheel: $(STAMP) ## build the wheel and the source archive into dist/
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
+
+clean: ## remove everything that make made
+	@rm -rf .venv .venv-bench site dist build .pytest_cache .mypy_cache .ruff_cache

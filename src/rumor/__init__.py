@@ -1,0 +1,55 @@
+"""Rumor: learn from a crowd without being trusted by it.
+
+Local differential privacy end to end: devices randomise, a collector stores, an analyst
+estimates, and everyone can check the privacy that was promised.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# The public names and where they live; each module loads when first asked for, so that
+# `import rumor` costs next to nothing.
+_HOMES = {
+    "Collection": "rumor.collection",
+    "Estimate": "rumor.estimates",
+    "InputError": "rumor.errors",
+    "Keyed": "rumor.randomness",
+    "RandomizedResponse": "rumor.mechanisms",
+    "Seeded": "rumor.randomness",
+    "Summary": "rumor.summary",
+    "System": "rumor.randomness",
+    "UnaryEncoding": "rumor.mechanisms",
+    "estimate": "rumor.estimators",
+    "merge": "rumor.summary",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from rumor.collection import Collection as Collection
+    from rumor.errors import InputError as InputError
+    from rumor.estimates import Estimate as Estimate
+    from rumor.estimators import estimate as estimate
+    from rumor.mechanisms import RandomizedResponse as RandomizedResponse
+    from rumor.mechanisms import UnaryEncoding as UnaryEncoding
+    from rumor.randomness import Keyed as Keyed
+    from rumor.randomness import Seeded as Seeded
+    from rumor.randomness import System as System
+    from rumor.summary import Summary as Summary
+    from rumor.summary import merge as merge
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rumor' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,66 @@
+"""Canonical JSON (RFC 8785) and the SHA-256 digest taken of it.
+
+A contract is compared by its digest, so equal meaning must give equal bytes: members
+sorted by UTF-16 code units, no white space, numbers as ECMAScript prints them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from rumor.errors import InputError, shown
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+def canonical_json(value: Json) -> bytes:
+    """The one byte string that stands for this JSON value."""
+    return _text(value).encode("utf-8")
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of the canonical form, in lower-case hexadecimal."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, Mapping):
+        members = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be"))
+        return "{" + ",".join(f"{_text(k)}:{_text(v)}" for k, v in members) + "}"
+    return "[" + ",".join(_text(item) for item in value) + "]"
+
+
+def _number(value: int | float) -> str:
+    """A number as ECMAScript's Number::toString prints it: the shortest digits that round-trip."""
+    number = float(value)
+    if not math.isfinite(number) or (isinstance(value, int) and int(number) != value):
+        raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
+    if number == 0:
+        return "0"
+    mantissa, _, exponent = f"{abs(number)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0)
+    if whole == "0":
+        point -= 1 + len(fraction) - len(fraction.lstrip("0"))
+    digits = digits.rstrip("0")
+    sign = "-" if number < 0 else ""
+    if len(digits) <= point <= 21:
+        return sign + digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    tail = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"

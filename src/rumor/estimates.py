@@ -1,0 +1,144 @@
+"""Estimates: the answer, and how far it can be trusted.
+
+Three things stay apart: `frequency` is the method's answer; `unbiased` and `stderr` are
+the linear estimate and its standard error; `interval` is a confidence interval and says
+what it covers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rumor.intervals import Bounds, Intervals, checked_target, critical_value
+from rumor.mechanisms.oracle import Vector
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated frequencies of a domain's values."""
+
+    values: Sequence[int] | Sequence[str]
+    frequency: Vector = field(repr=False)
+    unbiased: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    reports: int
+    epsilon: float
+    method: str
+    intervals: Intervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    def interval(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> Bounds:
+        """Lower and upper ends of a confidence interval for every value.
+
+        Of the "population" that the people were drawn from, or of these "people" (the
+        noise of the mechanism alone). Each value's interval covers with the level given;
+        when `simultaneous`, all of them at once do. Ends are clipped to [0, 1] and, where
+        the method's answer lies outside, stretched to contain it.
+        """
+        z = critical_value(level, len(self.values) if simultaneous else 1)
+        low, high = self.intervals.bounds(z, checked_target(of))
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        answer = np.clip(self.frequency, 0.0, 1.0)
+        return np.minimum(low, answer), np.maximum(high, answer)
+
+    def columns(self, level: float = 0.95, *, of: str = "population") -> dict[str, list[object]]:
+        """The estimate as columns: value, frequency, low, high, unbiased, stderr."""
+        low, high = self.interval(level, of=of)
+        numbers = {
+            "frequency": self.frequency,
+            "low": low,
+            "high": high,
+            "unbiased": self.unbiased,
+            "stderr": self.stderr,
+        }
+        return {"value": list(self.values), **{k: v.tolist() for k, v in numbers.items()}}
+
+    def to_arrow(self, level: float = 0.95, *, of: str = "population") -> pa.Table:
+        """The estimate as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self.columns(level, of=of))
+
+    def to_csv(self, level: float = 0.95, *, of: str = "population") -> str:
+        """The estimate as CSV text, in full precision."""
+        columns, text = self.columns(level, of=of), io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue()
+
+    def to_dict(self, level: float = 0.95, *, of: str = "population") -> dict[str, object]:
+        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
+        columns = self.columns(level, of=of)
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {
+            "reports": self.reports,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "level": level,
+            "of": of,
+            "estimates": rows,
+        }
+
+    def table(self, level: float = 0.95, *, of: str = "population", rows: int = _ROWS_SHOWN) -> str:
+        """The most frequent values as text, with their intervals."""
+        low, high = self.interval(level, of=of)
+        order = np.argsort(-self.frequency, kind="stable")[:rows]
+        head = ("value", "frequency", f"{level:.0%} interval", "std. error")
+        body = [
+            (
+                str(self.values[i]),
+                f"{self.frequency[i]:.4f}",
+                f"{low[i]:.4f} to {high[i]:.4f}",
+                f"{self.stderr[i]:.4f}",
+            )
+            for i in order.tolist()
+        ]
+        widths = [max(len(row[c]) for row in [head, *body]) for c in range(len(head))]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0]), *(row[c].rjust(widths[c]) for c in range(1, len(head)))]
+            )
+            for row in [head, *body]
+        ]
+        hidden = len(self.values) - len(body)
+        if hidden:
+            lines.append(f"... and {hidden:,} less frequent")
+        lines.append(
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
+            f"method {self.method}; intervals of the {of}"
+        )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def plot(
+        self,
+        path: str | None = None,
+        *,
+        level: float = 0.95,
+        of: str = "population",
+        rows: int = _ROWS_SHOWN,
+    ) -> alt.LayerChart:
+        """Bars with intervals; written to `path` (.html, .png or .svg) when one is given."""
+        from rumor.charts import frequency_chart, save_chart
+
+        chart = frequency_chart(self, level=level, of=of, rows=rows)
+        if path is not None:
+            save_chart(chart, path)
+        return chart

@@ -1,0 +1,145 @@
+"""Linear estimation: invert the channel, then mend the result onto the simplex.
+
+"inversion" is unbiased and may leave [0, 1]; the others start from it. Standard errors
+and intervals are always those of the linear estimate, kept apart from the mended one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.errors import InputError, shown
+from rumor.estimates import Estimate
+from rumor.estimators.simplex import clip_and_rescale, norm_sub, project
+from rumor.intervals import NormalIntervals, ScoreIntervals
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.summary import Summary
+
+
+def _as_it_is(estimate: Vector) -> Vector:
+    return estimate
+
+
+MENDING: Mapping[str, Callable[[Vector], Vector]] = {
+    "inversion": _as_it_is,
+    "clip": clip_and_rescale,
+    "projection": project,
+    "norm-sub": norm_sub,
+}
+
+
+def estimate_linear(summary: Summary, method: str) -> Estimate:
+    """The linear estimate of an oracle's frequencies, mended as the method says."""
+    oracle = summary.mechanism
+    assert isinstance(oracle, FrequencyOracle)
+    unbiased = oracle.unbiased(summary.tally, summary.reports)
+    return frequency_estimate(summary, MENDING[method](unbiased), method)
+
+
+def frequency_estimate(
+    summary: Summary,
+    frequency: Vector,
+    method: str,
+    diagnostics: Mapping[str, object] | None = None,
+) -> Estimate:
+    """An Estimate of an oracle's frequencies: any method's answer beside the linear facts."""
+    oracle = summary.mechanism
+    assert isinstance(oracle, FrequencyOracle)
+    unbiased = oracle.unbiased(summary.tally, summary.reports)
+    plausible = np.clip(unbiased, 0.0, 1.0)
+    counts = oracle.support_counts(summary.tally)
+    return Estimate(
+        values=range(oracle.domain) if oracle.labels is None else oracle.labels,
+        frequency=frequency,
+        unbiased=unbiased,
+        stderr=np.sqrt(oracle.variance(plausible, summary.reports)),
+        reports=summary.reports,
+        epsilon=oracle.epsilon,
+        method=method,
+        intervals=ScoreIntervals(counts, summary.reports, oracle.hit, oracle.miss),
+        diagnostics=dict(diagnostics or {}),
+    )
+
+
+def checked_channel(matrix: object) -> NDArray[np.float64]:
+    """A channel matrix P[x, y] = P(output y | input x), checked to be one."""
+    channel = np.asarray(matrix, dtype=np.float64)
+    if channel.ndim != 2 or min(channel.shape) < 2:
+        raise InputError(
+            f"a channel matrix must have at least two inputs (rows) and two outputs (columns); "
+            f"got shape {channel.shape}"
+        )
+    if not np.isfinite(channel).all() or (channel < 0).any():
+        raise InputError("a channel matrix must hold probabilities; got a negative or missing one")
+    worst = float(np.abs(channel.sum(axis=1) - 1).max())
+    if worst > 1e-9:
+        raise InputError(f"each row of a channel matrix must sum to 1; got one off by {worst:.3g}")
+    return channel
+
+
+def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
+    """How often each output was seen, checked against the number of outputs."""
+    seen = np.asarray(counts)
+    if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
+        raise InputError(
+            f"counts must be one number for each of the {outputs} outputs; "
+            f"got shape {seen.shape} of dtype {seen.dtype}"
+        )
+    if not np.isfinite(seen).all() or (seen < 0).any() or seen.sum() <= 0:
+        raise InputError(
+            f"counts must be 0 or more and not all 0; got a sum of {float(seen.sum()):g}"
+        )
+    return seen.astype(np.float64)
+
+
+def estimate_channel_linear(matrix: object, counts: object, method: str) -> Estimate:
+    """Inversion of any explicit channel (equation 4 of seed 004), mended as the method says.
+
+    With more outputs than inputs the inverse is the least-squares one; it is unbiased
+    whenever the rows of the matrix are linearly independent, and refused otherwise.
+    """
+    channel = checked_channel(matrix)
+    seen = checked_counts(counts, channel.shape[1])
+    inputs = channel.shape[0]
+    if np.linalg.matrix_rank(channel) < inputs:
+        raise InputError(
+            f"a channel can be inverted only when its rows are linearly independent; "
+            f"got rank {np.linalg.matrix_rank(channel)} for {inputs} inputs"
+        )
+    total = float(seen.sum())
+    shares = seen / total
+    inverse = np.linalg.pinv(channel)
+    unbiased = shares @ inverse
+    # Multinomial counts: Var = (sum_y A_yx^2 s_y - (sum_y A_yx s_y)^2) / n.
+    variance = np.maximum(shares @ inverse**2 - unbiased**2, 0.0) / total
+    stderr = np.sqrt(variance)
+    return Estimate(
+        values=range(inputs),
+        frequency=MENDING[method](unbiased),
+        unbiased=unbiased,
+        stderr=stderr,
+        reports=round(total),
+        epsilon=channel_epsilon(channel),
+        method=method,
+        intervals=NormalIntervals(unbiased, stderr),
+        diagnostics={},
+    )
+
+
+def channel_epsilon(channel: NDArray[np.float64]) -> float:
+    """The largest log-ratio in a column of an explicit channel (infinite where a 0 meets a p)."""
+    high, low = channel.max(axis=0), channel.min(axis=0)
+    reached = high > 0
+    if (low[reached] == 0).any():
+        return float("inf")
+    return float(np.log(high[reached] / low[reached]).max())
+
+
+def checked_method(method: object, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """A method's name, or the sentence that lists them."""
+    if isinstance(method, str) and method in known:
+        return method
+    raise InputError(f"method must be one of {', '.join(known)}; got {shown(method)}")

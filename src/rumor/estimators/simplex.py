@@ -1,0 +1,46 @@
+"""From an unbiased estimate to frequencies: three ways onto the simplex.
+
+An unbiased estimate has negative entries and need not sum to one. Which way it is mended
+matters as much as which mechanism was used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumor.mechanisms.oracle import Vector
+
+
+def clip_and_rescale(estimate: Vector) -> Vector:
+    """Negatives to zero, the rest divided by their sum: the papers' convention, and a weak one."""
+    kept = np.maximum(estimate, 0.0)
+    total = kept.sum()
+    return kept / total if total > 0 else np.full(estimate.size, 1.0 / estimate.size)
+
+
+def project(estimate: Vector) -> Vector:
+    """The nearest point of the simplex: subtract one amount from all, then clip at zero."""
+    ordered = np.sort(estimate)[::-1]
+    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, estimate.size + 1)
+    kept = int(np.flatnonzero(ordered > excess)[-1])
+    frequency = np.maximum(estimate - excess[kept], 0.0)
+    return np.asarray(frequency / frequency.sum())
+
+
+def norm_sub(estimate: Vector) -> Vector:
+    """Norm-Sub of Wang et al. 2020: clip negatives, spread the excess over the positives, repeat.
+
+    It ends at the same point as the projection; kept as published, by its own iteration,
+    so that the two can be held to each other.
+    """
+    frequency = np.array(estimate, dtype=np.float64)
+    positive = np.ones(frequency.size, dtype=np.bool_)
+    while True:
+        shift = (1.0 - frequency[positive].sum()) / positive.sum()
+        frequency[positive] += shift
+        negative = positive & (frequency < 0)
+        if not negative.any():
+            break
+        positive &= ~negative
+        frequency[negative] = 0.0
+    return np.asarray(frequency / frequency.sum())

@@ -1,0 +1,39 @@
+"""Value to report: one file for each mechanism, its channel and its privacy beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rumor.errors import InputError, shown
+from rumor.mechanisms.base import Channel, Mechanism
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.randomized_response import RandomizedResponse
+from rumor.mechanisms.unary import UnaryEncoding
+
+# A new mechanism is one file and one line here; the laws then cover it.
+REGISTRY: tuple[type[Mechanism], ...] = (
+    RandomizedResponse,
+    UnaryEncoding,
+)
+
+BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in REGISTRY}
+
+
+def from_description(description: Mapping[str, object]) -> Mechanism:
+    """The mechanism that `Mechanism.describe` wrote down."""
+    name = description.get("name")
+    if not isinstance(name, str) or name not in BY_NAME:
+        raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {shown(name)}")
+    return BY_NAME[name].from_parameters(description)
+
+
+__all__ = [
+    "BY_NAME",
+    "REGISTRY",
+    "Channel",
+    "FrequencyOracle",
+    "Mechanism",
+    "RandomizedResponse",
+    "UnaryEncoding",
+    "from_description",
+]

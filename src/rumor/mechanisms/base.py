@@ -1,0 +1,168 @@
+"""What every mechanism is: a randomiser with its exact mathematics beside it.
+
+A mechanism is a frozen set of integer thresholds. It offers the same randomiser twice:
+`draw` is the reference, one person at a time, written as coins and uniform integers, and
+followed word for word by other clients; `privatize` is the bulk form with the same law.
+Beside them stand the model (`probability` of a report given a value), the privacy
+(`epsilon`, exact and rounded up), and the validity of reports. The shared laws in
+tests/laws hold all of these to each other.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.canonical import Json
+from rumor.errors import InputError, shown
+from rumor.randomness import Draws, Source, StreamDraws, System
+from rumor.report import Reports, Validity, as_reports, wrong_widths
+
+Tally = NDArray[np.int64]
+
+# A channel is written out only where it stays small: this many probabilities.
+MAX_CHANNEL_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A mechanism written out: exact P(report | value) for every value and every report."""
+
+    outputs: Reports
+    probabilities: tuple[tuple[Fraction, ...], ...]
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The probabilities as doubles, a row for each value."""
+        return np.array([[float(p) for p in row] for row in self.probabilities])
+
+
+class Mechanism(abc.ABC):
+    """A randomiser of one person's value, its privacy and its reports."""
+
+    name: ClassVar[str]
+    """What contracts call it."""
+
+    @property
+    @abc.abstractmethod
+    def epsilon(self) -> float:
+        """The exact worst-case privacy loss of one report, rounded up to a double."""
+
+    @property
+    @abc.abstractmethod
+    def width(self) -> int:
+        """The number of bytes of a report."""
+
+    @property
+    @abc.abstractmethod
+    def alphabet(self) -> int:
+        """How many different valid reports there are."""
+
+    @abc.abstractmethod
+    def parameters(self) -> dict[str, Json]:
+        """Everything that fixes the mechanism, thresholds as decimal strings."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """The mechanism that `parameters()` describes; no probability is computed anew."""
+
+    @classmethod
+    @abc.abstractmethod
+    def examples(cls) -> Sequence[Self]:
+        """Small instances, extremes among them, that the shared laws enumerate."""
+
+    @abc.abstractmethod
+    def inputs(self) -> Sequence[object]:
+        """Every value a person can hold (for the laws; only called on small instances)."""
+
+    @abc.abstractmethod
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """The reference draw of one report."""
+
+    @abc.abstractmethod
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The exact probability of a valid report, given a value."""
+
+    @abc.abstractmethod
+    def outputs(self) -> Reports:
+        """Every valid report once, in a fixed order (only on small alphabets)."""
+
+    @abc.abstractmethod
+    def _privatize(self, values: object, source: Source) -> Reports:
+        """The bulk randomiser."""
+
+    @abc.abstractmethod
+    def _validate(self, reports: Reports) -> Validity:
+        """Which reports of the right width are valid."""
+
+    @property
+    @abc.abstractmethod
+    def tally_size(self) -> int:
+        """How many counters a summary of this mechanism keeps."""
+
+    @abc.abstractmethod
+    def tally(self, reports: Reports) -> Tally:
+        """The counters of a batch of valid reports; tallies of batches add up."""
+
+    def privatize(self, values: object, *, random: Source | None = None) -> Reports:
+        """One report for each value, every row another person.
+
+        Leave `random` out for real people: the operating system then decides.
+        """
+        return self._privatize(values, System() if random is None else random)
+
+    def report(self, value: object, *, random: Source | None = None) -> bytes:
+        """One person's report by the reference draw."""
+        source = System() if random is None else random
+        return self.draw(value, StreamDraws(source.stream()))
+
+    def validate(self, reports: object) -> Validity:
+        """Which reports are valid, and the reason for refusing the others."""
+        misfits = wrong_widths(reports, self.width)
+        return self._validate(as_reports(reports, self.width)) if misfits is None else misfits
+
+    def channel(self) -> Channel:
+        """The exact channel, written out (small instances only)."""
+        values = self.inputs()
+        if len(values) * self.alphabet > MAX_CHANNEL_CELLS:
+            raise InputError(
+                f"a channel is written out up to {MAX_CHANNEL_CELLS:,} probabilities; "
+                f"this one has {len(values):,} values times {self.alphabet:,} reports"
+            )
+        outputs = self.outputs()
+        reports = [row.tobytes() for row in outputs]
+        return Channel(
+            outputs,
+            tuple(tuple(self.probability(report, value) for report in reports) for value in values),
+        )
+
+    def describe(self) -> dict[str, Json]:
+        """Name and parameters: what identifies this mechanism anywhere."""
+        return {"name": self.name, **self.parameters()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(repr(sorted(self.describe().items(), key=lambda item: item[0])))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
+        return f"{type(self).__name__}({inner}; epsilon {self.epsilon:.6g})"
+
+
+def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
+    """The values of exactly these parameters, in this order."""
+    given = set(parameters) - {"name"}
+    if given != set(keys):
+        raise InputError(
+            f"the parameters of {mechanism!r} must be exactly {', '.join(keys)}; "
+            f"got {shown(sorted(given))}"
+        )
+    return [parameters[key] for key in keys]

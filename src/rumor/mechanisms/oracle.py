@@ -1,0 +1,136 @@
+"""Frequency oracles: mechanisms whose reports *support* values.
+
+A report supports a set of values, and P(report | value) is proportional to `odds` when
+it supports the value and to 1 when not; the factor of the report alone cancels in every
+likelihood. Randomised response supports one value, unary encoding its 1-bits. With the
+support matrix Z (reports by values), all that estimation needs are `forward` = Zh,
+`adjoint` = Z'w, and P(x supported | value x) and P(x supported | another) for inversion.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import functools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.exact import worst_log_ratio
+from rumor.mechanisms.base import Mechanism, Tally
+from rumor.report import Reports
+from rumor.values import Codes, checked_labels, checked_size, encode, split_domain
+
+Vector = NDArray[np.float64]
+Target = Literal["population", "people"]
+
+
+class FrequencyOracle(Mechanism):
+    """A mechanism from which the frequencies of a domain's values are learned."""
+
+    MIN_DOMAIN: ClassVar[int] = 2
+    MAX_DOMAIN: ClassVar[int]
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
+    """What a collection may say beside domain and epsilon: the constructor's other keywords."""
+
+    def __init__(self, domain: object) -> None:
+        self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
+
+    @functools.cached_property
+    def _positions(self) -> dict[str, int] | None:
+        return None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
+
+    def with_labels(self, labels: Sequence[str] | None) -> Self:
+        """The same mechanism, its values called by these labels."""
+        other = copy.copy(self)
+        other.__dict__.pop("_positions", None)
+        if labels is not None:
+            checked_size("the number of labels", len(labels), self.domain, self.domain)
+            other.labels = checked_labels(labels)
+        else:
+            other.labels = None
+        return other
+
+    def inputs(self) -> Sequence[object]:
+        """Every value of the domain."""
+        return range(self.domain)
+
+    def encode(self, values: object) -> Codes:
+        """Integers or labels as integers 0..domain-1."""
+        return encode(values, self.domain, self._positions)
+
+    def code(self, value: object) -> int:
+        """One value as an integer 0..domain-1."""
+        return int(self.encode([value])[0])
+
+    @property
+    @abc.abstractmethod
+    def exact_hit(self) -> Fraction:
+        """P(x is supported | the value is x), exactly."""
+
+    @property
+    @abc.abstractmethod
+    def exact_miss(self) -> Fraction:
+        """P(x is supported | the value is not x), exactly."""
+
+    @property
+    @abc.abstractmethod
+    def exact_odds(self) -> Fraction:
+        """P(report | a supported value) / P(report | an unsupported one), exactly."""
+
+    @functools.cached_property
+    def hit(self) -> float:
+        """P(x is supported | the value is x)."""
+        return float(self.exact_hit)
+
+    @functools.cached_property
+    def miss(self) -> float:
+        """P(x is supported | the value is not x)."""
+        return float(self.exact_miss)
+
+    @functools.cached_property
+    def odds(self) -> float:
+        """P(report | a supported value) / P(report | an unsupported one)."""
+        return float(self.exact_odds)
+
+    @functools.cached_property
+    def epsilon(self) -> float:
+        """Any two values differ by the odds at most: some report supports one and not the other."""
+        return worst_log_ratio([self.exact_odds])
+
+    @abc.abstractmethod
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """Zh: for each report the total of h over the values that it supports."""
+
+    @abc.abstractmethod
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """Z'w: for each value the total weight of the reports that support it."""
+
+    @abc.abstractmethod
+    def support_counts(self, tally: Tally) -> Tally:
+        """How many of the tallied reports support each value."""
+
+    def unbiased(self, tally: Tally, reports: int) -> Vector:
+        """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
+        gain = float(self.exact_hit - self.exact_miss)
+        return (self.support_counts(tally) / reports - self.miss) / gain
+
+    def variance(
+        self, frequency: Vector | float, reports: int, of: Target = "population"
+    ) -> Vector:
+        """The exact variance of the unbiased estimate of a value with this frequency.
+
+        Of "people": the noise of the mechanism alone, the people held fixed. Of the
+        "population": their sampling as well.
+        """
+        f = np.asarray(frequency, dtype=np.float64)
+        gain = float(self.exact_hit - self.exact_miss)
+        if of == "population":
+            support = self.miss + gain * f
+            spread = support * (1 - support)
+        else:
+            spread = f * self.hit * (1 - self.hit) + (1 - f) * self.miss * (1 - self.miss)
+        return np.asarray(spread / (reports * gain**2))

@@ -1,0 +1,182 @@
+"""Randomised response on k values (k-RR): tell the truth, or one of the others.
+
+Warner 1965; for k values Kairouz, Oh and Viswanath 2014. Seeds 002 and 004.
+
+Model, with t the threshold and D the domain:
+    P(y | x) = t / 2**64                       if y = x
+             = (2**64 - t) / (2**64 (D - 1))   otherwise
+Privacy: the two probabilities are all there are, so the loss is the logarithm of their
+ratio; t is rounded down, which lowers it. The truth must be at least as likely as a lie.
+Report: y as a little-endian integer in 1 to 3 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from rumor import exact
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.randomness import Draws, Source
+from rumor.report import Reports, Validity, bytes_for, from_little_endian, little_endian
+
+# Rows made at a time: their words stay in the second-level cache.
+_CHUNK = 1 << 14
+
+
+class RandomizedResponse(FrequencyOracle):
+    """k-ary randomised response: the best oracle where epsilon is large for the domain."""
+
+    name = "randomized-response"
+    MAX_DOMAIN = 1_000_000
+
+    def __init__(self, *, domain: int | Sequence[str], epsilon: float) -> None:
+        """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
+        super().__init__(domain)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        self._set(exact.floor_threshold(power / (power + self.domain - 1)))
+        if self.epsilon > epsilon:
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
+                f"on {self.domain:,} values; got {epsilon!r}"
+            )
+
+    def _set(self, truth: int) -> None:
+        self.truth = truth
+        if truth * self.domain < exact.WORD * (1 - Fraction(self.domain, exact.WORD)):
+            raise InputError(
+                f"the threshold of the truth must be at least 2^64 / domain; got {truth}"
+            )
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain and the threshold of telling the truth."""
+        return {"domain": self.domain, "truth": str(self.truth)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, truth = only_keys(cls.name, parameters, "domain", "truth")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self._set(exact.checked_threshold("truth", truth))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Two values, a few, and more than a byte holds."""
+        return [
+            cls(domain=2, epsilon=1.0),
+            cls(domain=3, epsilon=0.1),
+            cls(domain=7, epsilon=2.0),
+            cls(domain=300, epsilon=32.0),
+        ]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The probability of the truth."""
+        return Fraction(self.truth, exact.WORD)
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """The probability of one particular lie."""
+        return (1 - self.exact_hit) / (self.domain - 1)
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """Truth over lie."""
+        return self.exact_hit / self.exact_miss
+
+    @property
+    def width(self) -> int:
+        """As many bytes as a value needs."""
+        return bytes_for(self.domain)
+
+    @property
+    def alphabet(self) -> int:
+        """A report is a value."""
+        return self.domain
+
+    def outputs(self) -> Reports:
+        """Every value."""
+        return little_endian(np.arange(self.domain), self.width)
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        same = int.from_bytes(report, "little") == self.code(value)
+        return self.exact_hit if same else self.exact_miss
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """coin(truth): the value; otherwise below(domain - 1), skipping the value."""
+        code = self.code(value)
+        if not draws.coin(self.truth):
+            other = draws.below(self.domain - 1)
+            code = other + (other >= code)
+        return code.to_bytes(self.width, "little")
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes, stream = self.encode(values), source.stream()
+        fast = loops(codes.nbytes)
+        out = np.empty((codes.size, self.width), dtype=np.uint8)
+        threshold, others = np.uint64(self.truth), np.uint64(self.domain - 1)
+        low_half = np.uint64(self.truth & 0xFFFFFFFF)
+        picked = np.empty(min(_CHUNK, codes.size), dtype=np.uint32)
+        flagged = np.empty(picked.size + 1, dtype=np.int64)
+        for start in range(0, codes.size, _CHUNK):
+            own = codes[start : start + _CHUNK]
+            words = stream.words(own.size)
+            rare = fast.keep_or_replace(words, own, threshold, others, picked, flagged)
+            if rare:
+                # Ties of the high half are settled by a new word against the low half;
+                # every lie among these rows is drawn anew, without bias.
+                rows = flagged[:rare]
+                tied = words[rows] >> np.uint64(32) == threshold >> np.uint64(32)
+                keep = tied & (stream.words(rare) >> np.uint64(32) < low_half)
+                lie = stream.below(self.domain - 1, rare).astype(np.int64)
+                lie += lie >= own[rows]
+                picked[rows] = np.where(keep, own[rows], lie)
+            narrow = picked[: own.size]
+            if self.width <= 2:
+                narrow = narrow.astype(f"<u{self.width}")
+            rows_of_bytes = narrow.view(np.uint8).reshape(own.size, -1)
+            out[start : start + own.size] = rows_of_bytes[:, : self.width]
+        return out
+
+    def _validate(self, reports: Reports) -> Validity:
+        reason = f"a report is an integer from 0 to {self.domain - 1:,}"
+        return Validity(from_little_endian(reports) < self.domain, reason)
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each value."""
+        return self.domain
+
+    def tally(self, reports: Reports) -> Tally:
+        """How often each value was reported."""
+        counts = np.zeros(self.domain, dtype=np.int64)
+        codes = (
+            np.ascontiguousarray(reports).view(f"<u{self.width}").ravel()
+            if self.width <= 2
+            else from_little_endian(reports)
+        )
+        loops(reports.nbytes).count_codes(codes, counts)
+        return counts
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """A report supports the value that it is."""
+        return tally
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """H at the reported value."""
+        return np.asarray(h, dtype=np.float64)[from_little_endian(reports)]
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of each reported value."""
+        codes = from_little_endian(reports)
+        return np.bincount(codes, weights=w, minlength=self.domain).astype(np.float64)

@@ -1,0 +1,234 @@
+"""Unary encoding: a bit for each value, every bit randomised on its own.
+
+Basic one-time RAPPOR of seeds 003 and 004 (Erlingsson, Pihur and Korolova 2014) when
+symmetric; optimized unary encoding of Wang et al. 2017 when the true bit is a fair coin.
+
+Model, with thresholds p for the person's own bit and q < p for the others, over 2**64:
+    P(bits | x) = product over i of  s_i if bit i is set, 1 - s_i if not,  s_x = p, others q
+Privacy: two values differ in two bits, so the worst ratio is p(1 - q) / (q(1 - p)),
+reached by a report with one of the two bits set and the other clear. Rounding p down and
+q up lowers it.
+Report: bit i is bit i % 8 of byte i // 8; padding bits are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, Self
+
+import numpy as np
+
+from rumor import exact
+from rumor.bulk import bernoulli_words, fill_bernoulli
+from rumor.canonical import Json
+from rumor.errors import InputError, shown
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.randomness import Draws, Source
+from rumor.report import Reports, Validity, from_little_endian, little_endian
+
+Variant = Literal["symmetric", "optimized"]
+
+# Up to this many bits a summary counts whole reports: they tell more than single bits.
+_WHOLE_REPORT_BITS = 12
+
+
+class UnaryEncoding(FrequencyOracle):
+    """A noisy bit for each value: good at any epsilon, with reports of domain / 8 bytes."""
+
+    name = "unary"
+    MAX_DOMAIN = 100_000
+    OPTIONS = ("variant", "p", "q")
+
+    def __init__(
+        self,
+        *,
+        domain: int | Sequence[str],
+        epsilon: float | None = None,
+        variant: Variant | None = None,
+        p: float | Fraction | None = None,
+        q: float | Fraction | None = None,
+    ) -> None:
+        """Either `epsilon` with a variant ("optimized" unless said), or explicit `p` and `q`.
+
+        `p` is the probability that the person's own bit is reported as 1, `q` that of any
+        other bit. With `p` and `q`, an `epsilon` is a ceiling that they must keep.
+        """
+        super().__init__(domain)
+        if p is None and q is None:
+            if epsilon is None:
+                raise InputError("unary encoding needs epsilon, or both p and q; got neither")
+            own, other = _thresholds(exact.checked_epsilon(epsilon), variant or "optimized")
+        elif p is None or q is None or variant is not None:
+            raise InputError(
+                f"unary encoding takes p and q together and without a variant; "
+                f"got p={shown(p)}, q={shown(q)}, variant={shown(variant)}"
+            )
+        else:
+            own = exact.floor_threshold(exact.checked_probability("p", p))
+            other = exact.ceil_threshold(exact.checked_probability("q", q))
+        self._set(own, other)
+        if epsilon is not None and self.epsilon > exact.checked_epsilon(epsilon):
+            raise InputError(
+                f"p and q must keep the loss within epsilon {epsilon!r}; "
+                f"got a loss of {self.epsilon:.6g}"
+            )
+
+    def _set(self, own: int, other: int) -> None:
+        self.own, self.other = own, other
+        if other >= own:
+            raise InputError(
+                f"q must be below p; got p = {own / exact.WORD:g} and q = {other / exact.WORD:g}"
+            )
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain and the two thresholds."""
+        return {"domain": self.domain, "own": str(self.own), "other": str(self.other)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, own, other = only_keys(cls.name, parameters, "domain", "own", "other")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self._set(exact.checked_threshold("own", own), exact.checked_threshold("other", other))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Both variants and explicit probabilities, with and without padding bits."""
+        return [
+            cls(domain=2, epsilon=1.0),
+            cls(domain=3, epsilon=0.1, variant="symmetric"),
+            cls(domain=8, epsilon=4.0, variant="symmetric"),
+            cls(domain=9, epsilon=1.0, variant="optimized"),
+            cls(domain=5, p=0.75, q=0.5),
+        ]
+
+    @property
+    def p(self) -> float:
+        """The probability that the person's own bit is 1."""
+        return self.own / exact.WORD
+
+    @property
+    def q(self) -> float:
+        """The probability that another bit is 1."""
+        return self.other / exact.WORD
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The probability of the person's own bit."""
+        return Fraction(self.own, exact.WORD)
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """The probability of another bit."""
+        return Fraction(self.other, exact.WORD)
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """p(1 - q) / (q(1 - p)): moving the person from an unset bit to a set one."""
+        p, q = self.exact_hit, self.exact_miss
+        return p * (1 - q) / (q * (1 - p))
+
+    @property
+    def width(self) -> int:
+        """Eight bits to a byte."""
+        return (self.domain + 7) // 8
+
+    @property
+    def alphabet(self) -> int:
+        """Every pattern of bits can come out."""
+        return 1 << self.domain
+
+    def outputs(self) -> Reports:
+        """Every pattern of bits, as the integer it spells."""
+        return little_endian(np.arange(self.alphabet), self.width)
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        code, bits = self.code(value), int.from_bytes(report, "little")
+        own = bits >> code & 1
+        others = bits.bit_count() - own
+        p, q = self.exact_hit, self.exact_miss
+        rest = q**others * (1 - q) ** (self.domain - 1 - others)
+        return (p if own else 1 - p) * rest
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """One coin for each bit, in order: coin(own) for the person's bit, coin(other) else."""
+        code, bits = self.code(value), bytearray(self.width)
+        for i in range(self.domain):
+            if draws.coin(self.own if i == code else self.other):
+                bits[i >> 3] |= 1 << (i & 7)
+        return bytes(bits)
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes, stream = self.encode(values), source.stream()
+        # Eight rows of w bytes are w words: the batch is filled as one run of words.
+        words = np.empty((codes.size + 7) // 8 * self.width, dtype=np.uint64)
+        fill_bernoulli(stream, words, self.other)
+        reports = words.astype("<u8", copy=False).view(np.uint8)
+        batch = reports[: codes.size * self.width].reshape(codes.size, self.width)
+        hits = bernoulli_words(stream, (codes.size + 63) // 64, self.own)
+        loops(batch.nbytes).write_true_bits(batch, codes, hits)
+        if self.domain % 8:
+            batch[:, -1] &= (1 << self.domain % 8) - 1
+        return batch
+
+    def _validate(self, reports: Reports) -> Validity:
+        used = self.domain % 8 or 8
+        reason = f"the {8 - used} padding bits of a report are 0"
+        return Validity(reports[:, -1] >> used == 0 if used < 8 else _all(reports), reason)
+
+    @property
+    def _whole(self) -> bool:
+        return self.domain <= _WHOLE_REPORT_BITS
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each report where there are few different ones, else for each bit."""
+        return self.alphabet if self._whole else self.domain
+
+    def tally(self, reports: Reports) -> Tally:
+        """Counts of whole reports or of bits."""
+        if self._whole:
+            codes = from_little_endian(reports)
+            return np.bincount(codes, minlength=self.alphabet).astype(np.int64)
+        counts: Tally = loops(reports.nbytes).count_columns(reports)[: self.domain]
+        return counts
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """A report supports the values whose bits are set."""
+        if not self._whole:
+            return tally
+        patterns = np.arange(self.alphabet)
+        return np.array([int(tally[patterns >> i & 1 == 1].sum()) for i in range(self.domain)])
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the set bits."""
+        h = np.ascontiguousarray(h, dtype=np.float64)
+        out: Vector = loops(reports.nbytes).bits_forward(reports, h)
+        return out
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of the reports with each bit set."""
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        out: Vector = loops(reports.nbytes).bits_adjoint(reports, w)[: self.domain]
+        return out
+
+
+def _all(reports: Reports) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.ones(len(reports), dtype=np.bool_)
+
+
+def _thresholds(epsilon: float, variant: str) -> tuple[int, int]:
+    """(own, other), rounded towards privacy."""
+    if variant == "symmetric":
+        half = exact.exp(Fraction(epsilon) / 2)
+        own = exact.floor_threshold(half / (1 + half))
+        return own, exact.WORD - own
+    if variant == "optimized":
+        return exact.WORD // 2, exact.ceil_threshold(1 / (1 + exact.exp(epsilon)))
+    raise InputError(f'variant must be "symmetric" or "optimized"; got {shown(variant)}')

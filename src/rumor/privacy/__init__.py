@@ -1,0 +1,1 @@
+"""Privacy planned, accounted for and checked."""

@@ -1,0 +1,126 @@
+"""Summaries: what estimation needs of many reports, and nothing that grows with them.
+
+A summary is a vector of counters and the number of reports behind it. Summaries of the
+same contract add up in any order and split (a commutative monoid), so a year is the sum
+of its days. Each carries what it is a summary of and refuses to be added to another.
+
+On disk: the line "rumor summary 1", a line of canonical JSON that says what it is of, then
+the counters as little-endian 64-bit integers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Self
+
+import numpy as np
+
+from rumor.canonical import Json, canonical_json
+from rumor.errors import InputError, shown
+from rumor.mechanisms import Mechanism, from_description
+from rumor.mechanisms.base import Tally
+from rumor.report import as_reports
+
+_MAGIC = b"rumor summary 1\n"
+_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The counters of `reports` reports of one mechanism (and one question of a contract)."""
+
+    mechanism: Mechanism
+    reports: int
+    tally: Tally = field(repr=False)
+    contract: str | None = None
+    question: str | None = None
+
+    @classmethod
+    def empty(
+        cls, mechanism: Mechanism, *, contract: str | None = None, question: str | None = None
+    ) -> Self:
+        """The summary of no reports: adding it changes nothing."""
+        tally = np.zeros(mechanism.tally_size, dtype=np.int64)
+        return cls(mechanism, 0, tally, contract, question)
+
+    def update(self, reports: object) -> Self:
+        """The summary with a batch of reports added; one invalid report refuses the batch."""
+        self.mechanism.validate(reports).require()
+        batch = as_reports(reports, self.mechanism.width)
+        return self._with(self.reports + len(batch), self.tally + self.mechanism.tally(batch))
+
+    def _with(self, reports: int, tally: Tally) -> Self:
+        if reports > _LIMIT:
+            raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
+        return type(self)(self.mechanism, reports, tally, self.contract, self.question)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What this is a summary of; only equals add up."""
+        return {
+            "mechanism": self.mechanism.describe(),
+            "contract": self.contract,
+            "question": self.question,
+        }
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        for key, ours in self.identity.items():
+            theirs = other.identity[key]
+            if ours != theirs:
+                raise InputError(
+                    f"summaries must be of the same {key} to be added; "
+                    f"got {shown(ours)} and {shown(theirs)}"
+                )
+        return self._with(self.reports + other.reports, self.tally + other.tally)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Summary) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The summary as bytes; equal summaries have equal bytes."""
+        header = canonical_json({**self.identity, "reports": str(self.reports)})
+        return _MAGIC + header + b"\n" + self.tally.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The summary that `to_bytes` wrote, or a sentence that says what is damaged."""
+        if not data.startswith(_MAGIC):
+            raise InputError(
+                f"a summary file must begin with {_MAGIC.decode().strip()!r}; "
+                f"got {shown(data[: len(_MAGIC)])}"
+            )
+        line, newline, body = data[len(_MAGIC) :].partition(b"\n")
+        try:
+            header = json.loads(line)
+            count = int(header["reports"])
+            mechanism = from_description(header["mechanism"])
+            contract, question = header["contract"], header["question"]
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError):
+            raise InputError("a summary's header must be intact; this one is damaged") from None
+        if not newline or len(body) != 8 * mechanism.tally_size:
+            raise InputError(
+                f"a summary of this mechanism must hold {mechanism.tally_size:,} counters "
+                f"of 8 bytes; got {len(body):,} bytes"
+            )
+        tally = np.frombuffer(body, dtype="<i8").astype(np.int64)
+        if count < 0 or count > _LIMIT or (tally < 0).any() or (tally > count).any():
+            raise InputError("a summary's counters must lie between 0 and its number of reports")
+        return cls(mechanism, count, tally, contract, question)
+
+
+def merge(summaries: Iterable[Summary]) -> Summary:
+    """The sum of summaries, at least one."""
+    parts = list(summaries)
+    if not parts:
+        raise InputError("merging needs at least one summary; got none")
+    return reduce(lambda total, part: total + part, parts)

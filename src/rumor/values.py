@@ -1,0 +1,139 @@
+"""What people hand in: columns of integers or labels, from any of the usual libraries."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.errors import InputError, shown
+
+Codes = NDArray[np.int64]
+
+
+def checked_size(name: str, size: object, low: int, high: int) -> int:
+    """An integer within a closed range, or the sentence that says why not."""
+    rule = f"{name} must be an integer from {low:,} to {high:,}"
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+        raise InputError(f"{rule}; got {shown(size)}")
+    if not low <= int(size) <= high:
+        raise InputError(f"{rule}; got {int(size):,}")
+    return int(size)
+
+
+def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
+    """Labels as a tuple of distinct, non-empty strings in Unicode normal form C."""
+    checked: list[str] = []
+    for position, label in enumerate(labels):
+        if not isinstance(label, str) or not label:
+            raise InputError(
+                f"a label must be a non-empty string; got {shown(label)} at position {position}"
+            )
+        try:
+            label.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"a label must be valid Unicode; got {shown(label)} at position {position}"
+            ) from None
+        checked.append(unicodedata.normalize("NFC", label))
+    if len(set(checked)) != len(checked):
+        repeated = next(label for i, label in enumerate(checked) if label in checked[:i])
+        raise InputError(f"labels must be distinct; got {shown(repeated)} more than once")
+    return tuple(checked)
+
+
+def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, ...] | None]:
+    """A domain given as a size or as a list of labels: its size, and the labels if any."""
+    if isinstance(domain, Sequence) and not isinstance(domain, (str, bytes)):
+        labels = checked_labels(domain)
+        checked_size("domain (the number of labels)", len(labels), low, high)
+        return len(labels), labels
+    return checked_size("domain", domain, low, high), None
+
+
+def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
+    """A column as integers 0..domain-1: integers are checked, labels are looked up."""
+    column = _column(values)
+    if column.ndim != 1:
+        raise InputError(f"values must be one column; got an array of shape {column.shape}")
+    if column.size == 0:
+        raise InputError("values must hold at least one answer; got an empty batch")
+    if column.dtype.kind in "iu":
+        return _checked_range(column, domain)
+    if column.dtype.kind in "UO":
+        return _looked_up(column, domain, positions)
+    raise InputError(
+        f"values must be integers from 0 to {domain - 1:,} or labels; got dtype {column.dtype}"
+    )
+
+
+def _column(values: object) -> NDArray[np.generic]:
+    """Anything column-like as a numpy array (numpy, Arrow, pandas, Polars, sequences)."""
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise InputError(f"values must be a column of answers, not one value; got {shown(values)}")
+    if hasattr(values, "to_numpy"):
+        nulls = getattr(values, "null_count", None)  # Arrow: an attribute; Polars: a method
+        count = nulls() if callable(nulls) else nulls
+        if count:
+            raise InputError(f"values must not be missing; got {count} nulls")
+        if type(values).__module__.startswith("pyarrow"):
+            return _from_arrow(values)
+        return np.asarray(values.to_numpy())
+    if isinstance(values, Sequence):
+        if len(values) and all(isinstance(value, str) for value in values):
+            return np.array(values, dtype=object)
+        if any(isinstance(v, (bool, np.bool_)) for v in values):
+            return np.array(values, dtype=np.bool_)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"values must be one column; got {shown(values)}") from None
+
+
+def _from_arrow(values: object) -> NDArray[np.generic]:
+    import pyarrow as pa
+
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    assert isinstance(array, pa.Array)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _checked_range(column: NDArray[np.generic], domain: int) -> Codes:
+    low, high = int(column.min()), int(column.max())
+    if low < 0 or high >= domain:
+        offender = low if low < 0 else high
+        raise InputError(f"values must lie in 0..{domain - 1:,}; got {offender:,}")
+    return column.astype(np.int64, copy=False)
+
+
+def _looked_up(
+    column: NDArray[np.generic], domain: int, positions: Mapping[str, int] | None
+) -> Codes:
+    if positions is None:
+        raise InputError(
+            f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels; "
+            f"got {shown(column[0])}"
+        )
+    distinct: dict[object, int] = {}
+    codes = np.empty(column.size, dtype=np.int64)
+    for index, value in enumerate(column.tolist()):
+        code = distinct.get(value)
+        if code is None:
+            code = distinct[value] = _position(value, positions)
+        codes[index] = code
+    return codes
+
+
+def _position(value: object, positions: Mapping[str, int]) -> int:
+    if isinstance(value, str):
+        code = positions.get(unicodedata.normalize("NFC", value))
+        if code is not None:
+            return code
+    some = ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")
+    raise InputError(f"a label must be one of the domain's ({some}); got {shown(value)}")
