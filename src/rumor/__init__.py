@@ -16,10 +16,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Collection": "rumor.collection",
     "Estimate": "rumor.estimates",
+    "HadamardResponse": "rumor.mechanisms",
     "InputError": "rumor.errors",
     "Keyed": "rumor.randomness",
+    "LocalHashing": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Seeded": "rumor.randomness",
+    "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.summary",
     "System": "rumor.randomness",
     "UnaryEncoding": "rumor.mechanisms",
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
     from rumor.errors import InputError as InputError
     from rumor.estimates import Estimate as Estimate
     from rumor.estimators import estimate as estimate
+    from rumor.mechanisms import HadamardResponse as HadamardResponse
+    from rumor.mechanisms import LocalHashing as LocalHashing
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
+    from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.randomness import Keyed as Keyed
     from rumor.randomness import Seeded as Seeded

@@ -26,24 +26,38 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
+def checked_unicode(text: str) -> str:
+    """A text that UTF-8 can hold: no half of a surrogate pair, which has no canonical form."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(f"a text must be valid Unicode; got {shown(text)}") from None
+    return text
+
+
 def _text(value: Json) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(checked_unicode(value), ensure_ascii=False)
     if isinstance(value, (int, float)):
         return _number(value)
     if isinstance(value, Mapping):
-        members = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be"))
+        members = sorted(
+            value.items(), key=lambda item: checked_unicode(item[0]).encode("utf-16-be")
+        )
         return "{" + ",".join(f"{_text(k)}:{_text(v)}" for k, v in members) + "}"
     return "[" + ",".join(_text(item) for item in value) + "]"
 
 
 def _number(value: int | float) -> str:
     """A number as ECMAScript's Number::toString prints it: the shortest digits that round-trip."""
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number) or (isinstance(value, int) and int(number) != value):
         raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
     if number == 0:

@@ -8,14 +8,10 @@ number of `users` guides the resolution and is not part of what is promised.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import os
-import re
-import tempfile
 import tomllib
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,51 +19,36 @@ from typing import Self
 
 from rumor.canonical import Json, canonical_json, digest
 from rumor.errors import InputError, shown
-from rumor.mechanisms import BY_NAME, FrequencyOracle, from_description
-from rumor.privacy.planning import choose_oracle
-from rumor.values import checked_labels, checked_size
+from rumor.files import write_whole
+from rumor.kinds import KINDS, Kind
+from rumor.mechanisms import FrequencyOracle, Mechanism, from_description
+from rumor.values import checked_size
+from rumor.wishes import checked_slug, checked_text, exact_keys, known_keys
 
 VERSION = 1
-KINDS = ("choice",)
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _MAX_USERS = 10**12
 _MAX_REPORTS = 1_000_000
 _MAX_DAYS = 36_525
 
 _COLLECTION_KEYS = ("name", "series", "contact", "users", "questions")
-_QUESTION_KEYS = (
-    "id",
-    "kind",
-    "text",
-    "labels",
-    "domain",
-    "epsilon",
-    "mechanism",
-    "reports_per_person",
-    "retention_days",
-)
+_LIMITS = ("reports_per_person", "retention_days")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """One question, resolved: what is asked, how it is randomised, how long it is kept."""
 
     id: str
     kind: str
     text: str
-    mechanism: FrequencyOracle
+    mechanism: Mechanism
     reports_per_person: int
     retention_days: int | None
 
     @property
     def labels(self) -> tuple[str, ...] | None:
-        """What the values are called, or None when they are plain integers."""
-        return self.mechanism.labels
-
-    @property
-    def domain(self) -> int:
-        """How many values there are."""
-        return self.mechanism.domain
+        """What the values are called, or None when they have no names."""
+        return self.mechanism.labels if isinstance(self.mechanism, FrequencyOracle) else None
 
     @property
     def epsilon(self) -> float:
@@ -76,8 +57,14 @@ class Question:
 
     @property
     def epsilon_total(self) -> float:
-        """The most that all the reports of one person can cost: every report is drawn afresh."""
-        return self.reports_per_person * self.epsilon
+        """The most that all the reports of one person can cost, their value unchanged."""
+        return self.mechanism.epsilon_after(self.reports_per_person)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self.contract() == other.contract()
+
+    def __hash__(self) -> int:
+        return hash(canonical_json(self.contract()))
 
     def contract(self) -> dict[str, Json]:
         """The resolved question as plain data."""
@@ -85,7 +72,7 @@ class Question:
             "id": self.id,
             "kind": self.kind,
             "text": self.text,
-            "labels": self.labels,
+            **KINDS[self.kind].named(self.mechanism),
             "epsilon": self.epsilon,
             "mechanism": self.mechanism.describe(),
             "reports_per_person": self.reports_per_person,
@@ -93,7 +80,7 @@ class Question:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Collection:
     """A frozen contract: its questions, and the digest that everyone compares."""
 
@@ -133,19 +120,18 @@ class Collection:
     @classmethod
     def resolve(cls, wish: Mapping[str, object]) -> Self:
         """Resolve a collection given as plain data, as TOML would hold it."""
-        _known("a collection", wish, _COLLECTION_KEYS)
-        if "users" in wish:
-            checked_size("users", wish["users"], 1, _MAX_USERS)
+        known_keys("a collection", wish, _COLLECTION_KEYS)
+        users = checked_size("users", wish["users"], 1, _MAX_USERS) if "users" in wish else None
         questions = wish.get("questions")
         if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
             raise InputError(
                 f"a collection must have at least one [[questions]] table; got {shown(questions)}"
             )
         return cls._checked(
-            _text(wish, "name", "a collection"),
-            _slug(wish, "series", "a collection"),
-            _text(wish, "contact", "a collection"),
-            [_resolved(question) for question in questions],
+            checked_text(wish, "name", "a collection"),
+            checked_slug(wish, "series", "a collection"),
+            checked_text(wish, "contact", "a collection"),
+            [_resolved(question, users) for question in questions],
         )
 
     @classmethod
@@ -161,14 +147,14 @@ class Collection:
         """A collection from its contract."""
         try:
             contract = json.loads(text)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise InputError(f"a contract must be valid JSON; {problem}") from None
         return cls.from_contract(contract)
 
     @classmethod
     def from_contract(cls, contract: object) -> Self:
         """A collection from a contract as plain data; nothing is resolved anew."""
-        table = _exactly(
+        table = exact_keys(
             "a contract", contract, ("rumor", "name", "series", "contact", "questions")
         )
         if table["rumor"] != VERSION:
@@ -177,11 +163,17 @@ class Collection:
         if not isinstance(questions, list) or not questions:
             raise InputError(f"a contract must have questions; got {shown(questions)}")
         return cls._checked(
-            _text(table, "name", "a contract"),
-            _slug(table, "series", "a contract"),
-            _text(table, "contact", "a contract"),
+            checked_text(table, "name", "a contract"),
+            checked_slug(table, "series", "a contract"),
+            checked_text(table, "contact", "a contract"),
             [_contracted(question) for question in questions],
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collection) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def contract(self) -> dict[str, Json]:
         """The contract as plain data."""
@@ -219,160 +211,54 @@ class Collection:
         raise InputError(f"a question must be named as one of {ids}; got {shown(id)}")
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that it holds everything or is not there (write aside, sync, rename)."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
-
-
-def _resolved(wish: object) -> Question:
+def _resolved(wish: object, users: int | None) -> Question:
     """A question as a TOML table says it, resolved."""
     if not isinstance(wish, Mapping):
         raise InputError(f"a question must be a table; got {shown(wish)}")
-    id = _slug(wish, "id", "a question")
-    where = f"question {id!r}"
+    id = checked_slug(wish, "id", "a question")
     try:
-        _known("a question", wish, _QUESTION_KEYS)
-        return Question(
-            id=id,
-            kind=_kind(wish),
-            text=_text(wish, "text", "a question", default=""),
-            mechanism=_mechanism(wish),
-            reports_per_person=_count(wish, "reports_per_person", _MAX_REPORTS, 1),
-            retention_days=_days(wish),
-        )
+        kind = _kind(wish)
+        known_keys("a question", wish, ("id", "kind", "text", *kind.keys, *_LIMITS))
+        return _question(id, kind, wish, kind.resolve(wish, users))
     except InputError as problem:
-        raise InputError(f"{where}: {problem}") from None
-
-
-def _mechanism(wish: Mapping[str, object]) -> FrequencyOracle:
-    if ("labels" in wish) == ("domain" in wish):
-        given = "both" if "labels" in wish else "neither"
-        raise InputError(f"a question must have either labels or a domain size; got {given}")
-    domain: object = wish.get("labels", wish.get("domain"))
-    if "labels" in wish and not isinstance(domain, list):
-        raise InputError(f"labels must be a list of strings; got {shown(domain)}")
-    choice = wish.get("mechanism", "auto")
-    table = {"name": choice} if isinstance(choice, str) else choice
-    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
-    name, options = table["name"], {k: v for k, v in table.items() if k != "name"}
-    arguments = {"domain": domain, **options}
-    if "epsilon" in wish:
-        arguments["epsilon"] = wish["epsilon"]
-    if name == "auto":
-        _known('mechanism "auto"', options, ())
-        if "epsilon" not in wish:
-            raise InputError('mechanism "auto" needs an epsilon; got none')
-        return choose_oracle(**arguments)
-    known = {n: m for n, m in BY_NAME.items() if issubclass(m, FrequencyOracle)}
-    if name not in known:
-        names = ("auto", *known)
-        raise InputError(f"a mechanism must be one of {', '.join(names)}; got {_near(name, names)}")
-    oracle = known[name]
-    _known(f"mechanism {name!r}", options, oracle.OPTIONS)
-    if "epsilon" not in wish and not {"p", "q"} <= set(options):
-        raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-    return oracle(**arguments)
+        raise InputError(f"question {id!r}: {problem}") from None
 
 
 def _contracted(contract: object) -> Question:
     """A question as a contract says it, every value checked and none computed anew."""
-    keys = (
-        "id",
-        "kind",
-        "text",
-        "labels",
-        "epsilon",
-        "mechanism",
-        "reports_per_person",
-        "retention_days",
-    )
-    table = _exactly("a contract's question", contract, keys)
-    description, labels = table["mechanism"], table["labels"]
+    if not isinstance(contract, Mapping):
+        raise InputError(f"a contract's question must be an object; got {shown(contract)}")
+    kind = _kind(contract)
+    keys = ("id", "kind", "text", *kind.names, "epsilon", "mechanism", *_LIMITS)
+    table = exact_keys("a contract's question", contract, keys)
+    description = table["mechanism"]
     if not isinstance(description, Mapping):
         raise InputError(f"a contract's mechanism must be an object; got {shown(description)}")
-    mechanism = from_description(description)
-    if not isinstance(mechanism, FrequencyOracle):
-        raise InputError(f"a choice needs a frequency oracle; got {mechanism!r}")
-    if labels is not None:
-        if not isinstance(labels, list):
-            raise InputError(f"labels must be a list or null; got {shown(labels)}")
-        mechanism = mechanism.with_labels(checked_labels(labels))
+    mechanism = kind.restore(from_description(description), table)
     if table["epsilon"] != mechanism.epsilon:
         raise InputError(
             f"a contract's epsilon must be its mechanism's, {mechanism.epsilon!r}; "
             f"got {shown(table['epsilon'])}"
         )
+    return _question(checked_slug(table, "id", "a question"), kind, table, mechanism)
+
+
+def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mechanism) -> Question:
+    days = table.get("retention_days")
     return Question(
-        id=_slug(table, "id", "a question"),
-        kind=_kind(table),
-        text=_text(table, "text", "a question", default=""),
+        id=id,
+        kind=kind.name,
+        text=checked_text(table, "text", "a question", default=""),
         mechanism=mechanism,
-        reports_per_person=_count(table, "reports_per_person", _MAX_REPORTS, 1),
-        retention_days=_days(table),
+        reports_per_person=checked_size(
+            "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
+        ),
+        retention_days=None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS),
     )
 
 
-def _exactly(what: str, given: object, keys: tuple[str, ...]) -> Mapping[str, object]:
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what} must be an object; got {shown(given)}")
-    if set(given) != set(keys):
-        odd = sorted(set(given) ^ set(keys))
-        raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {shown(odd)}")
-    return given
-
-
-def _known(what: str, table: Mapping[str, object], keys: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in keys:
-            allowed = f"the keys {', '.join(keys)}" if keys else "no further keys"
-            raise InputError(f"{what} has {allowed}; got {_near(key, keys)}")
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"{word!r} (did you mean {close[0]!r}?)" if close else repr(word)
-
-
-def _text(table: Mapping[str, object], key: str, what: str, default: str | None = None) -> str:
-    value = table.get(key, default)
-    if not isinstance(value, str) or (not value.strip() and default is None):
-        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
-    return unicodedata.normalize("NFC", value.strip())
-
-
-def _slug(table: Mapping[str, object], key: str, what: str) -> str:
-    value = table.get(key)
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise InputError(
-            f"{key} of {what} must be 1 to 64 lower-case letters, digits and inner hyphens; "
-            f"got {shown(value)}"
-        )
-    return value
-
-
-def _kind(table: Mapping[str, object]) -> str:
-    kind = table.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
-    return kind
-
-
-def _count(table: Mapping[str, object], key: str, most: int, default: int) -> int:
-    return checked_size(key, table.get(key, default), 1, most)
-
-
-def _days(table: Mapping[str, object]) -> int | None:
-    days = table.get("retention_days")
-    return None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS)
+def _kind(table: Mapping[str, object]) -> Kind:
+    name = table.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {shown(name)}")
+    return KINDS[name]

@@ -10,6 +10,7 @@ tells the truth, `ceil_threshold` for the one that lies.
 from __future__ import annotations
 
 import math
+import numbers
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -26,12 +27,12 @@ _DIGITS = 120
 def checked_epsilon(epsilon: object) -> float:
     """The epsilon as a float, or the sentence that says why not."""
     rule = f"epsilon must be a number above 0 and at most {MAX_EPSILON:g}"
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
-        try:
-            epsilon = float(epsilon.__float__())  # type: ignore[attr-defined]
-        except (AttributeError, TypeError, ValueError):
-            raise InputError(f"{rule}; got {shown(epsilon)}") from None
-    number = float(epsilon)
+    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real):
+        raise InputError(f"{rule}; got {shown(epsilon)}")
+    try:
+        number = float(epsilon)
+    except OverflowError:  # an integer that no double holds
+        number = math.inf
     if not (0.0 < number <= MAX_EPSILON):
         raise InputError(f"{rule}; got {shown(epsilon)}")
     return number
@@ -96,6 +97,12 @@ def log_up(ratio: Fraction) -> float:
         while Decimal(below) >= exact:
             nearest, below = below, math.nextafter(below, -math.inf)
     return nearest
+
+
+def round_up(exact: Fraction) -> float:
+    """The smallest double that is not below an exact number."""
+    nearest = float(exact)
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
 
 
 def worst_log_ratio(ratios: list[Fraction]) -> float:

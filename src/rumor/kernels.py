@@ -18,10 +18,12 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# Planes of 512 words keep the eight counters of a column block in the first-level cache.
-_BLOCK_WORDS = 512
+# The eight planes of counters of a block of columns take 64 kB: second-level cache, long loops.
+_BLOCK_WORDS = 1024
 # 31 groups of 8 rows fill counters of 8 bits: 248 <= 255.
 _GROUPS_PER_FLUSH = 31
+# Up to this many codes, four tables of counters stay in the second-level cache.
+_FOUR_TABLES = 4096
 
 
 @_jit
@@ -31,23 +33,73 @@ def compare_planes(planes, threshold, bits, ties):
     planes[k] holds bit k (from the top) of every lane. `bits` receives the lanes that are
     below the threshold, `ties` those still equal; returns the number of equal lanes.
     """
-    count, depth = bits.size, planes.shape[0]
-    for i in range(count):
+    if planes.shape[0] == 8:
+        _compare_eight(planes, threshold, bits, ties)
+    else:
+        _compare_any(planes, threshold, bits, ties)
+    total = 0
+    for i in range(ties.size):
+        total += _popcount(ties[i])
+    return total
+
+
+@_jit
+def _compare_any(planes, threshold, bits, ties):
+    for i in range(bits.size):
         bits[i] = np.uint64(0)
         ties[i] = _FULL
-    for k in range(depth):
+    for k in range(planes.shape[0]):
         plane = planes[k]
         if (threshold >> np.uint64(63 - k)) & _ONE:
-            for i in range(count):
+            for i in range(bits.size):
                 bits[i] |= ties[i] & ~plane[i]
                 ties[i] &= plane[i]
         else:
-            for i in range(count):
+            for i in range(bits.size):
                 ties[i] &= ~plane[i]
-    total = 0
-    for i in range(count):
-        total += _popcount(ties[i])
-    return total
+
+
+@_jit
+def _compare_eight(planes, threshold, bits, ties):
+    """The usual depth in one pass, from the lowest bit up, the lanes held in registers."""
+    t0, t1, t2, t3 = (
+        _spread(threshold, 63),
+        _spread(threshold, 62),
+        _spread(threshold, 61),
+        _spread(threshold, 60),
+    )
+    t4, t5, t6, t7 = (
+        _spread(threshold, 59),
+        _spread(threshold, 58),
+        _spread(threshold, 57),
+        _spread(threshold, 56),
+    )
+    p0, p1, p2, p3 = planes[0], planes[1], planes[2], planes[3]
+    p4, p5, p6, p7 = planes[4], planes[5], planes[6], planes[7]
+    for i in range(bits.size):
+        below, equal = np.uint64(0), _FULL
+        below, equal = _compare_bit(p7[i], t7, below, equal)
+        below, equal = _compare_bit(p6[i], t6, below, equal)
+        below, equal = _compare_bit(p5[i], t5, below, equal)
+        below, equal = _compare_bit(p4[i], t4, below, equal)
+        below, equal = _compare_bit(p3[i], t3, below, equal)
+        below, equal = _compare_bit(p2[i], t2, below, equal)
+        below, equal = _compare_bit(p1[i], t1, below, equal)
+        below, equal = _compare_bit(p0[i], t0, below, equal)
+        bits[i], ties[i] = below, equal
+
+
+@_inline
+def _spread(threshold, bit):
+    """One bit of the threshold in all 64 lanes."""
+    return np.uint64(0) - ((threshold >> np.uint64(bit)) & _ONE)
+
+
+@_inline
+def _compare_bit(lanes, bit, below, equal):
+    """Put a more significant bit in front of a comparison of the bits under it."""
+    same = ~(lanes ^ bit)
+    return (bit & ~lanes) | (same & below), equal & same
 
 
 @_inline
@@ -61,15 +113,22 @@ def _popcount(x):
 @_jit
 def settle_ties(bits, ties, words, rest):
     """Decide the lanes that were still equal, one word each, in order of word and bit."""
-    taken = 0
+    # About one word in five has a tie: list those without branching, then visit them.
+    listed = np.empty(ties.size + 1, dtype=np.int64)
+    found = 0
     for i in range(ties.size):
-        left = ties[i]
+        listed[found] = i
+        found += np.int64(ties[i] != 0)
+    taken = 0
+    for k in range(found):
+        i = listed[k]
+        left, below = ties[i], np.uint64(0)
         while left:
             lowest = left & (~left + _ONE)
-            if words[taken] < rest:
-                bits[i] |= lowest
+            below |= lowest if words[taken] < rest else np.uint64(0)
             taken += 1
             left ^= lowest
+        bits[i] |= below
 
 
 @_jit
@@ -102,27 +161,45 @@ def keep_or_replace(words, values, threshold, others, out, flagged):
         pick = product >> _HALF
         pick += np.uint64(pick >= value)
         keep = top < high
-        out[i] = np.uint32(value if keep else pick)
-        flagged[found] = i
+        out[i] = value if keep else pick
         found += np.int64((top == high) | ((not keep) & ((product & _LOW) < reject)))
+    return _list_rare(words, values.size, high, others, reject, flagged) if found else 0
+
+
+@_jit
+def _list_rare(words, count, high, others, reject, flagged):
+    found = 0
+    for i in range(count):
+        top, low = words[i] >> _HALF, ((words[i] & _LOW) * others) & _LOW
+        if top == high or (top > high and low < reject):
+            flagged[found] = i
+            found += 1
     return found
 
 
 @_jit
 def count_codes(codes, counts):
-    """Add the occurrences of each code to `counts`, by four tables in turn."""
-    size = counts.size
-    tables = np.zeros((4, size), dtype=np.int64)
+    """Add the occurrences of each code to `counts`.
+
+    Four tables in turn while they stay in the first-level cache: equal neighbours would
+    otherwise wait for each other's store.
+    """
+    if counts.size > _FOUR_TABLES:
+        for i in range(codes.size):
+            counts[np.uint64(codes[i])] += 1
+        return
+    tables = np.zeros((4, counts.size), dtype=np.int64)
+    t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
     whole = codes.size // 4 * 4
     for i in range(0, whole, 4):
-        tables[0, codes[i]] += 1
-        tables[1, codes[i + 1]] += 1
-        tables[2, codes[i + 2]] += 1
-        tables[3, codes[i + 3]] += 1
+        t0[np.uint64(codes[i])] += 1
+        t1[np.uint64(codes[i + 1])] += 1
+        t2[np.uint64(codes[i + 2])] += 1
+        t3[np.uint64(codes[i + 3])] += 1
     for i in range(whole, codes.size):
-        tables[0, codes[i]] += 1
-    for j in range(size):
-        counts[j] += tables[0, j] + tables[1, j] + tables[2, j] + tables[3, j]
+        t0[np.uint64(codes[i])] += 1
+    for j in range(counts.size):
+        counts[j] += t0[j] + t1[j] + t2[j] + t3[j]
 
 
 @_inline
@@ -132,88 +209,115 @@ def _full_add(a, b, c):
 
 
 @_jit
-def _count_block(rows, start, stop, totals):
-    """Add the column counts of columns start..stop of 64-bit words to `totals`."""
-    size = stop - start
-    planes = np.zeros((8, size), dtype=np.uint64)
+def _add_eight(r0, r1, r2, r3, r4, r5, r6, r7, planes):
+    """Add eight rows of words to bit-sliced counters of eight bits, 64 to a word."""
     p0, p1, p2, p3 = planes[0], planes[1], planes[2], planes[3]
     p4, p5, p6, p7 = planes[4], planes[5], planes[6], planes[7]
-    row, total, groups = 0, rows.shape[0], 0
-    while row + 8 <= total:
-        for j in range(size):
-            c = start + j
-            ones, a = _full_add(p0[j], rows[row, c], rows[row + 1, c])
-            ones, b = _full_add(ones, rows[row + 2, c], rows[row + 3, c])
-            twos, x = _full_add(p1[j], a, b)
-            ones, a = _full_add(ones, rows[row + 4, c], rows[row + 5, c])
-            ones, b = _full_add(ones, rows[row + 6, c], rows[row + 7, c])
-            twos, y = _full_add(twos, a, b)
-            fours, carry = _full_add(p2[j], x, y)
-            p0[j], p1[j], p2[j] = ones, twos, fours
-            x = p3[j]
-            p3[j] = x ^ carry
-            carry &= x
-            x = p4[j]
-            p4[j] = x ^ carry
-            carry &= x
-            x = p5[j]
-            p5[j] = x ^ carry
-            carry &= x
-            x = p6[j]
-            p6[j] = x ^ carry
-            p7[j] ^= carry & x
-        row += 8
-        groups += 1
-        if groups == _GROUPS_PER_FLUSH:
-            _flush(planes, start, totals)
-            groups = 0
-    if groups:
-        _flush(planes, start, totals)
-    while row < total:
-        for j in range(size):
-            word = rows[row, start + j]
-            for bit in range(64):
-                totals[(start + j) * 64 + bit] += np.int64((word >> np.uint64(bit)) & _ONE)
-        row += 1
+    for j in range(p0.size):
+        ones, a = _full_add(p0[j], r0[j], r1[j])
+        ones, b = _full_add(ones, r2[j], r3[j])
+        twos, x = _full_add(p1[j], a, b)
+        ones, a = _full_add(ones, r4[j], r5[j])
+        ones, b = _full_add(ones, r6[j], r7[j])
+        twos, y = _full_add(twos, a, b)
+        fours, carry = _full_add(p2[j], x, y)
+        p0[j], p1[j], p2[j] = ones, twos, fours
+        x = p3[j]
+        p3[j] = x ^ carry
+        carry &= x
+        x = p4[j]
+        p4[j] = x ^ carry
+        carry &= x
+        x = p5[j]
+        p5[j] = x ^ carry
+        carry &= x
+        x = p6[j]
+        p6[j] = x ^ carry
+        p7[j] ^= carry & x
 
 
 @_jit
-def _flush(planes, start, totals):
-    """Add the bit-sliced counters to `totals`, eight byte-wide counters at a time."""
-    size = planes.shape[1]
-    for j in range(size):
-        base = (start + j) * 64
-        for bit in range(8):
-            shift = np.uint64(bit)
-            eight = np.uint64(0)
-            for p in range(8):
-                eight += ((planes[p, j] >> shift) & _BYTES) << np.uint64(p)
+def _add_one(row, planes):
+    """Add one row of words to the bit-sliced counters."""
+    for j in range(row.size):
+        carry = row[j]
+        for p in range(8):
+            x = planes[p, j]
+            planes[p, j] = x ^ carry
+            carry &= x
+
+
+@_jit
+def _flush(planes, counts):
+    """Move the bit-sliced counters to counts[bit, word * 8 + byte], eight at a time."""
+    p0, p1, p2, p3 = planes[0], planes[1], planes[2], planes[3]
+    p4, p5, p6, p7 = planes[4], planes[5], planes[6], planes[7]
+    for bit in range(8):
+        line, shift = counts[bit], np.uint64(bit)
+        for j in range(p0.size):
+            eight = (p0[j] >> shift) & _BYTES
+            eight += ((p1[j] >> shift) & _BYTES) << np.uint64(1)
+            eight += ((p2[j] >> shift) & _BYTES) << np.uint64(2)
+            eight += ((p3[j] >> shift) & _BYTES) << np.uint64(3)
+            eight += ((p4[j] >> shift) & _BYTES) << np.uint64(4)
+            eight += ((p5[j] >> shift) & _BYTES) << np.uint64(5)
+            eight += ((p6[j] >> shift) & _BYTES) << np.uint64(6)
+            eight += ((p7[j] >> shift) & _BYTES) << np.uint64(7)
             for byte in range(8):
-                totals[base + byte * 8 + bit] += np.int64(
-                    (eight >> np.uint64(8 * byte)) & np.uint64(255)
-                )
+                line[j * 8 + byte] += np.int64((eight >> np.uint64(8 * byte)) & np.uint64(255))
     planes[:] = np.uint64(0)
 
 
 @_jit
 def _count_words(rows, totals):
-    words = rows.shape[1]
+    """Add the bit counts of columns of 64-bit words to `totals`, a block of columns at a time."""
+    total, words = rows.shape
+    whole = total // 8 * 8
     for start in range(0, words, _BLOCK_WORDS):
-        _count_block(rows, start, min(start + _BLOCK_WORDS, words), totals)
+        stop = min(start + _BLOCK_WORDS, words)
+        size = stop - start
+        planes = np.zeros((8, size), dtype=np.uint64)
+        counts = np.zeros((8, size * 8), dtype=np.int64)
+        groups = 0
+        for i in range(0, whole, 8):
+            # Contiguous slices of rows: with two indices the loop would not vectorise.
+            _add_eight(
+                rows[i, start:stop],
+                rows[i + 1, start:stop],
+                rows[i + 2, start:stop],
+                rows[i + 3, start:stop],
+                rows[i + 4, start:stop],
+                rows[i + 5, start:stop],
+                rows[i + 6, start:stop],
+                rows[i + 7, start:stop],
+                planes,
+            )
+            groups += 1
+            if groups == _GROUPS_PER_FLUSH:
+                _flush(planes, counts)
+                groups = 0
+        for i in range(whole, total):  # at most 7 rows, so no counter passes 255
+            _add_one(rows[i, start:stop], planes)
+        _flush(planes, counts)
+        for bit in range(8):
+            for j in range(size * 8):
+                totals[start * 64 + j * 8 + bit] += counts[bit, j]
 
 
 def count_columns(reports):
     """How many rows have each bit set; bit i of a row is bit i % 8 of its byte i // 8.
 
-    Eight rows of w bytes are read as one row of w 64-bit words, whatever w is, and added
-    by carry-save adders (Harley-Seal).
+    Rows are laid end to end, eight or a multiple of eight at a time, so that they make a
+    long row of 64-bit words whatever their width; those are added by carry-save adders
+    (Harley-Seal), and the counts folded back at the end.
     """
     count, width = reports.shape
-    whole = count // 8 * 8
-    totals = np.zeros(width * 64, dtype=np.int64)
+    group = 8 * max(1, _BLOCK_WORDS // width)
+    whole = count // group * group
+    totals = np.zeros(group * width * 8, dtype=np.int64)
     if whole:
-        _count_words(reports[:whole].reshape(whole // 8, width * 8).view(np.uint64), totals)
-    counts = totals.reshape(8, width * 8).sum(axis=0)
+        _count_words(reports[:whole].reshape(-1, group * width).view(np.uint64), totals)
+    counts = totals.reshape(group, width * 8).sum(axis=0)
     if whole < count:
         tail = np.unpackbits(reports[whole:], axis=1, bitorder="little")
         counts += tail.sum(axis=0, dtype=np.int64)
@@ -264,4 +368,189 @@ def bits_adjoint(reports, w):
             for bit in range(8):
                 if byte >> bit & 1:
                     out[j * 8 + bit] += weight
+    return out
+
+
+@_jit
+def complete_subsets(bitmaps, codes, included, size, domain, halves, row):
+    """Give each bitmap its size by uniformly drawn positions; returns the first row not done.
+
+    A row's own code is set exactly when it is included. Positions are drawn from 32-bit
+    words (multiply, keep the high half, reject what would bias it); one that changes
+    nothing, or is the row's own, is passed over. When the words run out, the row begun is
+    left as it is and can be taken up again.
+    """
+    reach = np.uint64(domain)
+    reject = np.uint64(4294967296) % reach
+    taken = 0
+    for i in range(row, bitmaps.shape[0]):
+        bits = bitmaps[i]
+        code = codes[i]
+        own, mask = code >> 6, _ONE << np.uint64(code & 63)
+        bits[own] &= ~mask
+        have = 0
+        for j in range(bits.size):
+            have += _popcount(bits[j])
+        want = size - np.int64(included[i])
+        adding = have < want
+        while have != want:
+            if taken == halves.size:
+                return i
+            product = np.uint64(halves[taken]) * reach
+            taken += 1
+            if (product & _LOW) < reject:
+                continue
+            position = np.int64(product >> _HALF)
+            word, one = position >> 6, _ONE << np.uint64(position & 63)
+            if position == code or ((bits[word] & one) != 0) == adding:
+                continue
+            bits[word] ^= one
+            have += 1 if adding else -1
+        if included[i]:
+            bits[own] |= mask
+    return bitmaps.shape[0]
+
+
+@_jit
+def list_bits(bitmaps, lists):
+    """The positions of the 1-bits of each bitmap, in ascending order."""
+    for i in range(bitmaps.shape[0]):
+        found = 0
+        for j in range(bitmaps.shape[1]):
+            left = bitmaps[i, j]
+            while left:
+                lowest = left & (~left + _ONE)
+                lists[i, found] = np.uint32(j * 64 + _popcount(lowest - _ONE))
+                found += 1
+                left ^= lowest
+
+
+@_jit
+def hadamard_outputs(words, codes, threshold, block, outcomes, out, flagged):
+    """Hadamard response of each code, deciding all but rare rows; returns how many are flagged.
+
+    The high half of a word is the coin, its low half the pick (see HadamardResponse.draw).
+    """
+    high = threshold >> _HALF
+    half = np.uint64(block // 2)
+    far = np.uint64(outcomes) - half
+    reject = np.uint64(4294967296) % far
+    size = np.uint64(block)
+    zero = np.uint64(0)
+    found = 0
+    for i in range(codes.size):
+        word = words[i]
+        code = np.uint64(codes[i])
+        top, low = word >> _HALF, word & _LOW
+        # Division is the dearest step; one block, or the first of several, needs none.
+        start = (
+            np.uint64(np.uint32(code) // np.uint32(size - _ONE)) if code >= size - _ONE else zero
+        )
+        row = _ONE + code - start * (size - _ONE)
+        start *= size
+        even = top < high
+        product = low * (half if even else far)
+        pick = product >> _HALF
+        lowest = row & (~row + _ONE)
+        below = lowest - _ONE
+        spread = ((pick & ~below) << _ONE) | (pick & below)
+        odd = np.uint64(_popcount(row & spread) & 1)
+        inside = start + (spread | (lowest if odd == np.uint64(even) else np.uint64(0)))
+        beyond = pick - half
+        outside = beyond + (size if beyond >= start else np.uint64(0))
+        out[i] = np.uint32(inside if pick < half else outside)
+        flagged[found] = i
+        found += np.int64((top == high) | ((not even) & ((product & _LOW) < reject)))
+    return found
+
+
+# Values whose counters stay in the first-level cache while the reports pass by.
+_HASH_BLOCK = 2048
+
+
+@_jit
+def _count_hashes_narrow(a, c, span, counts):
+    """The counts of 32-bit hashes, four reports to a pass over the values."""
+    total = a.size // 4 * 4
+    block = np.zeros(_HASH_BLOCK, dtype=np.uint32)
+    for start in range(0, counts.size, _HASH_BLOCK):
+        size = min(_HASH_BLOCK, counts.size - start)
+        block[:] = np.uint32(0)
+        first = np.uint32(start)
+        for i in range(0, total, 4):
+            a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
+            h0 = np.uint32(np.uint32(a0 * first) + c[i])
+            h1 = np.uint32(np.uint32(a1 * first) + c[i + 1])
+            h2 = np.uint32(np.uint32(a2 * first) + c[i + 2])
+            h3 = np.uint32(np.uint32(a3 * first) + c[i + 3])
+            s0, s1, s2, s3 = span[i], span[i + 1], span[i + 2], span[i + 3]
+            for j in range(size):
+                v = np.uint32(j)
+                hits = np.uint32(np.uint32(np.uint32(a0 * v) + h0) <= s0)
+                hits += np.uint32(np.uint32(np.uint32(a1 * v) + h1) <= s1)
+                hits += np.uint32(np.uint32(np.uint32(a2 * v) + h2) <= s2)
+                hits += np.uint32(np.uint32(np.uint32(a3 * v) + h3) <= s3)
+                block[j] += np.uint32(hits)
+        for i in range(total, a.size):
+            for j in range(size):
+                v = np.uint32(start + j)
+                block[j] += np.uint32(np.uint32(np.uint32(a[i] * v) + c[i]) <= span[i])
+        for j in range(size):
+            counts[start + j] += np.int64(block[j])
+
+
+@_jit
+def _count_hashes_wide(a, c, span, counts):
+    """The counts of 64-bit hashes."""
+    block = np.zeros(_HASH_BLOCK, dtype=np.uint64)
+    for start in range(0, counts.size, _HASH_BLOCK):
+        size = min(_HASH_BLOCK, counts.size - start)
+        block[:] = np.uint64(0)
+        for i in range(a.size):
+            factor, within = a[i], span[i]
+            shift = factor * np.uint64(start) + c[i]
+            for j in range(size):
+                block[j] += np.uint64(factor * np.uint64(j) + shift <= within)
+        for j in range(size):
+            counts[start + j] += np.int64(block[j])
+
+
+def count_hashes(a, c, span, mask, counts):
+    """Add to counts[v] how many reports have (a v + c) & mask <= span; mask is 32 or 64 bits."""
+    if mask == _FULL:
+        _count_hashes_wide(a, c, span, counts)
+    else:
+        narrow = [array.astype(np.uint32) for array in (a, c, span)]
+        # 32-bit counters hold this many reports.
+        for start in range(0, a.size, 1 << 31):
+            _count_hashes_narrow(*(array[start : start + (1 << 31)] for array in narrow), counts)
+
+
+@_jit
+def hash_forward(a, c, span, mask, h):
+    """For each report the total of h over the values v with (a v + c) & mask <= span."""
+    out = np.empty(a.size, dtype=np.float64)
+    for i in range(a.size):
+        factor, shift, within = a[i], c[i], span[i]
+        total = 0.0
+        for v in range(h.size):
+            inside = ((factor * np.uint64(v) + shift) & mask) <= within
+            total += h[v] if inside else 0.0
+        out[i] = total
+    return out
+
+
+@_jit
+def hash_adjoint(a, c, span, mask, w, domain):
+    """For each value v the total weight of the reports with (a v + c) & mask <= span."""
+    out = np.zeros(domain, dtype=np.float64)
+    for start in range(0, domain, _HASH_BLOCK):
+        size = min(_HASH_BLOCK, domain - start)
+        block = out[start : start + size]
+        for i in range(a.size):
+            factor, within, weight = a[i], span[i], w[i]
+            shift = factor * np.uint64(start) + c[i]
+            for j in range(size):
+                inside = ((factor * np.uint64(j) + shift) & mask) <= within
+                block[j] += weight if inside else 0.0
     return out

@@ -1,8 +1,9 @@
 """Which implementation of the heavy loops to run: numba's or the plain numpy twin.
 
-The two modules have the same functions with the same results, bit for bit, so the
-choice is only about time. Small work never waits for a compiler to load, and an
-installation without numba is slower but complete.
+The two modules have the same functions, so the choice is only about time. Where results
+are integers they are the same bit for bit; sums of floats may differ in the last bit.
+Small work never waits for a compiler to load, and an installation without numba is
+slower but complete.
 """
 
 from __future__ import annotations
@@ -15,10 +16,27 @@ from types import ModuleType
 # reports in about a tenth of one.
 SMALL_BYTES = 1 << 21
 
+# How much small work was done the plain way so far; only ever decides about time.
+_plain_bytes = 0
 
-def loops(size_in_bytes: int) -> ModuleType:
-    """The module of loops fit for work of this size."""
-    return _plain() if size_in_bytes <= SMALL_BYTES or not _has_numba() else _compiled()
+
+def loops(size_in_bytes: int, *, floats: bool = False) -> ModuleType:
+    """The module of loops fit for work of this size.
+
+    Small pieces of work add up: a stream of them loads numba once that would have paid.
+    Work whose results are `floats` is judged by its own size alone, so that the same call
+    gives the same bits whatever ran before it.
+    """
+    global _plain_bytes
+    if not _has_numba():
+        return _plain()
+    if floats:
+        return _compiled() if size_in_bytes > SMALL_BYTES else _plain()
+    if _plain_bytes + size_in_bytes > SMALL_BYTES:
+        _plain_bytes = SMALL_BYTES  # from now on everything is compiled
+        return _compiled()
+    _plain_bytes += size_in_bytes
+    return _plain()
 
 
 @functools.cache

@@ -186,13 +186,18 @@ class Draws(Protocol):
         """A uniform integer in 0..bound-1."""
         ...
 
+    def public(self, count: int) -> bytes:
+        """Uniform bytes that the report shows as they are, whatever the value (a hash seed)."""
+        ...
+
 
 class StreamDraws:
     """Reference draws from a stream: this class *is* the specification of the word order.
 
     `coin(t)` takes one word w and is true when w < t. `below(n)` takes a word w; the
     answer is the high 64 bits of w * n unless the low 64 bits are below 2**64 mod n, in
-    which case it starts over with the next word.
+    which case it starts over with the next word. `public(n)` takes the words that n bytes
+    need and gives their first n bytes, each word in little-endian order.
     """
 
     # Small draws are usual (a report of a few dozen bits): words come in small batches.
@@ -220,3 +225,8 @@ class StreamDraws:
             product = self.word() * bound
             if product % WORD >= reject:
                 return product // WORD
+
+    def public(self, count: int) -> bytes:
+        """Whole words, as bytes."""
+        words = [self.word() for _ in range((count + 7) // 8)]
+        return b"".join(word.to_bytes(8, "little") for word in words)[:count]

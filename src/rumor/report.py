@@ -79,16 +79,24 @@ def wrong_widths(reports: object, width: int) -> Validity | None:
 
 def little_endian(numbers: NDArray[np.generic], width: int) -> Reports:
     """Unsigned integers as little-endian byte strings of this width."""
-    wide = np.ascontiguousarray(numbers, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    size = next(size for size in (1, 2, 4, 8) if size >= width)
+    wide = np.ascontiguousarray(numbers, dtype=f"<u{size}").view(np.uint8).reshape(-1, size)
     return np.ascontiguousarray(wide[:, :width])
+
+
+def narrow_integers(reports: Reports) -> NDArray[np.integer]:
+    """The integers of `from_little_endian`, without a copy where the width is a machine's."""
+    count, width = reports.shape
+    if width in (1, 2, 4):
+        return np.ascontiguousarray(reports).view(f"<u{width}").reshape(count)
+    return from_little_endian(reports)
 
 
 def from_little_endian(reports: Reports) -> NDArray[np.int64]:
     """The unsigned integers that little-endian byte strings (of at most 7 bytes) stand for."""
     count, width = reports.shape
     if width in (1, 2, 4):
-        narrow = np.ascontiguousarray(reports).view(f"<u{width}")
-        return narrow.reshape(count).astype(np.int64)
+        return narrow_integers(reports).astype(np.int64)
     wide = np.zeros((count, 8), dtype=np.uint8)
     wide[:, :width] = reports
     return wide.view("<i8").reshape(count).astype(np.int64, copy=False)

@@ -21,11 +21,11 @@ import numpy as np
 from rumor.canonical import Json, canonical_json
 from rumor.errors import InputError, shown
 from rumor.mechanisms import Mechanism, from_description
-from rumor.mechanisms.base import Tally
+from rumor.mechanisms.base import MAX_REPORTS, Tally
 from rumor.report import as_reports
 
 _MAGIC = b"rumor summary 1\n"
-_LIMIT = 1 << 62
+_DAMAGED = "a summary's header must be intact; this one is damaged"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,11 @@ class Summary:
         """The summary with a batch of reports added; one invalid report refuses the batch."""
         self.mechanism.validate(reports).require()
         batch = as_reports(reports, self.mechanism.width)
+        self.mechanism.admit(self.reports + len(batch))
         return self._with(self.reports + len(batch), self.tally + self.mechanism.tally(batch))
 
     def _with(self, reports: int, tally: Tally) -> Self:
-        if reports > _LIMIT:
-            raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
+        self.mechanism.admit(reports)
         return type(self)(self.mechanism, reports, tally, self.contract, self.question)
 
     @property
@@ -103,19 +103,24 @@ class Summary:
             count = int(header["reports"])
             mechanism = from_description(header["mechanism"])
             contract, question = header["contract"], header["question"]
+            if not all(name is None or isinstance(name, str) for name in (contract, question)):
+                raise TypeError
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError):
-            raise InputError("a summary's header must be intact; this one is damaged") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError(_DAMAGED) from None
         if not newline or len(body) != 8 * mechanism.tally_size:
             raise InputError(
                 f"a summary of this mechanism must hold {mechanism.tally_size:,} counters "
                 f"of 8 bytes; got {len(body):,} bytes"
             )
         tally = np.frombuffer(body, dtype="<i8").astype(np.int64)
-        if count < 0 or count > _LIMIT or (tally < 0).any() or (tally > count).any():
+        if count < 0 or count > MAX_REPORTS or (tally < 0).any() or (tally > count).any():
             raise InputError("a summary's counters must lie between 0 and its number of reports")
-        return cls(mechanism, count, tally, contract, question)
+        summary = cls(mechanism, count, tally, contract, question)
+        if summary.to_bytes() != data:  # equal summaries have equal bytes, so there is one form
+            raise InputError(_DAMAGED)
+        return summary
 
 
 def merge(summaries: Iterable[Summary]) -> Summary:

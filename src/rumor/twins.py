@@ -6,6 +6,8 @@ loops to them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def keep_or_replace(
     values: I64,
     threshold: np.uint64,
     others: np.uint64,
-    out: NDArray[np.uint32],
+    out: NDArray[np.unsignedinteger],
     flagged: I64,
 ) -> int:
     """Keep each value or replace it by one of the others, deciding all but rare rows."""
@@ -105,3 +107,108 @@ def _row_blocks(reports: Reports) -> list[Reports]:
     count, width = reports.shape
     rows = max(1, _UNPACKED // (8 * width))
     return [reports[start : start + rows] for start in range(0, count, rows)]
+
+
+def complete_subsets(
+    bitmaps: U64,
+    codes: I64,
+    included: NDArray[np.uint8],
+    size: int,
+    domain: int,
+    halves: NDArray[np.uint32],
+    row: int,
+) -> int:
+    """Give each bitmap its size by uniformly drawn positions; returns the first row not done."""
+    products = halves.astype(np.uint64) * np.uint64(domain)
+    kept = (products & np.uint64(0xFFFFFFFF)) >= np.uint64((1 << 32) % domain)
+    positions = (products >> np.uint64(32))[kept].tolist()
+    taken = 0
+    for i in range(row, len(bitmaps)):
+        raw = int.from_bytes(bitmaps[i].astype("<u8").tobytes(), "little")
+        own = 1 << int(codes[i])
+        raw &= ~own
+        have, want = raw.bit_count(), size - int(included[i])
+        adding = have < want
+        while have != want and taken < len(positions):
+            one = 1 << positions[taken]
+            taken += 1
+            if one != own and bool(raw & one) != adding:
+                raw ^= one
+                have += 1 if adding else -1
+        done = have == want
+        if done and included[i]:
+            raw |= own
+        row_bytes = raw.to_bytes(bitmaps.shape[1] * 8, "little")
+        bitmaps[i] = np.frombuffer(row_bytes, dtype="<u8")
+        if not done:
+            return i
+    return len(bitmaps)
+
+
+def list_bits(bitmaps: U64, lists: NDArray[np.uint32]) -> None:
+    """The positions of the 1-bits of each bitmap, in ascending order."""
+    lanes = np.unpackbits(bitmaps.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    lists[:] = np.nonzero(lanes)[1].reshape(lists.shape)
+
+
+def hadamard_outputs(
+    words: U64,
+    codes: I64,
+    threshold: np.uint64,
+    block: int,
+    outcomes: int,
+    out: NDArray[np.uint32],
+    flagged: I64,
+) -> int:
+    """Hadamard response of each code, deciding all but rare rows; returns how many are flagged."""
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    near, far = np.uint64(block // 2), np.uint64(outcomes - block // 2)
+    top, even = words >> half, words >> half < threshold >> half
+    product = (words & low) * np.where(even, near, far)
+    pick = (product >> half).astype(np.int64)
+    start, row = codes // (block - 1) * block, 1 + codes % (block - 1)
+    lowest = row & -row
+    spread = (pick & ~(lowest - 1)) << 1 | pick & (lowest - 1)
+    odd = np.bitwise_count(row & spread).astype(np.int64) & 1 == 1
+    inside = start + (spread | np.where(odd == even, lowest, 0))
+    beyond = pick - block // 2
+    outside = beyond + np.where(beyond >= start, block, 0)
+    out[:] = np.where(pick < block // 2, inside, outside)
+    reject = np.uint64((1 << 32) % int(far))
+    rare = np.flatnonzero((top == threshold >> half) | (~even & ((product & low) < reject)))
+    flagged[: rare.size] = rare
+    return int(rare.size)
+
+
+def count_hashes(a: U64, c: U64, span: U64, mask: np.uint64, counts: I64) -> None:
+    """Add to counts[v] how many reports have (a v + c) & mask <= span."""
+    for _, inside in _hash_blocks(a, c, span, mask, counts.size):
+        counts += inside.sum(axis=0)
+
+
+def hash_forward(a: U64, c: U64, span: U64, mask: np.uint64, h: F64) -> F64:
+    """For each report the total of h over the values v with (a v + c) & mask <= span."""
+    out = np.empty(a.size)
+    for start, inside in _hash_blocks(a, c, span, mask, h.size):
+        out[start : start + len(inside)] = inside @ h
+    return out
+
+
+def hash_adjoint(a: U64, c: U64, span: U64, mask: np.uint64, w: F64, domain: int) -> F64:
+    """For each value v the total weight of the reports with (a v + c) & mask <= span."""
+    out = np.zeros(domain)
+    for start, inside in _hash_blocks(a, c, span, mask, domain):
+        out += w[start : start + len(inside)] @ inside
+    return out
+
+
+def _hash_blocks(
+    a: U64, c: U64, span: U64, mask: np.uint64, domain: int
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """The support matrix of hashed reports, some rows at a time."""
+    values = np.arange(domain, dtype=np.uint64)
+    rows = max(1, _UNPACKED // (8 * domain))
+    for start in range(0, a.size, rows):
+        part = slice(start, start + rows)
+        hashed = (a[part, None] * values + c[part, None]) & mask
+        yield start, hashed <= span[part, None]

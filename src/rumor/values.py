@@ -62,7 +62,7 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
         raise InputError("values must hold at least one answer; got an empty batch")
     if column.dtype.kind in "iu":
         return _checked_range(column, domain)
-    if column.dtype.kind in "UO":
+    if column.dtype.kind in "UTO":
         return _looked_up(column, domain, positions)
     raise InputError(
         f"values must be integers from 0 to {domain - 1:,} or labels; got dtype {column.dtype}"
@@ -72,22 +72,25 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
 def _column(values: object) -> NDArray[np.generic]:
     """Anything column-like as a numpy array (numpy, Arrow, pandas, Polars, sequences)."""
     if isinstance(values, np.ndarray):
-        return values
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            missing = int(np.ma.getmaskarray(values).sum())
+            raise InputError(f"values must not be missing; got {missing} masked")
+        return np.asarray(values)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(f"values must be a column of answers, not one value; got {shown(values)}")
     if hasattr(values, "to_numpy"):
         nulls = getattr(values, "null_count", None)  # Arrow: an attribute; Polars: a method
         count = nulls() if callable(nulls) else nulls
-        if count:
+        if isinstance(count, int) and count:  # of a Polars frame it is a frame
             raise InputError(f"values must not be missing; got {count} nulls")
         if type(values).__module__.startswith("pyarrow"):
             return _from_arrow(values)
         return np.asarray(values.to_numpy())
-    if isinstance(values, Sequence):
-        if len(values) and all(isinstance(value, str) for value in values):
-            return np.array(values, dtype=object)
-        if any(isinstance(v, (bool, np.bool_)) for v in values):
-            return np.array(values, dtype=np.bool_)
+    # numpy would make text of [1, "a"] and integers of [1, True]: such lists stay as they are.
+    if isinstance(values, Sequence) and any(isinstance(v, (str, bool, np.bool_)) for v in values):
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+        return column
     try:
         return np.asarray(values)
     except ValueError:
@@ -105,6 +108,8 @@ def _from_arrow(values: object) -> NDArray[np.generic]:
 
 
 def _checked_range(column: NDArray[np.generic], domain: int) -> Codes:
+    if column.dtype == np.int64 and int(column.view(np.uint64).max()) < domain:
+        return column.view(np.int64)  # one pass: as unsigned, negative numbers are huge
     low, high = int(column.min()), int(column.max())
     if low < 0 or high >= domain:
         offender = low if low < 0 else high
@@ -116,14 +121,16 @@ def _looked_up(
     column: NDArray[np.generic], domain: int, positions: Mapping[str, int] | None
 ) -> Codes:
     if positions is None:
+        some = column.tolist()
+        odd = next((v for v in some if isinstance(v, bool) or not isinstance(v, int)), some[0])
         raise InputError(
             f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels; "
-            f"got {shown(column[0])}"
+            f"got {shown(odd)}"
         )
     distinct: dict[object, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
-        code = distinct.get(value)
+        code = distinct.get(value) if isinstance(value, str) else None
         if code is None:
             code = distinct[value] = _position(value, positions)
         codes[index] = code

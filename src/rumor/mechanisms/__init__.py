@@ -6,14 +6,20 @@ from collections.abc import Mapping
 
 from rumor.errors import InputError, shown
 from rumor.mechanisms.base import Channel, Mechanism
+from rumor.mechanisms.hadamard import HadamardResponse
+from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.randomized_response import RandomizedResponse
+from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
 
 # A new mechanism is one file and one line here; the laws then cover it.
 REGISTRY: tuple[type[Mechanism], ...] = (
     RandomizedResponse,
     UnaryEncoding,
+    SubsetSelection,
+    HadamardResponse,
+    LocalHashing,
 )
 
 BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in REGISTRY}
@@ -21,7 +27,7 @@ BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanis
 
 def from_description(description: Mapping[str, object]) -> Mechanism:
     """The mechanism that `Mechanism.describe` wrote down."""
-    name = description.get("name")
+    name = description.get("name") if isinstance(description, Mapping) else None
     if not isinstance(name, str) or name not in BY_NAME:
         raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {shown(name)}")
     return BY_NAME[name].from_parameters(description)
@@ -32,8 +38,11 @@ __all__ = [
     "REGISTRY",
     "Channel",
     "FrequencyOracle",
+    "HadamardResponse",
+    "LocalHashing",
     "Mechanism",
     "RandomizedResponse",
+    "SubsetSelection",
     "UnaryEncoding",
     "from_description",
 ]

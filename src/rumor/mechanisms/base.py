@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rumor.canonical import Json
 from rumor.errors import InputError, shown
+from rumor.exact import round_up
 from rumor.randomness import Draws, Source, StreamDraws, System
 from rumor.report import Reports, Validity, as_reports, wrong_widths
 
@@ -28,6 +29,7 @@ Tally = NDArray[np.int64]
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22
+MAX_REPORTS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Mechanism(abc.ABC):
     @property
     @abc.abstractmethod
     def alphabet(self) -> int:
-        """How many different valid reports there are."""
+        """How many different valid reports there are (with one given public part)."""
 
     @abc.abstractmethod
     def parameters(self) -> dict[str, Json]:
@@ -90,8 +92,21 @@ class Mechanism(abc.ABC):
         """The exact probability of a valid report, given a value."""
 
     @abc.abstractmethod
-    def outputs(self) -> Reports:
-        """Every valid report once, in a fixed order (only on small alphabets)."""
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every valid report once, in a fixed order (only on small alphabets).
+
+        Where reports begin with public randomness (see `publics`), those with this one.
+        """
+
+    def publics(self) -> Sequence[bytes]:
+        """Some values of the public randomness that reports begin with.
+
+        Usually there is none, and this is [b""]. A hash seed, say, is drawn by
+        `draws.public` whatever the person's value is, so everything about the mechanism
+        (channel, alphabet, privacy) is stated for each public part on its own, and the laws
+        check it on these.
+        """
+        return [b""]
 
     @abc.abstractmethod
     def _privatize(self, values: object, source: Source) -> Reports:
@@ -110,6 +125,11 @@ class Mechanism(abc.ABC):
     def tally(self, reports: Reports) -> Tally:
         """The counters of a batch of valid reports; tallies of batches add up."""
 
+    def admit(self, reports: int) -> None:
+        """Refuse, by an InputError, more reports than a summary can count or afford."""
+        if reports > MAX_REPORTS:
+            raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
+
     def privatize(self, values: object, *, random: Source | None = None) -> Reports:
         """One report for each value, every row another person.
 
@@ -122,20 +142,39 @@ class Mechanism(abc.ABC):
         source = System() if random is None else random
         return self.draw(value, StreamDraws(source.stream()))
 
+    def answer(self, value: object, *, permanent: Source, random: Source | None = None) -> bytes:
+        """A report of someone who may be asked again, by the reference draw.
+
+        `permanent` is randomness that stays the same for this person and value; only
+        mechanisms that memoise draw from it. The others draw everything afresh.
+        """
+        return self.report(value, random=random)
+
+    def epsilon_after(self, reports: int) -> float:
+        """The exact worst-case loss of so many reports of one unchanged value, rounded up.
+
+        Reports drawn afresh cost their epsilon each.
+        """
+        return round_up(reports * Fraction(self.epsilon))
+
     def validate(self, reports: object) -> Validity:
         """Which reports are valid, and the reason for refusing the others."""
         misfits = wrong_widths(reports, self.width)
         return self._validate(as_reports(reports, self.width)) if misfits is None else misfits
 
-    def channel(self) -> Channel:
-        """The exact channel, written out (small instances only)."""
+    def channel(self, public: bytes | None = None) -> Channel:
+        """The exact channel, written out (small instances only).
+
+        Given the public part of the reports where there is one (any of `publics` unless
+        said): it is conditional on it.
+        """
         values = self.inputs()
         if len(values) * self.alphabet > MAX_CHANNEL_CELLS:
             raise InputError(
                 f"a channel is written out up to {MAX_CHANNEL_CELLS:,} probabilities; "
                 f"this one has {len(values):,} values times {self.alphabet:,} reports"
             )
-        outputs = self.outputs()
+        outputs = self.outputs(self.publics()[0] if public is None else public)
         reports = [row.tobytes() for row in outputs]
         return Channel(
             outputs,

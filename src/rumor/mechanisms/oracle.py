@@ -13,6 +13,7 @@ import abc
 import copy
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
@@ -26,6 +27,31 @@ from rumor.values import Codes, checked_labels, checked_size, encode, split_doma
 
 Vector = NDArray[np.float64]
 Target = Literal["population", "people"]
+
+
+@dataclass(frozen=True)
+class ItemCounts:
+    """What a tally says of each value on its own: a count out of so many trials.
+
+    A trial supports value x with probability miss + (hit - miss) f_x. Trials and rates are
+    one number for all values, or one for each. `dispersion` is the oracle's.
+    """
+
+    counts: Tally
+    trials: float | Vector
+    hit: float | Vector
+    miss: float | Vector
+    dispersion: float
+
+    @property
+    def gain(self) -> float | Vector:
+        """How much more often a trial supports a value that everybody holds than an absent one."""
+        return self.hit - self.miss
+
+    @property
+    def unbiased(self) -> Vector:
+        """The frequency at which each count is expected."""
+        return np.asarray((self.counts / self.trials - self.miss) / self.gain)
 
 
 class FrequencyOracle(Mechanism):
@@ -112,6 +138,37 @@ class FrequencyOracle(Mechanism):
     @abc.abstractmethod
     def support_counts(self, tally: Tally) -> Tally:
         """How many of the tallied reports support each value."""
+
+    @property
+    def dispersion(self) -> float:
+        """How the support of two values goes together, when all values are equally frequent:
+        P(both supported) / P(one supported)^2. 1 when they are independent (unary encoding,
+        hashing, one Hadamard block), 0 when a report supports a single value.
+
+        Given that frequencies sum to one, a count with support probability pi then varies
+        like one of n reports with variance pi (1 - dispersion pi).
+        """
+        return 1.0
+
+    @property
+    def counts_outputs(self) -> bool:
+        """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
+        return False
+
+    def bitmaps(self, reports: Reports) -> Reports | None:
+        """The supported values of each report as packed bits (value x is bit x % 8 of byte
+        x // 8), where a batch fits that form; None where it does not.
+        """
+        return None
+
+    def lists(self, reports: Reports) -> NDArray[np.integer] | None:
+        """The supported values of each report as integers (n, k), where a batch comes as such."""
+        return None
+
+    def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
+        """The tally as a count for each value, with the rates that connect it to a frequency."""
+        counts = self.support_counts(tally)
+        return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""

@@ -6,7 +6,7 @@ Model, with t the threshold and D the domain:
     P(y | x) = t / 2**64                       if y = x
              = (2**64 - t) / (2**64 (D - 1))   otherwise
 Privacy: the two probabilities are all there are, so the loss is the logarithm of their
-ratio; t is rounded down, which lowers it. The truth must be at least as likely as a lie.
+ratio; t is rounded down, which lowers it. The truth must be likelier than a lie.
 Report: y as a little-endian integer in 1 to 3 bytes.
 """
 
@@ -19,16 +19,21 @@ from typing import Self
 import numpy as np
 
 from rumor import exact
+from rumor.bulk import keep_or_replace
 from rumor.canonical import Json
 from rumor.errors import InputError
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
 from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, bytes_for, from_little_endian, little_endian
-
-# Rows made at a time: their words stay in the second-level cache.
-_CHUNK = 1 << 14
+from rumor.report import (
+    Reports,
+    Validity,
+    bytes_for,
+    from_little_endian,
+    little_endian,
+    narrow_integers,
+)
 
 
 class RandomizedResponse(FrequencyOracle):
@@ -41,19 +46,18 @@ class RandomizedResponse(FrequencyOracle):
         """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
         super().__init__(domain)
         power = exact.exp(exact.checked_epsilon(epsilon))
-        self._set(exact.floor_threshold(power / (power + self.domain - 1)))
-        if self.epsilon > epsilon:
+        truth = exact.floor_threshold(power / (power + self.domain - 1))
+        if truth * self.domain <= exact.WORD:
             raise InputError(
                 f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
                 f"on {self.domain:,} values; got {epsilon!r}"
             )
+        self._set(truth)
 
     def _set(self, truth: int) -> None:
         self.truth = truth
-        if truth * self.domain < exact.WORD * (1 - Fraction(self.domain, exact.WORD)):
-            raise InputError(
-                f"the threshold of the truth must be at least 2^64 / domain; got {truth}"
-            )
+        if truth * self.domain <= exact.WORD:
+            raise InputError(f"the threshold of the truth must be above 2^64 / domain; got {truth}")
 
     def parameters(self) -> dict[str, Json]:
         """Domain and the threshold of telling the truth."""
@@ -103,7 +107,7 @@ class RandomizedResponse(FrequencyOracle):
         """A report is a value."""
         return self.domain
 
-    def outputs(self) -> Reports:
+    def outputs(self, public: bytes = b"") -> Reports:
         """Every value."""
         return little_endian(np.arange(self.domain), self.width)
 
@@ -121,36 +125,13 @@ class RandomizedResponse(FrequencyOracle):
         return code.to_bytes(self.width, "little")
 
     def _privatize(self, values: object, source: Source) -> Reports:
-        codes, stream = self.encode(values), source.stream()
-        fast = loops(codes.nbytes)
-        out = np.empty((codes.size, self.width), dtype=np.uint8)
-        threshold, others = np.uint64(self.truth), np.uint64(self.domain - 1)
-        low_half = np.uint64(self.truth & 0xFFFFFFFF)
-        picked = np.empty(min(_CHUNK, codes.size), dtype=np.uint32)
-        flagged = np.empty(picked.size + 1, dtype=np.int64)
-        for start in range(0, codes.size, _CHUNK):
-            own = codes[start : start + _CHUNK]
-            words = stream.words(own.size)
-            rare = fast.keep_or_replace(words, own, threshold, others, picked, flagged)
-            if rare:
-                # Ties of the high half are settled by a new word against the low half;
-                # every lie among these rows is drawn anew, without bias.
-                rows = flagged[:rare]
-                tied = words[rows] >> np.uint64(32) == threshold >> np.uint64(32)
-                keep = tied & (stream.words(rare) >> np.uint64(32) < low_half)
-                lie = stream.below(self.domain - 1, rare).astype(np.int64)
-                lie += lie >= own[rows]
-                picked[rows] = np.where(keep, own[rows], lie)
-            narrow = picked[: own.size]
-            if self.width <= 2:
-                narrow = narrow.astype(f"<u{self.width}")
-            rows_of_bytes = narrow.view(np.uint8).reshape(own.size, -1)
-            out[start : start + own.size] = rows_of_bytes[:, : self.width]
-        return out
+        codes = self.encode(values)
+        reports = keep_or_replace(source.stream(), codes, self.domain, self.truth)
+        return little_endian(reports, self.width)
 
     def _validate(self, reports: Reports) -> Validity:
         reason = f"a report is an integer from 0 to {self.domain - 1:,}"
-        return Validity(from_little_endian(reports) < self.domain, reason)
+        return Validity(narrow_integers(reports) < self.domain, reason)
 
     @property
     def tally_size(self) -> int:
@@ -160,13 +141,19 @@ class RandomizedResponse(FrequencyOracle):
     def tally(self, reports: Reports) -> Tally:
         """How often each value was reported."""
         counts = np.zeros(self.domain, dtype=np.int64)
-        codes = (
-            np.ascontiguousarray(reports).view(f"<u{self.width}").ravel()
-            if self.width <= 2
-            else from_little_endian(reports)
-        )
+        codes = narrow_integers(reports)
         loops(reports.nbytes).count_codes(codes, counts)
         return counts
+
+    @property
+    def dispersion(self) -> float:
+        """No report supports two values."""
+        return 0.0
+
+    @property
+    def counts_outputs(self) -> bool:
+        """A report is a value, so the tally is of reports."""
+        return True
 
     def support_counts(self, tally: Tally) -> Tally:
         """A report supports the value that it is."""

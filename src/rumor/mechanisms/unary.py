@@ -60,7 +60,8 @@ class UnaryEncoding(FrequencyOracle):
         if p is None and q is None:
             if epsilon is None:
                 raise InputError("unary encoding needs epsilon, or both p and q; got neither")
-            own, other = _thresholds(exact.checked_epsilon(epsilon), variant or "optimized")
+            chosen = "optimized" if variant is None else variant
+            own, other = _thresholds(exact.checked_epsilon(epsilon), chosen)
         elif p is None or q is None or variant is not None:
             raise InputError(
                 f"unary encoding takes p and q together and without a variant; "
@@ -143,7 +144,7 @@ class UnaryEncoding(FrequencyOracle):
         """Every pattern of bits can come out."""
         return 1 << self.domain
 
-    def outputs(self) -> Reports:
+    def outputs(self, public: bytes = b"") -> Reports:
         """Every pattern of bits, as the integer it spells."""
         return little_endian(np.arange(self.alphabet), self.width)
 
@@ -199,6 +200,15 @@ class UnaryEncoding(FrequencyOracle):
         counts: Tally = loops(reports.nbytes).count_columns(reports)[: self.domain]
         return counts
 
+    @property
+    def counts_outputs(self) -> bool:
+        """Where there are few different reports."""
+        return self._whole
+
+    def bitmaps(self, reports: Reports) -> Reports:
+        """A report is the bitmap of what it supports."""
+        return reports
+
     def support_counts(self, tally: Tally) -> Tally:
         """A report supports the values whose bits are set."""
         if not self._whole:
@@ -209,13 +219,13 @@ class UnaryEncoding(FrequencyOracle):
     def forward(self, reports: Reports, h: Vector) -> Vector:
         """The total of h over the set bits."""
         h = np.ascontiguousarray(h, dtype=np.float64)
-        out: Vector = loops(reports.nbytes).bits_forward(reports, h)
+        out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
         return out
 
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
         """The weight of the reports with each bit set."""
         w = np.ascontiguousarray(w, dtype=np.float64)
-        out: Vector = loops(reports.nbytes).bits_adjoint(reports, w)[: self.domain]
+        out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
         return out
 
 

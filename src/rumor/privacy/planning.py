@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from rumor.errors import InputError
 from rumor.mechanisms import REGISTRY, FrequencyOracle
 
+# Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
+MAX_REPORT_BYTES = 256
+# Noise that differs only by the rounding of thresholds is the same: shorter reports win.
+_TIE = 1 + 1e-6
+
 
 def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOracle]:
     """Every registered oracle that takes this domain at this epsilon."""
@@ -18,14 +23,38 @@ def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOra
     ]
 
 
-def choose_oracle(domain: int | Sequence[str], epsilon: float) -> FrequencyOracle:
-    """The oracle with the least noise on a value that nobody holds; shorter reports break ties.
+def choose_oracle(
+    domain: int | Sequence[str],
+    epsilon: float,
+    *,
+    users: int | None = None,
+    max_report_bytes: int = MAX_REPORT_BYTES,
+) -> FrequencyOracle:
+    """The oracle with the least noise on a value that nobody holds, among those that fit.
 
-    Most values of a large domain are rare, so their noise is what an analyst sees. The
-    ratio between mechanisms does not depend on the number of people, so neither does the
-    choice.
+    Most values of a large domain are rare, so their noise is what an analyst sees; the
+    ratio between mechanisms does not depend on the number of people. An oracle fits when
+    its reports are short enough and when estimating from this many users is affordable.
+    Where noise is the same, the shorter report wins.
     """
-    oracles = candidates(domain, epsilon)
+    oracles = [
+        oracle
+        for oracle in candidates(domain, epsilon)
+        if oracle.width <= max_report_bytes and _affordable(oracle, users or 1)
+    ]
     if not oracles:
-        raise InputError(f"no mechanism takes a domain of this size; got {domain!r}")
-    return min(oracles, key=lambda oracle: (float(oracle.variance(0.0, 1)), oracle.width))
+        raise InputError(
+            f"no mechanism takes this domain with reports of at most {max_report_bytes} bytes"
+        )
+    noise = {oracle: float(oracle.variance(0.0, 1)) for oracle in oracles}
+    least = min(noise.values())
+    close = [oracle for oracle in oracles if noise[oracle] <= _TIE * least]
+    return min(close, key=lambda oracle: (oracle.width, noise[oracle]))
+
+
+def _affordable(oracle: FrequencyOracle, users: int) -> bool:
+    try:
+        oracle.admit(users)
+    except InputError:
+        return False
+    return True

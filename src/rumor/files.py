@@ -1,0 +1,42 @@
+"""Files that are whole or not there: written aside, synced, then renamed into place."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PathLike = str | os.PathLike[str]
+
+
+@contextmanager
+def whole_file(path: PathLike) -> Iterator[Path]:
+    """A path to write to in place of `path`, which gets the result only if all went well.
+
+    On any error, Ctrl-C included, what was written aside is removed and `path` keeps
+    whatever it held before.
+    """
+    target = Path(path)
+    # The suffix stays, since some writers choose their format by it.
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
+    )
+    os.close(handle)
+    aside = Path(name)
+    try:
+        yield aside
+        with aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        aside.chmod(0o644)
+        aside.replace(target)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: PathLike, data: bytes) -> None:
+    """Write a file so that it holds everything or is as it was."""
+    with whole_file(path) as aside:
+        aside.write_bytes(data)

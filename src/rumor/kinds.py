@@ -1,0 +1,112 @@
+"""Kinds of questions: what a question of each kind says, and the mechanism it resolves to.
+
+A kind knows its own keys in a collection's TOML, turns a wish into a mechanism, and says
+which names (of labels, say) the contract carries beside the mechanism. The collection
+knows nothing of any kind in particular.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rumor.canonical import Json
+from rumor.errors import InputError, shown
+from rumor.mechanisms import BY_NAME, FrequencyOracle, Mechanism
+from rumor.privacy.planning import MAX_REPORT_BYTES, choose_oracle
+from rumor.values import checked_labels, checked_size
+from rumor.wishes import known_keys, nearest
+
+
+class Kind(abc.ABC):
+    """One kind of question."""
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[str, ...]]
+    """What a question of this kind may say beside what every question says."""
+    names: ClassVar[tuple[str, ...]]
+    """What its contract carries beside the mechanism."""
+
+    @abc.abstractmethod
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+        """The mechanism that a question of this kind asks for."""
+
+    @abc.abstractmethod
+    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+        """The names that the contract carries."""
+
+    @abc.abstractmethod
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+        """The mechanism of a contract, with its names."""
+
+
+class Choice(Kind):
+    """One of a fixed list of answers."""
+
+    name = "choice"
+    keys = ("labels", "domain", "epsilon", "mechanism", "max_report_bytes")
+    names = ("labels",)
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+        """An oracle, by name or the best one."""
+        if ("labels" in wish) == ("domain" in wish):
+            given = "both" if "labels" in wish else "neither"
+            raise InputError(f"a question must have either labels or a domain size; got {given}")
+        domain: object = wish.get("labels", wish.get("domain"))
+        if "labels" in wish and not isinstance(domain, list):
+            raise InputError(f"labels must be a list of strings; got {shown(domain)}")
+        name, options = mechanism_wish(wish)
+        arguments: dict[str, Any] = {"domain": domain, **options}
+        if "epsilon" in wish:
+            arguments["epsilon"] = wish["epsilon"]
+        if name == "auto":
+            known_keys('mechanism "auto"', options, ())
+            if "epsilon" not in wish:
+                raise InputError('mechanism "auto" needs an epsilon; got none')
+            most = checked_size(
+                "max_report_bytes", wish.get("max_report_bytes", MAX_REPORT_BYTES), 1, 1 << 20
+            )
+            return choose_oracle(**arguments, users=users, max_report_bytes=most)
+        if "max_report_bytes" in wish:
+            raise InputError(f'max_report_bytes guides the mechanism "auto" only; got {name!r}')
+        oracles = {n: m for n, m in BY_NAME.items() if issubclass(m, FrequencyOracle)}
+        if name not in oracles:
+            names = ("auto", *oracles)
+            raise InputError(
+                f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
+            )
+        oracle = oracles[name]
+        known_keys(f"mechanism {name!r}", options, oracle.OPTIONS)
+        if "epsilon" not in wish and not {"p", "q"} <= set(options):
+            raise InputError(f"mechanism {name!r} needs an epsilon; got none")
+        return oracle(**arguments)
+
+    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+        """What the values are called, if they have names."""
+        assert isinstance(mechanism, FrequencyOracle)
+        return {"labels": mechanism.labels}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+        """The oracle, its values called by the contract's labels."""
+        if not isinstance(mechanism, FrequencyOracle):
+            raise InputError(f"a choice needs a frequency oracle; got {mechanism!r}")
+        labels = contract["labels"]
+        if labels is None:
+            return mechanism
+        if not isinstance(labels, list):
+            raise InputError(f"labels must be a list or null; got {shown(labels)}")
+        return mechanism.with_labels(checked_labels(labels))
+
+
+def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """The mechanism that a question names ("auto" unless said), and its options."""
+    choice = wish.get("mechanism", "auto")
+    table = {"name": choice} if isinstance(choice, str) else choice
+    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+        raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
+    return table["name"], {key: value for key, value in table.items() if key != "name"}
+
+
+# A new kind is one class and one entry here.
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Choice(),)}

@@ -1,0 +1,339 @@
+"""Hadamard response: one number, from which a fast transform recovers every frequency.
+
+Acharya, Sun and Zhang 2019; seed 004 (which used two blocks at every epsilon).
+
+The K outputs are B blocks of b (both powers of two). Value x belongs to block x // (b-1),
+where it owns the row j = 1 + x mod (b-1) of the Hadamard matrix of order b: output y of
+the block supports x when popcount(j & y) is even. Half the block, s = b/2 outputs, does.
+Model, with t the threshold of reporting a supporting output:
+    P(y | x) = (t / 2**64) / s               if y supports x
+             = (1 - t / 2**64) / (K - s)     otherwise
+Privacy: the loss is the logarithm of their ratio, t/(2**64 - t) * (K - s)/s; t is rounded
+down. Report: y as a little-endian integer in 1 to 3 bytes.
+
+Estimation: two rows of one block agree on half its outputs, so C_x - (T - C_x), with C_x
+the supporting reports and T all those of x's block, has mean n f_x g with
+g = P(y supports x | x) - P(y in the block but does not support x | x), free of all other
+frequencies. A block sees few reports of people outside it: that is why it pays, at large
+epsilon, to have several.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor import exact
+from rumor.bulk import tied_coins
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Target, Vector
+from rumor.randomness import Draws, Source
+from rumor.report import (
+    Reports,
+    Validity,
+    bytes_for,
+    from_little_endian,
+    little_endian,
+    narrow_integers,
+)
+from rumor.values import checked_size
+
+# Rows made at a time: their words stay in the second-level cache.
+_CHUNK = 1 << 14
+
+
+class HadamardResponse(FrequencyOracle):
+    """One number of at most three bytes, for any domain: shortest reports, fastest estimate."""
+
+    name = "hadamard"
+    MAX_DOMAIN = 1_000_000
+    OPTIONS = ("blocks",)
+
+    def __init__(
+        self, *, domain: int | Sequence[str], epsilon: float, blocks: int | None = None
+    ) -> None:
+        """`blocks` is a power of two; the number with the least variance unless said."""
+        super().__init__(domain)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        if blocks is None:
+            choices = [1 << i for i in range((self.domain - 1).bit_length())]
+            blocks = min(choices, key=lambda count: _noise(self.domain, count, power))
+        self._shape(blocks)
+        supported = self.half * power / (self.half * power + self.outcomes - self.half)
+        self._set(exact.floor_threshold(supported))
+        if self.epsilon > epsilon:
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
+                f"on {self.domain:,} values; got {epsilon!r}"
+            )
+
+    def _shape(self, blocks: object) -> None:
+        self.blocks = checked_size("blocks", blocks, 1, self.domain)
+        if self.blocks & (self.blocks - 1):
+            raise InputError(f"blocks must be a power of two; got {self.blocks}")
+        self.block = _block_size(self.domain, self.blocks)
+        self.half = self.block // 2
+        self.outcomes = self.blocks * self.block
+
+    def _set(self, supported: int) -> None:
+        self.supported = supported
+        if self.exact_hit < Fraction(self.half, self.outcomes) - Fraction(1, exact.WORD):
+            raise InputError(
+                f"the threshold of support must be at least 2^64 times the share of supporting "
+                f"outputs; got {supported}"
+            )
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain, number of blocks and the threshold of a supporting output."""
+        return {"domain": self.domain, "blocks": self.blocks, "supported": str(self.supported)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, blocks, supported = only_keys(cls.name, parameters, "domain", "blocks", "supported")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self._shape(blocks)
+        self._set(exact.checked_threshold("supported", supported))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """One block and several, full and partly used, and more outputs than a byte holds."""
+        return [
+            cls(domain=2, epsilon=1.0, blocks=1),
+            cls(domain=7, epsilon=1.0, blocks=1),
+            cls(domain=10, epsilon=2.0, blocks=4),
+            cls(domain=5, epsilon=4.0),
+            cls(domain=300, epsilon=1.0),
+        ]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The probability of a supporting output."""
+        return Fraction(self.supported, exact.WORD)
+
+    @functools.cached_property
+    def _other(self) -> Fraction:
+        """The probability of one particular output that does not support the value."""
+        return (1 - self.exact_hit) / (self.outcomes - self.half)
+
+    @functools.cached_property
+    def exact_gain(self) -> Fraction:
+        """What one person adds to supporting minus other reports of their value's block."""
+        return self.exact_hit - self.half * self._other
+
+    @functools.cached_property
+    def exact_miss(self) -> Fraction:
+        """Averaged over all pairs of values: within a block and across blocks it differs."""
+        sizes = np.bincount(self._block_of).tolist()
+        pairs = self.domain * (self.domain - 1)
+        inside = Fraction(sum(size * (size - 1) for size in sizes), pairs)
+        within = self.exact_hit / 2 + self._other * Fraction(self.half, 2)
+        return inside * within + (1 - inside) * self.half * self._other
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """A supporting output over another."""
+        return self.exact_hit / self.half / self._other
+
+    @property
+    def width(self) -> int:
+        """As many bytes as an output needs."""
+        return bytes_for(self.outcomes)
+
+    @property
+    def alphabet(self) -> int:
+        """The outputs of all blocks."""
+        return self.outcomes
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every output."""
+        return little_endian(np.arange(self.outcomes), self.width)
+
+    def _supports(self, output: int, code: int) -> bool:
+        block, row = code // (self.block - 1), 1 + code % (self.block - 1)
+        inside = output - block * self.block
+        return 0 <= inside < self.block and (row & inside).bit_count() % 2 == 0
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        if self._supports(int.from_bytes(report, "little"), self.code(value)):
+            return self.exact_hit / self.half
+        return self._other
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """coin(supported): place(below(half)); else below(outcomes - half), placed outside.
+
+        A number u below `half` becomes an output of the block with even (odd) parity
+        against the row j: insert into u a bit at the place of j's lowest set bit, chosen to
+        make the parity even (odd). Numbers from `half` on are the outputs of the other
+        blocks in order.
+        """
+        code = self.code(value)
+        even = draws.coin(self.supported)
+        pick = draws.below(self.half if even else self.outcomes - self.half)
+        output = self._place(np.array([code]), np.array([even]), np.array([pick]))
+        return int(output[0]).to_bytes(self.width, "little")
+
+    def _place(
+        self, codes: NDArray[np.int64], even: NDArray[np.bool_], picks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The outputs that picks stand for, as `draw` says."""
+        start = codes // (self.block - 1) * self.block
+        row = 1 + codes % (self.block - 1)
+        lowest = row & -row
+        spread = (picks & ~(lowest - 1)) << 1 | picks & (lowest - 1)
+        odd = np.bitwise_count(row & spread).astype(np.int64) & 1 == 1
+        inside = start + (spread | np.where(odd == even, lowest, 0))
+        beyond = picks - self.half
+        outside = beyond + np.where(beyond >= start, self.block, 0)
+        return np.where(even | (picks < self.half), inside, outside)
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes, stream = self.encode(values), source.stream()
+        fast = loops(codes.nbytes)
+        out = np.empty(codes.size, dtype=np.uint32)
+        threshold = np.uint64(self.supported)
+        shape = (np.int64(self.block), np.int64(self.outcomes))
+        flagged = np.empty(min(_CHUNK, codes.size) + 1, dtype=np.int64)
+        for start in range(0, codes.size, _CHUNK):
+            own = codes[start : start + _CHUNK]
+            outputs = out[start : start + own.size]
+            words = stream.words(own.size)
+            rare = fast.hadamard_outputs(words, own, threshold, *shape, outputs, flagged)
+            if rare:
+                rows = flagged[:rare]
+                even = tied_coins(stream, words[rows], self.supported)
+                near = stream.below(self.half, rare).astype(np.int64)
+                far = stream.below(self.outcomes - self.half, rare).astype(np.int64)
+                outputs[rows] = self._place(own[rows], even, np.where(even, near, far))
+        return little_endian(out, self.width)
+
+    def _validate(self, reports: Reports) -> Validity:
+        reason = f"a report is an integer from 0 to {self.outcomes - 1:,}"
+        return Validity(narrow_integers(reports) < self.outcomes, reason)
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each output."""
+        return self.outcomes
+
+    def tally(self, reports: Reports) -> Tally:
+        """How often each output was reported."""
+        counts = np.zeros(self.outcomes, dtype=np.int64)
+        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
+        return counts
+
+    @functools.cached_property
+    def _block_of(self) -> NDArray[np.int64]:
+        return np.arange(self.domain) // (self.block - 1)
+
+    def _spectrum(self, outputs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Of a vector over outputs: for each value its row's transform, and its block's total."""
+        table = outputs.reshape(self.blocks, self.block)
+        flat = walsh_hadamard(table)[:, 1:].reshape(-1)[: self.domain]
+        return flat, table.sum(axis=1)[self._block_of]
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """Half the block's reports and its row's transform together."""
+        signed, totals = self._spectrum(tally)
+        return np.asarray((signed + totals) // 2, dtype=np.int64)
+
+    @property
+    def counts_outputs(self) -> bool:
+        """A tally counts outputs."""
+        return True
+
+    def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
+        """Supporting reports among those of the value's block: half of them, and more.
+
+        Given how many reports fell into the block, their supporting share has mean
+        1/2 + f g / (2 share of the block); that share is taken as observed.
+        """
+        signed, totals = self._spectrum(tally)
+        trials = np.maximum(totals, 1).astype(np.float64)
+        lift = float(self.exact_gain) * reports / (2 * trials)
+        counts = np.asarray((signed + totals) // 2, dtype=np.int64)
+        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion)
+
+    def unbiased(self, tally: Tally, reports: int) -> Vector:
+        """Supporting minus other reports of the block, over what one person adds."""
+        signed, _ = self._spectrum(tally)
+        return np.asarray(signed / (reports * float(self.exact_gain)))
+
+    def variance(
+        self, frequency: Vector | float, reports: int, of: Target = "population"
+    ) -> Vector:
+        """Exact when all frequencies are given; one alone is taken with the rest spread evenly.
+
+        A report adds +1, -1 or 0, so its second moment is the chance that it falls into the
+        value's block, which depends on how many people belong there.
+        """
+        f = np.asarray(frequency, dtype=np.float64)
+        if f.shape == (self.domain,):
+            share = np.asarray(np.bincount(self._block_of, weights=f)[self._block_of], np.float64)
+        else:
+            members = min(self.block - 1, self.domain)
+            share = f + (1 - f) * (members - 1) / (self.domain - 1)
+        gain, outside = float(self.exact_gain), float(2 * self.half * self._other)
+        inside = float(self.exact_hit + self.half * self._other)
+        second = share * inside + (1 - share) * outside
+        first = f if of == "people" else f * f
+        return np.asarray((second - gain**2 * first) / (reports * gain**2))
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the values that each output supports, by one transform of h."""
+        padded = np.zeros(self.blocks * (self.block - 1))
+        padded[: self.domain] = h
+        table = np.zeros((self.blocks, self.block))
+        table[:, 1:] = padded.reshape(self.blocks, self.block - 1)
+        totals = table.sum(axis=1, keepdims=True)
+        supported = (walsh_hadamard(table) + totals) / 2
+        return np.asarray(supported.reshape(-1)[from_little_endian(reports)])
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of the outputs that support each value, by one transform."""
+        codes = from_little_endian(reports)
+        weights = np.bincount(codes, weights=w, minlength=self.outcomes).astype(np.float64)
+        signed, totals = self._spectrum(weights)
+        return np.asarray((signed + totals) / 2)
+
+
+def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
+    """Each row times the Hadamard matrix whose entry (j, y) is -1 to the popcount of j & y."""
+    rows, size = table.shape
+    out = table.copy()
+    step = 1
+    while step < size:
+        pairs = out.reshape(rows, size // (2 * step), 2, step)
+        even, odd = pairs[:, :, 0].copy(), pairs[:, :, 1]
+        pairs[:, :, 0] += odd
+        pairs[:, :, 1] = even - odd
+        step *= 2
+    return out
+
+
+def _block_size(domain: int, blocks: int) -> int:
+    """The smallest power of two that, less one, holds a block's share of the domain."""
+    share = -(-domain // blocks)
+    return 1 << share.bit_length()
+
+
+def _noise(domain: int, blocks: int, power: Fraction) -> float:
+    """The variance of a value among evenly spread others, up to a factor."""
+    half = _block_size(domain, blocks) // 2
+    outcomes = 2 * half * blocks
+    total = half * power + outcomes - half
+    gain = half * (power - 1) / total
+    inside, outside = half * (power + 1) / total, 2 * half / total
+    share = Fraction(min(2 * half - 1, domain), domain)
+    return float((share * inside + (1 - share) * outside) / gain**2)

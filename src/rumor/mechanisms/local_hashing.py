@@ -1,0 +1,276 @@
+"""Local hashing: hash the value into a few buckets, then randomised response on the bucket.
+
+Optimized local hashing (OLH) of Wang et al. 2017 when the number of buckets g is the best
+one, next to e**epsilon + 1; what large domains use when reports must be short.
+
+Every report begins with its hash seed (a, b), two uniform w-bit integers, and
+    bucket(v) = floor(g h / 2**w),  h = (a v + b) mod 2**w
+with w = 32 for domains up to 65,536 and w = 64 above. Two values' hashes agree in their
+low bits at most, so their buckets are pairwise independent and uniform up to g 2**-34.
+Model, given the seed, with t the threshold of the truth:
+    P(y | x) = t / 2**64                       if y = bucket(x)
+             = (2**64 - t) / (2**64 (g - 1))   otherwise
+Privacy: that of randomised response on g values, whatever the hash; t is rounded down.
+Report: a and b as little-endian w-bit integers, then y as a little-endian integer.
+
+A report supports the values in its bucket, so counting support costs a hash for every
+report and every value; it is done when a summary is made, and refused beyond 1e11.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor import exact
+from rumor.bulk import keep_or_replace
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.randomness import Draws, Source
+from rumor.report import Reports, Validity, bytes_for, from_little_endian, little_endian
+from rumor.values import checked_size
+
+_NARROW_DOMAIN = 1 << 16
+_MAX_BUCKETS = 1 << 16
+_MAX_HASHES = 10**11
+
+
+class LocalHashing(FrequencyOracle):
+    """A hash seed and a noisy bucket: the noise of unary encoding in a few bytes."""
+
+    name = "local-hashing"
+    MAX_DOMAIN = 1_000_000
+    OPTIONS = ("buckets",)
+
+    def __init__(
+        self, *, domain: int | Sequence[str], epsilon: float, buckets: int | None = None
+    ) -> None:
+        """`buckets` is how many a hash has; the number with the least variance unless said."""
+        super().__init__(domain)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        if buckets is None:
+            center = min(int(power) + 1, _MAX_BUCKETS - 1)
+            buckets = min((center, center + 1), key=lambda count: _noise(count, power))
+        self._shape(buckets)
+        self._set(exact.floor_threshold(power / (power + self.buckets - 1)))
+        if self.epsilon > epsilon:
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
+                f"on {self.buckets:,} buckets; got {epsilon!r}"
+            )
+
+    def _shape(self, buckets: object) -> None:
+        self.buckets = checked_size("buckets", buckets, 2, _MAX_BUCKETS)
+        self.hash_bits = 32 if self.domain <= _NARROW_DOMAIN else 64
+        self._seed_bytes = self.hash_bits // 4
+
+    def _set(self, truth: int) -> None:
+        self.truth = truth
+        if self.exact_hit < Fraction(1, self.buckets) - Fraction(1, exact.WORD):
+            raise InputError(
+                f"the threshold of the truth must be at least 2^64 / buckets; got {truth}"
+            )
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain, number of buckets and the threshold of telling the true bucket."""
+        return {"domain": self.domain, "buckets": self.buckets, "truth": str(self.truth)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, buckets, truth = only_keys(cls.name, parameters, "domain", "buckets", "truth")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self._shape(buckets)
+        self._set(exact.checked_threshold("truth", truth))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Two buckets and many, narrow and wide hashes, a bucket of two bytes."""
+        return [
+            cls(domain=2, epsilon=0.5, buckets=2),
+            cls(domain=12, epsilon=1.0),
+            cls(domain=70_000, epsilon=2.0),
+            cls(domain=40, epsilon=1.0, buckets=300),
+        ]
+
+    def inputs(self) -> Sequence[object]:
+        """A spread of values where the domain is large: they all behave alike."""
+        return range(self.domain) if self.domain <= 64 else range(0, self.domain, self.domain // 16)
+
+    def publics(self) -> Sequence[bytes]:
+        """A few hash seeds."""
+        size = self._seed_bytes
+        return [bytes((7 * k * i + 13 * i + k) % 256 for i in range(size)) for k in range(1, 4)]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The probability of the true bucket."""
+        return Fraction(self.truth, exact.WORD)
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """Another value shares the reported bucket with probability 1/g over the seeds."""
+        return Fraction(1, self.buckets)
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """The true bucket over another."""
+        return self.exact_hit * (self.buckets - 1) / (1 - self.exact_hit)
+
+    @property
+    def width(self) -> int:
+        """The seed and a bucket."""
+        return self._seed_bytes + bytes_for(self.buckets)
+
+    @property
+    def alphabet(self) -> int:
+        """The buckets, given the seed."""
+        return self.buckets
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every bucket behind this seed."""
+        tails = little_endian(np.arange(self.buckets), bytes_for(self.buckets))
+        seed = np.frombuffer(public or self.publics()[0], dtype=np.uint8)
+        return np.hstack([np.tile(seed, (self.buckets, 1)), tails])
+
+    def bucket(self, seed: bytes, value: object) -> int:
+        """Where a seed puts a value: the hash family, one value at a time."""
+        half = self._seed_bytes // 2
+        a, b = int.from_bytes(seed[:half], "little"), int.from_bytes(seed[half:], "little")
+        hashed = (a * self.code(value) + b) % (1 << self.hash_bits)
+        return hashed * self.buckets >> self.hash_bits
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        seed, tail = report[: self._seed_bytes], report[self._seed_bytes :]
+        if int.from_bytes(tail, "little") == self.bucket(seed, value):
+            return self.exact_hit
+        return (1 - self.exact_hit) / (self.buckets - 1)
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """public(seed), coin(truth): the bucket; otherwise below(buckets - 1), skipping it."""
+        seed = draws.public(self._seed_bytes)
+        bucket = self.bucket(seed, value)
+        if not draws.coin(self.truth):
+            other = draws.below(self.buckets - 1)
+            bucket = other + (other >= bucket)
+        return seed + bucket.to_bytes(bytes_for(self.buckets), "little")
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes, stream = self.encode(values), source.stream()
+        out = np.empty((codes.size, self.width), dtype=np.uint8)
+        seeds = np.empty((codes.size, self._seed_bytes), dtype=np.uint8)
+        stream.fill(seeds)
+        a, b = self._multipliers(seeds)
+        hashed = self._hash(a, b, codes.astype(np.uint64))
+        buckets = _high_product(hashed, self.buckets, self.hash_bits).astype(np.int64)
+        noisy = keep_or_replace(stream, buckets, self.buckets, self.truth)
+        out[:, : self._seed_bytes] = seeds
+        out[:, self._seed_bytes :] = little_endian(noisy, bytes_for(self.buckets))
+        return out
+
+    def _multipliers(self, seeds: Reports) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        pairs = np.ascontiguousarray(seeds[:, : self._seed_bytes]).view(
+            f"<u{self._seed_bytes // 2}"
+        )
+        return pairs[:, 0].astype(np.uint64), pairs[:, 1].astype(np.uint64)
+
+    def _hash(
+        self, a: NDArray[np.uint64], b: NDArray[np.uint64], values: NDArray[np.uint64]
+    ) -> NDArray[np.uint64]:
+        return (a * values + b) & self._mask
+
+    @property
+    def _mask(self) -> np.uint64:
+        return np.uint64((1 << self.hash_bits) - 1)
+
+    @functools.cached_property
+    def _edges(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The first hash of each bucket, and how many more it has."""
+        edges = [-(-(y << self.hash_bits) // self.buckets) for y in range(self.buckets + 1)]
+        spans = [high - low - 1 for low, high in itertools.pairwise(edges)]
+        return np.array(edges[:-1], dtype=np.uint64), np.array(spans, dtype=np.uint64)
+
+    def _ranges(
+        self, reports: Reports
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+        """For each report (a, c, span): it supports v when (a v + c) mod 2**w <= span.
+
+        Bucket y is the hashes from ceil(y 2**w / g) to the next such number less one;
+        subtracting its start turns the two comparisons into one.
+        """
+        a, b = self._multipliers(reports)
+        starts, spans = self._edges
+        y = from_little_endian(reports[:, self._seed_bytes :])
+        return a, (b - starts[y]) & self._mask, spans[y]
+
+    def _validate(self, reports: Reports) -> Validity:
+        reason = f"a report ends in a bucket from 0 to {self.buckets - 1:,}"
+        return Validity(from_little_endian(reports[:, self._seed_bytes :]) < self.buckets, reason)
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each value."""
+        return self.domain
+
+    def admit(self, reports: int) -> None:
+        """Refuse what would take more than 1e11 hashes to count."""
+        super().admit(reports)
+        if reports * self.domain > _MAX_HASHES:
+            raise InputError(
+                f"local hashing counts at most 1e11 hashes (reports times domain), use "
+                f"HadamardResponse for more; got {reports:,} reports of {self.domain:,} values"
+            )
+
+    def tally(self, reports: Reports) -> Tally:
+        """How many reports support each value."""
+        counts = np.zeros(self.domain, dtype=np.int64)
+        fast = loops(len(reports) * self.domain // 8)
+        fast.count_hashes(*self._ranges(reports), self._mask, counts)
+        return counts
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """A report supports the values in its bucket."""
+        return tally
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the reported bucket."""
+        h = np.ascontiguousarray(h, dtype=np.float64)
+        out: Vector = loops(len(reports) * self.domain // 8, floats=True).hash_forward(
+            *self._ranges(reports), self._mask, h
+        )
+        return out
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of the reports whose bucket holds each value."""
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        out: Vector = loops(len(reports) * self.domain // 8, floats=True).hash_adjoint(
+            *self._ranges(reports), self._mask, w, self.domain
+        )
+        return out
+
+
+def _high_product(hashed: NDArray[np.uint64], buckets: int, bits: int) -> NDArray[np.uint64]:
+    """floor(hashed * buckets / 2**bits), without overflow (buckets is at most 2**16)."""
+    factor, half = np.uint64(buckets), np.uint64(32)
+    if bits == 32:
+        return hashed * factor >> half
+    low = (hashed & np.uint64(0xFFFFFFFF)) * factor >> half
+    return (hashed >> half) * factor + low >> half
+
+
+def _noise(buckets: int, power: Fraction) -> float:
+    """The variance of a value that nobody holds, up to a factor."""
+    gain = power / (power + buckets - 1) - Fraction(1, buckets)
+    return float(Fraction(buckets - 1, buckets**2) / gain**2)

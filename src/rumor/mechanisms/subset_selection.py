@@ -1,0 +1,322 @@
+"""Subset selection: report a random set of k values that is more likely to hold the truth.
+
+Ye and Barg 2017, S. Wang et al. 2016; seed 004.
+
+Model, with t the threshold of the true value being in the set S, |S| = k of D values:
+    P(S | x) = (t / 2**64) / C(D-1, k-1)         if x is in S
+             = (1 - t / 2**64) / C(D-1, k)       otherwise
+Privacy: these two are all the probabilities there are; the loss is the logarithm of their
+ratio, t/(2**64 - t) * (D - k)/k, and t is rounded down. With k = 1 this is randomised
+response; the best k is next to D / (e**epsilon + 1).
+Report: the list of the k values in ascending order, each a little-endian integer; or,
+where k > 1 and it is no longer, a bitmap (bit i is bit i % 8 of byte i // 8, padding 0).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor import exact
+from rumor.bulk import bernoulli_words, fill_bernoulli, keep_or_replace
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.randomness import Draws, Source, Stream
+from rumor.report import (
+    Reports,
+    Validity,
+    bytes_for,
+    from_little_endian,
+    little_endian,
+    narrow_integers,
+)
+from rumor.values import checked_size
+
+# Bitmaps are completed in blocks of about this many words, to stay in the cache.
+_BLOCK_WORDS = 1 << 14
+# The plain twin completes a row in some ten microseconds, as long as it takes for this
+# many bytes elsewhere.
+_PLAIN_ROW_BYTES = 256
+
+
+class SubsetSelection(FrequencyOracle):
+    """A random subset of the domain: the least noise of all oracles here, or tied for it."""
+
+    name = "subset-selection"
+    MAX_DOMAIN = 100_000
+    OPTIONS = ("size",)
+
+    def __init__(
+        self, *, domain: int | Sequence[str], epsilon: float, size: int | None = None
+    ) -> None:
+        """`size` is the number of values in a report; the best one unless said."""
+        super().__init__(domain)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        if size is None:
+            # The variance as a function of k has one minimum; its integer neighbours hold it.
+            center = math.floor(self.domain / (power + 1))
+            sizes = {min(max(center + step, 1), self.domain - 1) for step in (0, 1)}
+            size = min(sorted(sizes), key=lambda k: self._noise(k, power))
+        self._set(size, exact.floor_threshold(_inclusion(self.domain, size, power)))
+        if self.epsilon > epsilon:
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
+                f"on {self.domain:,} values; got {epsilon!r}"
+            )
+
+    def _noise(self, size: int, power: Fraction) -> float:
+        """The variance of a value of average frequency, up to a factor."""
+        hit = _inclusion(self.domain, size, power)
+        miss = (size - hit) / (self.domain - 1)
+        support = Fraction(size, self.domain)
+        return float(support * (1 - support) / (hit - miss) ** 2)
+
+    def _set(self, size: object, inclusion: int) -> None:
+        self.size = checked_size("size", size, 1, self.domain - 1)
+        self.inclusion = inclusion
+        if self.exact_hit < Fraction(self.size, self.domain) - Fraction(1, exact.WORD):
+            raise InputError(
+                f"the threshold of the truth must be at least 2^64 size / domain; got {inclusion}"
+            )
+        self._integer = bytes_for(self.domain)
+        self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain, size of the subset and the threshold of its holding the truth."""
+        return {"domain": self.domain, "size": self.size, "inclusion": str(self.inclusion)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, size, inclusion = only_keys(cls.name, parameters, "domain", "size", "inclusion")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self._set(size, exact.checked_threshold("inclusion", inclusion))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Bitmaps and lists, with and without padding, one value and several."""
+        return [
+            cls(domain=2, epsilon=1.0),
+            cls(domain=6, epsilon=0.5),
+            cls(domain=9, epsilon=1.0, size=3),
+            cls(domain=40, epsilon=4.0, size=2),
+            cls(domain=300, epsilon=6.0),
+        ]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The probability that the true value is in the set."""
+        return Fraction(self.inclusion, exact.WORD)
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """The other places of the set are shared equally by the other values."""
+        return (self.size - self.exact_hit) / (self.domain - 1)
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """A set with the truth over a set without."""
+        hit = self.exact_hit
+        return hit / (1 - hit) * Fraction(self.domain - self.size, self.size)
+
+    @property
+    def width(self) -> int:
+        """The shorter of bitmap and list."""
+        return (self.domain + 7) // 8 if self.bitmap else self.size * self._integer
+
+    @property
+    def alphabet(self) -> int:
+        """Every set of this size."""
+        return math.comb(self.domain, self.size)
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every set of this size, in lexicographic order."""
+        subsets = itertools.combinations(range(self.domain), self.size)
+        rows = [np.frombuffer(self._report(subset), np.uint8) for subset in subsets]
+        return np.array(rows, dtype=np.uint8)
+
+    def _report(self, ascending: Sequence[int]) -> bytes:
+        if not self.bitmap:
+            return b"".join(value.to_bytes(self._integer, "little") for value in ascending)
+        return sum(1 << value for value in ascending).to_bytes(self.width, "little")
+
+    def _members(self, report: bytes) -> list[int]:
+        if self.bitmap:
+            bits = int.from_bytes(report, "little")
+            return [value for value in range(self.domain) if bits >> value & 1]
+        step = self._integer
+        starts = range(0, self.width, step)
+        return [int.from_bytes(report[i : i + step], "little") for i in starts]
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        if self.code(value) in self._members(report):
+            return self.exact_hit / math.comb(self.domain - 1, self.size - 1)
+        return (1 - self.exact_hit) / math.comb(self.domain - 1, self.size)
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """coin(inclusion) for the value itself, then the rest by Floyd's algorithm.
+
+        The rest is a uniform set of m of the other D - 1 values (the value skipped): for j
+        from D - 1 - m to D - 2, take below(j + 1), or j when that is taken already.
+        """
+        code = self.code(value)
+        included = draws.coin(self.inclusion)
+        wanted = self.size - included
+        others: set[int] = set()
+        for j in range(self.domain - 1 - wanted, self.domain - 1):
+            pick = draws.below(j + 1)
+            others.add(j if pick in others else pick)
+        chosen = {other + (other >= code) for other in others}
+        return self._report(sorted(chosen | {code} if included else chosen))
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes, stream = self.encode(values), source.stream()
+        if self.size == 1:
+            return little_endian(
+                keep_or_replace(stream, codes, self.domain, self.inclusion), self.width
+            )
+        included = bernoulli_words(stream, (codes.size + 63) // 64, self.inclusion)
+        flags = np.unpackbits(included.astype("<u8").view(np.uint8), bitorder="little")
+        words = (self.domain + 63) // 64
+        rows = max(1, _BLOCK_WORDS // words)
+        fast = loops(codes.size * _PLAIN_ROW_BYTES)
+        out = np.empty((codes.size, self.width), dtype=np.uint8)
+        bitmaps = np.zeros((min(rows, codes.size), words), dtype=np.uint64)
+        for start in range(0, codes.size, rows):
+            own = codes[start : start + rows]
+            block = bitmaps[: own.size]
+            self._fill(stream, block)
+            self._complete(stream, block, own, flags[start : start + own.size], fast)
+            if self.bitmap:
+                plain = block.astype("<u8", copy=False).view(np.uint8).reshape(own.size, -1)
+                out[start : start + own.size] = plain[:, : self.width]
+            else:
+                lists = np.empty((own.size, self.size), dtype=np.uint32)
+                fast.list_bits(block, lists)
+                narrow = little_endian(lists.ravel(), self._integer)
+                out[start : start + own.size] = narrow.reshape(own.size, self.width)
+        return out
+
+    def _fill(self, stream: Stream, block: NDArray[np.uint64]) -> None:
+        """Independent bits, somewhat fewer than wanted.
+
+        Given how many are set, they are a uniform set of that many, whatever their
+        probability was; so a rough one serves, in steps of 1/256 that need no ties.
+        """
+        spread = math.sqrt(self.size * (1 - self.size / self.domain))
+        aim = int((self.size - 1 - 1.2 * spread) / self.domain * 256)
+        if aim < 1:
+            block[:] = 0
+            return
+        fill_bernoulli(stream, block.reshape(-1), aim << 56)
+        if self.domain % 64:
+            block[:, -1] &= np.uint64((1 << self.domain % 64) - 1)
+
+    def _complete(
+        self,
+        stream: Stream,
+        block: NDArray[np.uint64],
+        codes: NDArray[np.int64],
+        included: NDArray[np.uint8],
+        fast: object,
+    ) -> None:
+        """Add (or take away) uniformly drawn values until every set has its size.
+
+        A uniform set with a uniform new member is a uniform set of one more, so the result
+        is exactly uniform among the sets that agree on the person's own value.
+        """
+        row = 0
+        expected = max(64, int(block.shape[0] * 1.4 * (4 + min(self.size, self._repairs()))))
+        while row < block.shape[0]:
+            halves = stream.words((expected + 1) // 2).view(np.uint32)
+            row = fast.complete_subsets(  # type: ignore[attr-defined]
+                block, codes, included, self.size, self.domain, halves, row
+            )
+            expected = max(64, expected // 4)
+
+    def _repairs(self) -> int:
+        return int(1.5 * math.sqrt(self.size * (1 - self.size / self.domain)) + self.domain / 256)
+
+    def _validate(self, reports: Reports) -> Validity:
+        if self.bitmap:
+            reason = f"a report is a bitmap of {self.domain:,} bits, {self.size:,} of them set"
+            weights = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
+            used = self.domain % 8
+            padding = reports[:, -1] >> used if used else np.zeros(len(reports), np.uint8)
+            return Validity((weights == self.size) & (padding == 0), reason)
+        reason = f"a report lists {self.size:,} ascending integers from 0 to {self.domain - 1:,}"
+        lists = self._lists(reports).astype(np.int64)
+        ascending = (np.diff(lists, axis=1) > 0).all(axis=1)
+        return Validity(ascending & (lists[:, -1] < self.domain), reason)
+
+    def _lists(self, reports: Reports) -> NDArray[np.integer]:
+        """The values of list reports, as integers (n, size)."""
+        flat = np.ascontiguousarray(reports).reshape(-1, self._integer)
+        return narrow_integers(flat).reshape(len(reports), self.size)
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each value."""
+        return self.domain
+
+    def tally(self, reports: Reports) -> Tally:
+        """How many sets hold each value."""
+        fast = loops(reports.nbytes)
+        if self.bitmap:
+            columns: Tally = fast.count_columns(reports)[: self.domain]
+            return columns
+        counts = np.zeros(self.domain, dtype=np.int64)
+        fast.count_codes(self._lists(reports).reshape(-1), counts)
+        return counts
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """A report supports the values in its set."""
+        return tally
+
+    @property
+    def dispersion(self) -> float:
+        """A set has a fixed size, so two values share it a little less often than by chance."""
+        return self.domain * (self.size - 1) / (self.size * (self.domain - 1))
+
+    def bitmaps(self, reports: Reports) -> Reports | None:
+        """Bitmap reports as they are."""
+        return reports if self.bitmap else None
+
+    def lists(self, reports: Reports) -> NDArray[np.integer] | None:
+        """List reports as integers."""
+        return None if self.bitmap else self._lists(reports)
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the set."""
+        h = np.ascontiguousarray(h, dtype=np.float64)
+        if self.bitmap:
+            out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
+            return out
+        return np.asarray(h[self._lists(reports)].sum(axis=1))
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of the sets that hold each value."""
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        if self.bitmap:
+            out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
+            return out
+        flat = from_little_endian(np.ascontiguousarray(reports).reshape(-1, self._integer))
+        totals = np.bincount(flat, weights=np.repeat(w, self.size), minlength=self.domain)
+        return np.asarray(totals, dtype=np.float64)
+
+
+def _inclusion(domain: int, size: int, power: Fraction) -> Fraction:
+    """The probability that the truth is in the set, when the odds are exactly `power`."""
+    return size * power / (size * power + domain - size)
