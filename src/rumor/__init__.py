@@ -21,6 +21,7 @@ _HOMES = {
     "Keyed": "rumor.randomness",
     "LocalHashing": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
+    "Rappor": "rumor.mechanisms",
     "Seeded": "rumor.randomness",
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.summary",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import LocalHashing as LocalHashing
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
+    from rumor.mechanisms import Rappor as Rappor
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.randomness import Keyed as Keyed

@@ -245,14 +245,16 @@ def _contracted(contract: object) -> Question:
 
 def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mechanism) -> Question:
     days = table.get("retention_days")
+    reports = checked_size(
+        "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
+    )
+    mechanism.check_repeats(reports)
     return Question(
         id=id,
         kind=kind.name,
         text=checked_text(table, "text", "a question", default=""),
         mechanism=mechanism,
-        reports_per_person=checked_size(
-            "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
-        ),
+        reports_per_person=reports,
         retention_days=None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS),
     )
 

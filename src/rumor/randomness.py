@@ -133,11 +133,19 @@ class Keyed:
         if not isinstance(secret, bytes) or len(secret) < 16:
             size = len(secret) if isinstance(secret, bytes) else shown(secret)
             raise InputError(f"a secret must be at least 16 bytes; got {size}")
-        self._seed = hmac.new(secret, encode_context(*context), hashlib.sha256).digest()
+        self._secret, self._context = secret, context
+
+    def extend(self, *context: str | bytes | int) -> Keyed:
+        """The same secret with a longer context."""
+        return Keyed(self._secret, *self._context, *context)
+
+    def digest(self) -> bytes:
+        """The 32 bytes that secret and context determine: a stream's seed, or a keyed tag."""
+        return hmac.new(self._secret, encode_context(*self._context), hashlib.sha256).digest()
 
     def stream(self) -> Stream:
         """The same stream, from its start, at every call."""
-        return Stream(self._seed)
+        return Stream(self.digest())
 
     def __repr__(self) -> str:
         return "Keyed(...)"

@@ -212,3 +212,12 @@ def _hash_blocks(
         part = slice(start, start + rows)
         hashed = (a[part, None] * values + c[part, None]) & mask
         yield start, hashed <= span[part, None]
+
+
+def mix_indices(seeds: U64, mask: np.uint64, out: NDArray[np.uint16]) -> None:
+    """out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
+    from rumor.mechanisms.bloom import mix64_array
+
+    steps: U64 = np.arange(out.shape[1], dtype=np.uint64)
+    inner = mix64_array(seeds[:, 1:] + steps)
+    out[:] = mix64_array(seeds[:, :1] ^ inner) & mask

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.canonical import checked_unicode
 from rumor.errors import InputError, shown
 
 Codes = NDArray[np.int64]
@@ -67,6 +68,25 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
     raise InputError(
         f"values must be integers from 0 to {domain - 1:,} or labels; got dtype {column.dtype}"
     )
+
+
+def words_and_codes(values: object) -> tuple[list[str], Codes]:
+    """A column of texts as its distinct words and, for each row, which of them it holds."""
+    column = _column(values)
+    if column.ndim != 1:
+        raise InputError(f"values must be one column; got an array of shape {column.shape}")
+    if column.size == 0:
+        raise InputError("values must hold at least one answer; got an empty batch")
+    if column.dtype.kind not in "UO":
+        raise InputError(f"values must be texts; got dtype {column.dtype}")
+    rows = column.tolist()
+    positions = {word: i for i, word in enumerate(dict.fromkeys(rows))}
+    for word in positions:
+        if not isinstance(word, str):
+            raise InputError(f"values must be texts; got {shown(word)}")
+        checked_unicode(word)
+    codes = np.fromiter(map(positions.__getitem__, rows), np.int64, len(rows))
+    return list(positions), codes
 
 
 def _column(values: object) -> NDArray[np.generic]:

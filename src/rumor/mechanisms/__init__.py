@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from rumor.errors import InputError, shown
 from rumor.mechanisms.base import Channel, Mechanism
+from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
 from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.randomized_response import RandomizedResponse
+from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
 
@@ -20,6 +22,8 @@ REGISTRY: tuple[type[Mechanism], ...] = (
     SubsetSelection,
     HadamardResponse,
     LocalHashing,
+    Rappor,
+    BasicRappor,
 )
 
 BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in REGISTRY}
@@ -36,12 +40,14 @@ def from_description(description: Mapping[str, object]) -> Mechanism:
 __all__ = [
     "BY_NAME",
     "REGISTRY",
+    "BasicRappor",
     "Channel",
     "FrequencyOracle",
     "HadamardResponse",
     "LocalHashing",
     "Mechanism",
     "RandomizedResponse",
+    "Rappor",
     "SubsetSelection",
     "UnaryEncoding",
     "from_description",

@@ -11,6 +11,7 @@ tests/laws hold all of these to each other.
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from rumor.canonical import Json
 from rumor.errors import InputError, shown
 from rumor.exact import round_up
-from rumor.randomness import Draws, Source, StreamDraws, System
+from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
 from rumor.report import Reports, Validity, as_reports, wrong_widths
 
 Tally = NDArray[np.int64]
@@ -142,7 +143,7 @@ class Mechanism(abc.ABC):
         source = System() if random is None else random
         return self.draw(value, StreamDraws(source.stream()))
 
-    def answer(self, value: object, *, permanent: Source, random: Source | None = None) -> bytes:
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
         """A report of someone who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
@@ -156,6 +157,21 @@ class Mechanism(abc.ABC):
         Reports drawn afresh cost their epsilon each.
         """
         return round_up(reports * Fraction(self.epsilon))
+
+    @property
+    def epsilon_permanent(self) -> float:
+        """The worst-case loss of any number of reports of one unchanged value.
+
+        Finite only for mechanisms that keep a permanent answer.
+        """
+        return math.inf
+
+    def check_repeats(self, reports_per_person: int) -> None:
+        """Refuse, by an InputError, to be asked so often of one person; usually it only costs."""
+        if reports_per_person < 1:
+            raise InputError(
+                f"reports per person must be an integer from 1; got {reports_per_person}"
+            )
 
     def validate(self, reports: object) -> Validity:
         """Which reports are valid, and the reason for refusing the others."""

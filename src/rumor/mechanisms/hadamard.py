@@ -201,7 +201,7 @@ class HadamardResponse(FrequencyOracle):
     def _privatize(self, values: object, source: Source) -> Reports:
         codes, stream = self.encode(values), source.stream()
         fast = loops(codes.nbytes)
-        out = np.empty(codes.size, dtype=np.uint32)
+        out = np.empty(codes.size, dtype=np.min_scalar_type(self.outcomes - 1))
         threshold = np.uint64(self.supported)
         shape = (np.int64(self.block), np.int64(self.outcomes))
         flagged = np.empty(min(_CHUNK, codes.size) + 1, dtype=np.int64)

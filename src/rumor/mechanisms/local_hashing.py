@@ -42,6 +42,8 @@ from rumor.values import checked_size
 _NARROW_DOMAIN = 1 << 16
 _MAX_BUCKETS = 1 << 16
 _MAX_HASHES = 10**11
+# Reports worked on at a time: what is made of them on the way stays in the cache.
+_CHUNK = 1 << 14
 
 
 class LocalHashing(FrequencyOracle):
@@ -170,14 +172,16 @@ class LocalHashing(FrequencyOracle):
     def _privatize(self, values: object, source: Source) -> Reports:
         codes, stream = self.encode(values), source.stream()
         out = np.empty((codes.size, self.width), dtype=np.uint8)
-        seeds = np.empty((codes.size, self._seed_bytes), dtype=np.uint8)
-        stream.fill(seeds)
-        a, b = self._multipliers(seeds)
-        hashed = self._hash(a, b, codes.astype(np.uint64))
-        buckets = _high_product(hashed, self.buckets, self.hash_bits).astype(np.int64)
-        noisy = keep_or_replace(stream, buckets, self.buckets, self.truth)
-        out[:, : self._seed_bytes] = seeds
-        out[:, self._seed_bytes :] = little_endian(noisy, bytes_for(self.buckets))
+        for start in range(0, codes.size, _CHUNK):
+            own, rows = codes[start : start + _CHUNK], out[start : start + _CHUNK]
+            seeds = np.empty((own.size, self._seed_bytes), dtype=np.uint8)
+            stream.fill(seeds)
+            a, b = self._multipliers(seeds)
+            hashed = self._hash(a, b, own.astype(np.uint64))
+            buckets = _high_product(hashed, self.buckets, self.hash_bits).astype(np.int64)
+            noisy = keep_or_replace(stream, buckets, self.buckets, self.truth)
+            rows[:, : self._seed_bytes] = seeds
+            rows[:, self._seed_bytes :] = little_endian(noisy, bytes_for(self.buckets))
         return out
 
     def _multipliers(self, seeds: Reports) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -237,7 +241,9 @@ class LocalHashing(FrequencyOracle):
         """How many reports support each value."""
         counts = np.zeros(self.domain, dtype=np.int64)
         fast = loops(len(reports) * self.domain // 8)
-        fast.count_hashes(*self._ranges(reports), self._mask, counts)
+        for start in range(0, len(reports), _CHUNK):
+            ranges = self._ranges(reports[start : start + _CHUNK])
+            fast.count_hashes(*ranges, self._mask, counts)
         return counts
 
     def support_counts(self, tally: Tally) -> Tally:

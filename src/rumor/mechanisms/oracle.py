@@ -59,6 +59,8 @@ class FrequencyOracle(Mechanism):
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
+    FROM_EPSILON: ClassVar[bool] = True
+    """Whether a domain and an epsilon are enough to construct it."""
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """What a collection may say beside domain and epsilon: the constructor's other keywords."""
 

@@ -1,14 +1,8 @@
 """Unary encoding: a bit for each value, every bit randomised on its own.
 
-Basic one-time RAPPOR of seeds 003 and 004 (Erlingsson, Pihur and Korolova 2014) when
-symmetric; optimized unary encoding of Wang et al. 2017 when the true bit is a fair coin.
-
-Model, with thresholds p for the person's own bit and q < p for the others, over 2**64:
-    P(bits | x) = product over i of  s_i if bit i is set, 1 - s_i if not,  s_x = p, others q
-Privacy: two values differ in two bits, so the worst ratio is p(1 - q) / (q(1 - p)),
-reached by a report with one of the two bits set and the other clear. Rounding p down and
-q up lowers it.
-Report: bit i is bit i % 8 of byte i // 8; padding bits are 0.
+Basic one-time RAPPOR (Erlingsson, Pihur and Korolova 2014) when symmetric; optimized unary
+encoding of Wang et al. 2017 when the true bit is a fair coin. The model is that of bits.py,
+with thresholds for hit = p and miss = q < p; rounding p down and q up lowers the loss.
 """
 
 from __future__ import annotations
@@ -24,22 +18,19 @@ from rumor.bulk import bernoulli_words, fill_bernoulli
 from rumor.canonical import Json
 from rumor.errors import InputError, shown
 from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.bits import BitPerValue
+from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, from_little_endian, little_endian
+from rumor.report import Reports
 
 Variant = Literal["symmetric", "optimized"]
 
-# Up to this many bits a summary counts whole reports: they tell more than single bits.
-_WHOLE_REPORT_BITS = 12
 
-
-class UnaryEncoding(FrequencyOracle):
+class UnaryEncoding(BitPerValue):
     """A noisy bit for each value: good at any epsilon, with reports of domain / 8 bytes."""
 
     name = "unary"
-    MAX_DOMAIN = 100_000
     OPTIONS = ("variant", "p", "q")
 
     def __init__(
@@ -128,35 +119,6 @@ class UnaryEncoding(FrequencyOracle):
         """The probability of another bit."""
         return Fraction(self.other, exact.WORD)
 
-    @property
-    def exact_odds(self) -> Fraction:
-        """p(1 - q) / (q(1 - p)): moving the person from an unset bit to a set one."""
-        p, q = self.exact_hit, self.exact_miss
-        return p * (1 - q) / (q * (1 - p))
-
-    @property
-    def width(self) -> int:
-        """Eight bits to a byte."""
-        return (self.domain + 7) // 8
-
-    @property
-    def alphabet(self) -> int:
-        """Every pattern of bits can come out."""
-        return 1 << self.domain
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every pattern of bits, as the integer it spells."""
-        return little_endian(np.arange(self.alphabet), self.width)
-
-    def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
-        code, bits = self.code(value), int.from_bytes(report, "little")
-        own = bits >> code & 1
-        others = bits.bit_count() - own
-        p, q = self.exact_hit, self.exact_miss
-        rest = q**others * (1 - q) ** (self.domain - 1 - others)
-        return (p if own else 1 - p) * rest
-
     def draw(self, value: object, draws: Draws) -> bytes:
         """One coin for each bit, in order: coin(own) for the person's bit, coin(other) else."""
         code, bits = self.code(value), bytearray(self.width)
@@ -174,63 +136,8 @@ class UnaryEncoding(FrequencyOracle):
         batch = reports[: codes.size * self.width].reshape(codes.size, self.width)
         hits = bernoulli_words(stream, (codes.size + 63) // 64, self.own)
         loops(batch.nbytes).write_true_bits(batch, codes, hits)
-        if self.domain % 8:
-            batch[:, -1] &= (1 << self.domain % 8) - 1
+        self.clear_padding(batch)
         return batch
-
-    def _validate(self, reports: Reports) -> Validity:
-        used = self.domain % 8 or 8
-        reason = f"the {8 - used} padding bits of a report are 0"
-        return Validity(reports[:, -1] >> used == 0 if used < 8 else _all(reports), reason)
-
-    @property
-    def _whole(self) -> bool:
-        return self.domain <= _WHOLE_REPORT_BITS
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each report where there are few different ones, else for each bit."""
-        return self.alphabet if self._whole else self.domain
-
-    def tally(self, reports: Reports) -> Tally:
-        """Counts of whole reports or of bits."""
-        if self._whole:
-            codes = from_little_endian(reports)
-            return np.bincount(codes, minlength=self.alphabet).astype(np.int64)
-        counts: Tally = loops(reports.nbytes).count_columns(reports)[: self.domain]
-        return counts
-
-    @property
-    def counts_outputs(self) -> bool:
-        """Where there are few different reports."""
-        return self._whole
-
-    def bitmaps(self, reports: Reports) -> Reports:
-        """A report is the bitmap of what it supports."""
-        return reports
-
-    def support_counts(self, tally: Tally) -> Tally:
-        """A report supports the values whose bits are set."""
-        if not self._whole:
-            return tally
-        patterns = np.arange(self.alphabet)
-        return np.array([int(tally[patterns >> i & 1 == 1].sum()) for i in range(self.domain)])
-
-    def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the set bits."""
-        h = np.ascontiguousarray(h, dtype=np.float64)
-        out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
-        return out
-
-    def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the reports with each bit set."""
-        w = np.ascontiguousarray(w, dtype=np.float64)
-        out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
-        return out
-
-
-def _all(reports: Reports) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.ones(len(reports), dtype=np.bool_)
 
 
 def _thresholds(epsilon: float, variant: str) -> tuple[int, int]:

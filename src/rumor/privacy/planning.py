@@ -19,7 +19,9 @@ def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOra
     return [
         mechanism(domain=domain, epsilon=epsilon)  # type: ignore[call-arg]
         for mechanism in REGISTRY
-        if issubclass(mechanism, FrequencyOracle) and size <= mechanism.MAX_DOMAIN
+        if issubclass(mechanism, FrequencyOracle)
+        and mechanism.FROM_EPSILON
+        and size <= mechanism.MAX_DOMAIN
     ]
 
 

@@ -1,0 +1,124 @@
+"""Basic RAPPOR: a bit of its own for each label, and RAPPOR's two stages of noise on them.
+
+Erlingsson, Pihur and Korolova 2014. No hashing, no cohorts: what is learned is a frequency
+for each label, so this is a frequency oracle. One report has the law of unary encoding with
+p* and q* (two_stage.py); several reports of one person share the permanent stage.
+Report: bit i is bit i % 8 of byte i // 8; padding bits are 0.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.exact import checked_epsilon
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.bits import BitPerValue
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
+from rumor.report import Reports
+
+
+class BasicRappor(BitPerValue):
+    """RAPPOR for a known set of answers: safe to ask again while the answer stays the same."""
+
+    name = "basic-rappor"
+    FROM_EPSILON = False
+    OPTIONS = ("f", "p", "q")
+
+    def __init__(
+        self,
+        *,
+        domain: int | Sequence[str],
+        f: float | Fraction,
+        p: float | Fraction,
+        q: float | Fraction,
+        epsilon: float | None = None,
+    ) -> None:
+        """`f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
+
+        An `epsilon` is a ceiling on the loss of one report that they must keep.
+        """
+        super().__init__(domain)
+        self.noise = TwoStageNoise.of(f, p, q)
+        if epsilon is not None and self.epsilon > checked_epsilon(epsilon):
+            raise InputError(
+                f"f, p and q must keep the loss within epsilon {epsilon!r}; "
+                f"got a loss of {self.epsilon:.6g}"
+            )
+
+    def parameters(self) -> dict[str, Json]:
+        """Domain and thresholds."""
+        return {"domain": self.domain, **self.noise.parameters()}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        domain, *_ = only_keys(cls.name, parameters, "domain", "flip", "low", "high")
+        self = cls.__new__(cls)
+        FrequencyOracle.__init__(self, domain)
+        self.noise = TwoStageNoise.from_parameters(parameters)
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Both stages, and each on its own."""
+        return [
+            cls(domain=3, f=0.5, p=0.5, q=0.75),
+            cls(domain=2, f=0.25, p=0, q=1),
+            cls(domain=9, f=0, p=0.4, q=0.6),
+        ]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The chance that the person's own bit is reported as 1: q*."""
+        return self.noise.exact_q_star
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """The chance that another bit is reported as 1: p*."""
+        return self.noise.exact_p_star
+
+    def epsilon_after(self, reports: int) -> float:
+        """The exact loss of n reports of one unchanged value: two bits differ."""
+        return self.noise.loss_after(reports, 1, 1)
+
+    @functools.cached_property
+    def epsilon_permanent(self) -> float:
+        """The exact loss of any number of reports of one unchanged value."""
+        return self.noise.permanent_loss(2)
+
+    def check_repeats(self, reports_per_person: int) -> None:
+        """Without permanent noise each further report reveals as much again: refused."""
+        self.noise.check_repeats(reports_per_person)
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """The permanent bits, then the report, both from one stream."""
+        settled = self.noise.settle(1 << self.code(value), self.domain, draws)
+        return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
+
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+        """A report whose permanent bits follow from the person's secret."""
+        code = self.code(value)
+        kept = permanent.extend("permanent bits", self.noise.flip, self.domain, code)
+        settled = self.noise.settle(1 << code, self.domain, StreamDraws(kept.stream()))
+        fresh = StreamDraws((random or System()).stream())
+        return self.noise.report(settled, self.domain, fresh).to_bytes(self.width, "little")
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        codes = self.encode(values)
+        # Eight rows of w bytes are w words: the noise runs over whole words.
+        words = np.zeros((codes.size + 7) // 8 * self.width, dtype="<u8")
+        batch = words.view(np.uint8)[: codes.size * self.width].reshape(codes.size, self.width)
+        ones = np.left_shift(np.uint8(1), (codes & 7).astype(np.uint8))
+        batch[np.arange(codes.size), codes >> 3] = ones
+        self.noise.apply(source.stream(), words)
+        self.clear_padding(batch)
+        return batch

@@ -1,0 +1,117 @@
+"""A bit for each value: what every oracle with such reports shares.
+
+Model, with hit and miss the chances that a value's bit is set when it is and is not the
+person's own, every bit on its own:
+    P(bits | x) = product over i of  s_i if bit i is set, 1 - s_i if not,  s_x = hit, others miss
+Privacy: two values differ in two bits, so the worst ratio is hit (1 - miss) / (miss (1 - hit)),
+reached by a report with one of the two bits set and the other clear.
+Report: bit i is bit i % 8 of byte i // 8; padding bits are 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.report import Reports, Validity, from_little_endian, little_endian
+
+# Up to this many bits a summary counts whole reports: they tell more than single bits.
+_WHOLE_REPORT_BITS = 12
+
+
+class BitPerValue(FrequencyOracle):
+    """An oracle whose reports have a bit for each value, independent given the value."""
+
+    MAX_DOMAIN = 100_000
+
+    @property
+    def exact_odds(self) -> Fraction:
+        """p(1 - q) / (q(1 - p)): moving the person from an unset bit to a set one."""
+        p, q = self.exact_hit, self.exact_miss
+        return p * (1 - q) / (q * (1 - p))
+
+    @property
+    def width(self) -> int:
+        """Eight bits to a byte."""
+        return (self.domain + 7) // 8
+
+    @property
+    def alphabet(self) -> int:
+        """Every pattern of bits can come out."""
+        return 1 << self.domain
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every pattern of bits, as the integer it spells."""
+        return little_endian(np.arange(self.alphabet), self.width)
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        code, bits = self.code(value), int.from_bytes(report, "little")
+        own = bits >> code & 1
+        others = bits.bit_count() - own
+        p, q = self.exact_hit, self.exact_miss
+        rest = q**others * (1 - q) ** (self.domain - 1 - others)
+        return (p if own else 1 - p) * rest
+
+    def clear_padding(self, batch: Reports) -> None:
+        """Set the unused bits of every report to 0, in place."""
+        if self.domain % 8:
+            batch[:, -1] &= (1 << self.domain % 8) - 1
+
+    def _validate(self, reports: Reports) -> Validity:
+        used = self.domain % 8 or 8
+        reason = f"the {8 - used} padding bits of a report are 0"
+        return Validity(reports[:, -1] >> used == 0 if used < 8 else _all(reports), reason)
+
+    @property
+    def _whole(self) -> bool:
+        return self.domain <= _WHOLE_REPORT_BITS
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each report where there are few different ones, else for each bit."""
+        return self.alphabet if self._whole else self.domain
+
+    def tally(self, reports: Reports) -> Tally:
+        """Counts of whole reports or of bits."""
+        if self._whole:
+            codes = from_little_endian(reports)
+            return np.bincount(codes, minlength=self.alphabet).astype(np.int64)
+        counts: Tally = loops(reports.nbytes).count_columns(reports)[: self.domain]
+        return counts
+
+    @property
+    def counts_outputs(self) -> bool:
+        """Where there are few different reports."""
+        return self._whole
+
+    def bitmaps(self, reports: Reports) -> Reports:
+        """A report is the bitmap of what it supports."""
+        return reports
+
+    def support_counts(self, tally: Tally) -> Tally:
+        """A report supports the values whose bits are set."""
+        if not self._whole:
+            return tally
+        patterns = np.arange(self.alphabet)
+        return np.array([int(tally[patterns >> i & 1 == 1].sum()) for i in range(self.domain)])
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the set bits."""
+        h = np.ascontiguousarray(h, dtype=np.float64)
+        out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
+        return out
+
+    def adjoint(self, reports: Reports, w: Vector) -> Vector:
+        """The weight of the reports with each bit set."""
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
+        return out
+
+
+def _all(reports: Reports) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.ones(len(reports), dtype=np.bool_)

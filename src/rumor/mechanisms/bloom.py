@@ -1,0 +1,116 @@
+"""From words to bits: Bloom filters by cohort, the same in every language.
+
+A word's seed (s0, s1) is the first 16 bytes of SHA-256(LE32(len(key)) || key || word), the
+word in Unicode normal form C as UTF-8, read as two little-endian 64-bit integers. Hash i
+of cohort c sets bit
+
+    mix64(s0 xor mix64(s1 + c * hashes + i)) mod bits
+
+with mix64 the finaliser of SplitMix64 and bits a power of two. SHA-256 runs once for each
+word, the mixer does the rest. The key is public: it makes the filters of different
+collections unrelated and collisions computed beforehand useless.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.canonical import checked_unicode
+from rumor.errors import InputError, shown
+from rumor.loops import loops
+from rumor.values import checked_size
+
+Seeds = NDArray[np.uint64]
+
+MAX_BITS = 65_536
+MAX_COUNTERS = 1 << 24
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class BloomFilter:
+    """Which bits a word sets, in each of a number of cohorts."""
+
+    bits: int
+    hashes: int
+    cohorts: int
+    key: bytes
+
+    def __post_init__(self) -> None:
+        checked_size("bits", self.bits, 2, MAX_BITS)
+        if self.bits & (self.bits - 1):
+            raise InputError(f"bits must be a power of two; got {self.bits}")
+        checked_size("hashes", self.hashes, 1, 64)
+        checked_size("cohorts", self.cohorts, 1, MAX_COUNTERS)
+        if self.bits * self.cohorts > MAX_COUNTERS:
+            raise InputError(
+                f"cohorts times bits must be at most 2^24; got {self.bits * self.cohorts:,}"
+            )
+        if not isinstance(self.key, bytes) or not self.key:
+            raise InputError(f"key must be a non-empty bytes object; got {shown(self.key)}")
+
+    def seed(self, word: str) -> tuple[int, int]:
+        """The two 64-bit integers that stand for a word."""
+        data = unicodedata.normalize("NFC", checked_unicode(word)).encode("utf-8")
+        message = len(self.key).to_bytes(4, "little") + self.key + data
+        digest = hashlib.sha256(message).digest()
+        return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+
+    def positions(self, word: str, cohort: int) -> list[int]:
+        """The bit of each hash, one after the other; they may coincide."""
+        s0, s1 = self.seed(word)
+        first = s1 + cohort * self.hashes
+        return [mix64(s0 ^ mix64(first + i)) & (self.bits - 1) for i in range(self.hashes)]
+
+    def filter(self, word: str, cohort: int) -> bytes:
+        """The filter as packed bits: bit i is bit i % 8 of byte i // 8."""
+        packed = 0
+        for position in self.positions(word, cohort):
+            packed |= 1 << position
+        return packed.to_bytes((self.bits + 7) // 8, "little")
+
+    def seeds(self, words: Sequence[str]) -> Seeds:
+        """The seeds of many words, (n, 2)."""
+        head = hashlib.sha256(len(self.key).to_bytes(4, "little") + self.key)
+        out = bytearray()
+        for word in words:
+            digest = head.copy()
+            digest.update(unicodedata.normalize("NFC", word).encode("utf-8"))
+            out += digest.digest()[:16]
+        return np.frombuffer(bytes(out), dtype="<u8").astype(np.uint64).reshape(-1, 2)
+
+    def map(self, seeds: Seeds) -> NDArray[np.uint16]:
+        """The bits of many words in every cohort, (n, cohorts * hashes): a candidate map."""
+        size = self.cohorts * self.hashes
+        out = np.empty((len(seeds), size), dtype=np.uint16)
+        mask = np.uint64(self.bits - 1)
+        loops(out.nbytes).mix_indices(np.ascontiguousarray(seeds), mask, out)
+        return out
+
+    def rows(self, seeds: Seeds, cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bits of many words, each in a cohort of its own, (n, hashes)."""
+        step = np.arange(self.hashes, dtype=np.uint64)
+        first = seeds[:, 1] + cohorts.astype(np.uint64) * np.uint64(self.hashes)
+        mixed = mix64_array(seeds[:, :1] ^ mix64_array(first[:, None] + step))
+        return (mixed & np.uint64(self.bits - 1)).astype(np.int64)
+
+
+def mix64(z: int) -> int:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a fixed permutation of words."""
+    z &= _MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+    return z ^ (z >> 31)
+
+
+def mix64_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`mix64` of every element."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
