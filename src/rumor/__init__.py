@@ -22,6 +22,7 @@ _HOMES = {
     "LocalHashing": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
+    "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.randomness",
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.summary",
@@ -34,6 +35,7 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from rumor.client.respondent import Respondent as Respondent
     from rumor.collection import Collection as Collection
     from rumor.errors import InputError as InputError
     from rumor.estimates import Estimate as Estimate

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -150,6 +151,10 @@ class Mechanism(abc.ABC):
         mechanisms that memoise draw from it. The others draw everything afresh.
         """
         return self.report(value, random=random)
+
+    def identity(self, value: object) -> str:
+        """What tells a value from others, however it was written: for keyed tags of it."""
+        return unicodedata.normalize("NFC", str(value))
 
     def epsilon_after(self, reports: int) -> float:
         """The exact worst-case loss of so many reports of one unchanged value, rounded up.

@@ -20,6 +20,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.errors import InputError, shown
 from rumor.exact import worst_log_ratio
 from rumor.mechanisms.base import Mechanism, Tally
 from rumor.report import Reports
@@ -82,6 +83,10 @@ class FrequencyOracle(Mechanism):
             other.labels = None
         return other
 
+    def identity(self, value: object) -> str:
+        """The value's number: a label and its number are the same value."""
+        return str(self.code(value))
+
     def inputs(self) -> Sequence[object]:
         """Every value of the domain."""
         return range(self.domain)
@@ -128,6 +133,22 @@ class FrequencyOracle(Mechanism):
     def epsilon(self) -> float:
         """Any two values differ by the odds at most: some report supports one and not the other."""
         return worst_log_ratio([self.exact_odds])
+
+    def require_gain(self, epsilon: object = None) -> None:
+        """Refuse thresholds from which nothing can be learned: a value must be likelier to be
+        supported by a report of its own people. A tiny `epsilon` rounds to such thresholds.
+        """
+        if self.exact_odds > 1:
+            return
+        if epsilon is not None:
+            raise InputError(
+                f"epsilon must be large enough to be kept by 64-bit thresholds "
+                f"on {self.domain:,} values; got {epsilon!r}"
+            )
+        raise InputError(
+            f"the thresholds of {self.name!r} must support a value more often when it is true "
+            f"than when it is not; got {shown(self.parameters())}"
+        )
 
     @abc.abstractmethod
     def forward(self, reports: Reports, h: Vector) -> Vector:

@@ -123,7 +123,7 @@ class TwoStageNoise:
 
     def loss_after(self, reports: int, only_first: int, only_second: int) -> float:
         """The exact loss of n reports of one permanent answer, rounded up."""
-        if reports == 1:
+        if reports == 1 or not self.instantaneous:
             return self.loss(only_first, only_second)
         with localcontext(Context(prec=_DIGITS, Emin=-(10**17), Emax=10**17)):
             most, least = self._log_ratio(reports, reports), self._log_ratio(reports, 0)
@@ -141,7 +141,8 @@ class TwoStageNoise:
         word = Decimal(WORD)
         flip, p, q = self.flip / word, self.low / word, self.high / word
         zeros = reports - ones
-        set_, clear = q**ones * (1 - q) ** zeros, p**ones * (1 - p) ** zeros
+        set_ = _power(q, ones) * _power(1 - q, zeros)
+        clear = _power(p, ones) * _power(1 - p, zeros)
         above = (1 - flip) * set_ + flip * clear
         below = flip * set_ + (1 - flip) * clear
         return (above / below).ln()
@@ -223,6 +224,11 @@ def _fill(stream: Stream, words: NDArray[np.uint64], threshold: int) -> None:
         fill_bernoulli(stream, words, threshold)
     else:
         words[:] = np.uint64(0) if threshold == 0 else ~np.uint64(0)
+
+
+def _power(base: Decimal, exponent: int) -> Decimal:
+    """A power with 0**0 = 1, which decimal arithmetic leaves undefined."""
+    return base**exponent if exponent else Decimal(1)
 
 
 def _up(exact: Decimal) -> float:

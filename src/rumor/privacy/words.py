@@ -22,5 +22,5 @@ def in_words(epsilon: float) -> str:
     return (
         f"Someone who sees your report can change their odds about your answer by at most a "
         f"factor of {factor:,.3g} (epsilon {epsilon:.4g}): a guess that was right half of the "
-        f"time becomes right at most {100 * believed(0.5, epsilon):.3g} % of the time."
+        f"time becomes right at most {100 * believed(0.5, epsilon):.3g}% of the time."
     )
