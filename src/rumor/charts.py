@@ -2,56 +2,206 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import altair as alt
 import numpy as np
 
 from rumor.errors import InputError
+from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.files import PathLike, whole_file
+from rumor.text import one_line, percent
 
 if TYPE_CHECKING:
-    from rumor.estimates import Estimate
+    from rumor.mechanisms.oracle import Vector
 
-_FORMATS = (".html", ".png", ".svg")
+Chart = alt.LayerChart | alt.FacetChart | alt.HConcatChart
+C = TypeVar("C", alt.LayerChart, alt.FacetChart)
+
+FORMATS = (".html", ".png", ".svg")
+_MAX_FACETS = 24
+
+# Told apart by everyone, colour-blind readers and black-and-white printers included: the
+# estimate is a light bar, its interval a dark line, the truth an orange diamond.
+_BAR, _LINE, _TRUTH, _INK = "#9ecae9", "#1f4e79", "#d9480f", "#333333"
+_NAMES = {"estimate": _BAR, "interval": _LINE, "truth": _TRUTH}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a chart shows: which intervals, how many values, under which title."""
+
+    level: float = 0.95
+    of: str = "population"
+    simultaneous: bool = False
+    rows: int = ROWS_SHOWN
+    title: str | None = None
+
+    def subtitle(self, estimate: Estimate) -> str:
+        """How the estimates were made and what the lines mean."""
+        jointly = ", all covering at once" if self.simultaneous else ""
+        return (
+            f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
+            f"lines are {percent(self.level)} intervals of the {self.of}{jointly}"
+        )
 
 
 def frequency_chart(
-    estimate: Estimate, *, level: float = 0.95, of: str = "population", rows: int = 20
+    estimate: Estimate, look: Look | None = None, *, truth: Vector | None = None
 ) -> alt.LayerChart:
-    """The most frequent values as bars, each with its interval."""
-    low, high = estimate.interval(level, of=of)
-    order = np.argsort(-estimate.frequency, kind="stable")[:rows].tolist()
-    data = alt.InlineData(
-        values=[
-            {
-                "value": str(estimate.values[i]),
-                "frequency": float(estimate.frequency[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
-            }
-            for i in order
-        ]
+    """The most frequent values as bars with their intervals, and the truth where it is known."""
+    look = look or Look()
+    order = estimate.ranking(look.rows)
+    left_out = len(estimate.values) - len(order)
+    subtitle = [f"{estimate.reports:,} reports, {look.subtitle(estimate)}"]
+    if left_out:
+        subtitle.append(f"the {left_out:,} least frequent values are not shown")
+    layers = _layers(
+        _rows(estimate, order, look, truth),
+        [str(estimate.values[i]) for i in order],
+        truth is not None,
     )
-    base = alt.Chart(data).encode(y=alt.Y("value:N", sort=None, title=None))
-    bars = base.mark_bar(color="#4c78a8").encode(
-        x=alt.X("frequency:Q", axis=alt.Axis(format="%"), title="share of people"),
-        tooltip=[alt.Tooltip("value:N"), alt.Tooltip("frequency:Q", format=".3%")],
-    )
-    rules = base.mark_rule(color="#222", strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    title = alt.Title(
-        f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each",
-        subtitle=f"method {estimate.method}; lines are {level:.0%} intervals of the {of}",
-    )
-    return alt.LayerChart(layer=[bars, rules]).properties(title=title, width=480)
+    return _styled(layers.properties(width=520, height=alt.Step(24)), look.title, subtitle)
 
 
-def save_chart(chart: alt.LayerChart, path: str) -> None:
+def strata_chart(
+    estimates: Mapping[str, Estimate], by: str, look: Look | None = None
+) -> alt.FacetChart:
+    """The same values side by side in every stratum, all on one scale."""
+    look = look or Look()
+    shown = sorted(estimates.items(), key=lambda item: -item[1].reports)[:_MAX_FACETS]
+    total = sum(estimate.reports for _, estimate in shown)
+    overall = sum(estimate.frequency * estimate.reports / total for _, estimate in shown)
+    order = np.argsort(-np.asarray(overall), kind="stable")[: look.rows].tolist()
+    # Shown in the order given: days stay in order, and so do names.
+    kept = {name for name, _ in shown}
+    headings = {
+        name: f"{one_line(name)} ({estimate.reports:,} reports)"
+        for name, estimate in estimates.items()
+        if name in kept
+    }
+    data = [
+        {"stratum": heading, **row}
+        for name, heading in headings.items()
+        for row in _rows(estimates[name], order, look, None)
+    ]
+    first = shown[0][1]
+    left_out = len(estimates) - len(shown)
+    subtitle = [f"by {by}; {total:,} reports, {look.subtitle(first)}"]
+    if left_out:
+        subtitle.append(f"{left_out:,} smaller strata are not shown")
+    layers = _layers(data, [str(first.values[i]) for i in order], truth=False, ticks=4)
+    facets = layers.properties(width=260, height=alt.Step(20)).facet(
+        facet=alt.Facet("stratum:N", title=None, sort=list(headings.values())),
+        columns=2 if len(shown) in (2, 4) else 3,
+    )
+    return _styled(facets, look.title, subtitle)
+
+
+def _rows(
+    estimate: Estimate, order: Sequence[int], look: Look, truth: Vector | None
+) -> list[dict[str, object]]:
+    low, high = estimate.interval(look.level, of=look.of, simultaneous=look.simultaneous)
+    return [
+        {
+            "value": str(estimate.values[i]),
+            "frequency": float(estimate.frequency[i]),
+            "low": float(low[i]),
+            "high": float(high[i]),
+            **({} if truth is None else {"truth": float(truth[i])}),
+        }
+        for i in order
+    ]
+
+
+def _layers(
+    data: Sequence[Mapping[str, object]], values: list[str], truth: bool, ticks: int = 6
+) -> alt.LayerChart:
+    """Bars, then intervals, then the truth, over one row for each value."""
+    names = list(_NAMES) if truth else list(_NAMES)[:2]
+    color = alt.Color(
+        "part:N",
+        scale=alt.Scale(domain=names, range=[_NAMES[name] for name in names]),
+        legend=alt.Legend(title=None, orient="top", symbolType="square", symbolOpacity=1, offset=8),
+    )
+    tooltip = [alt.Tooltip("value:N")] + [
+        alt.Tooltip(f"{name}:Q", format=".3%")
+        for name in ("frequency", "low", "high", *(["truth"] if truth else []))
+    ]
+    everything = alt.Chart(alt.InlineData(values=list(data))).encode(
+        y=alt.Y("value:N", sort=values, title=None, axis=alt.Axis(labelLimit=220)),
+        color=color,
+        tooltip=tooltip,
+    )
+
+    def part(name: str) -> alt.Chart:
+        # A constant column names the part, so that it has its colour and its legend.
+        return everything.transform_calculate(part=f"'{name}'")
+
+    share = alt.Axis(format="%", tickCount=ticks, grid=True)
+    layers = [
+        part("estimate")
+        .mark_bar(height={"band": 0.72})
+        .encode(x=alt.X("frequency:Q", axis=share, title="share of people")),
+        part("interval").mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
+    ]
+    for end in ("low:Q", "high:Q"):
+        cap = part("interval").mark_tick(thickness=1.6, size=9, orient="vertical", opacity=1)
+        layers.append(cap.encode(x=alt.X(end)))
+    if truth:
+        mark = part("truth").mark_point(shape="diamond", size=60, filled=True, opacity=1)
+        layers.append(mark.encode(x=alt.X("truth:Q")))
+    return alt.LayerChart(layer=layers)
+
+
+def _styled(chart: C, title: str | None, subtitle: list[str]) -> C:
+    text = {"labelFont": "sans-serif", "titleFont": "sans-serif", "labelColor": _INK}
+    styled: Any = chart
+    styled = (
+        styled.properties(title=alt.Title(title or "Estimated shares", subtitle=subtitle))
+        .configure(background="white", padding=12)
+        .configure_view(stroke=None)
+        .configure_axis(
+            **text, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#eee"
+        )
+        .configure_axisY(domain=False, ticks=False, labelPadding=6, grid=False)
+        .configure_legend(**text, labelFontSize=12)
+        .configure_header(**text, labelFontSize=13, labelFontWeight="bold")
+        .configure_title(
+            font="sans-serif",
+            subtitleFont="sans-serif",
+            anchor="start",
+            fontSize=15,
+            subtitleFontSize=12,
+            subtitleColor="#555",
+            offset=10,
+        )
+    )
+    return cast("C", styled)
+
+
+def checked_chart_path(path: PathLike) -> str:
+    """Where a chart may be written, or the sentence that names the formats."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
+    return str(path)
+
+
+def save_chart(chart: Chart, path: PathLike) -> None:
     """Write a chart to a file; HTML carries its scripts inside, so it opens anywhere."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS:
-        raise InputError(f"a chart's file must end in {', '.join(_FORMATS)}; got {path!r}")
-    if suffix == ".html":
-        chart.save(path, inline=True)
-    else:
-        chart.save(path, scale_factor=2 if suffix == ".png" else 1)
+    suffix = Path(checked_chart_path(path)).suffix.lower()
+    with whole_file(path) as aside:
+        if suffix == ".html":
+            aside.write_text(chart.to_html(inline=True), encoding="utf-8")
+        else:
+            chart.save(str(aside), scale_factor=2 if suffix == ".png" else 1)
+
+
+def chart_svg(chart: Chart) -> str:
+    """A chart as SVG text, to stand in a page of its own without any script."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(chart.to_dict()))

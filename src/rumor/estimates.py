@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,12 +18,13 @@ import numpy as np
 
 from rumor.intervals import Bounds, Intervals, checked_target, critical_value
 from rumor.mechanisms.oracle import Vector
+from rumor.text import aligned, bar, decimals_for, one_line, percent
 
 if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-_ROWS_SHOWN = 20
+ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +57,11 @@ class Estimate:
         answer = np.clip(self.frequency, 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
 
-    def columns(self, level: float = 0.95, *, of: str = "population") -> dict[str, list[object]]:
+    def columns(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> dict[str, list[object]]:
         """The estimate as columns: value, frequency, low, high, unbiased, stderr."""
-        low, high = self.interval(level, of=of)
+        low, high = self.interval(level, of=of, simultaneous=simultaneous)
         numbers = {
             "frequency": self.frequency,
             "low": low,
@@ -67,23 +71,29 @@ class Estimate:
         }
         return {"value": list(self.values), **{k: v.tolist() for k, v in numbers.items()}}
 
-    def to_arrow(self, level: float = 0.95, *, of: str = "population") -> pa.Table:
+    def to_arrow(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> pa.Table:
         """The estimate as an Arrow table."""
         import pyarrow as pa
 
-        return pa.table(self.columns(level, of=of))
+        return pa.table(self.columns(level, of=of, simultaneous=simultaneous))
 
-    def to_csv(self, level: float = 0.95, *, of: str = "population") -> str:
+    def to_csv(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> str:
         """The estimate as CSV text, in full precision."""
-        columns, text = self.columns(level, of=of), io.StringIO()
+        columns, text = self.columns(level, of=of, simultaneous=simultaneous), io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         return text.getvalue()
 
-    def to_dict(self, level: float = 0.95, *, of: str = "population") -> dict[str, object]:
+    def to_dict(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> dict[str, object]:
         """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        columns = self.columns(level, of=of)
+        columns = self.columns(level, of=of, simultaneous=simultaneous)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {
             "reports": self.reports,
@@ -91,36 +101,47 @@ class Estimate:
             "method": self.method,
             "level": level,
             "of": of,
+            "simultaneous": simultaneous,
+            "diagnostics": dict(self.diagnostics),
             "estimates": rows,
         }
 
-    def table(self, level: float = 0.95, *, of: str = "population", rows: int = _ROWS_SHOWN) -> str:
+    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+        """The indices of the most frequent values, the most frequent first."""
+        return [int(i) for i in np.argsort(-self.frequency, kind="stable")[:rows]]
+
+    def table(
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+    ) -> str:
         """The most frequent values as text, with their intervals."""
-        low, high = self.interval(level, of=of)
-        order = np.argsort(-self.frequency, kind="stable")[:rows]
-        head = ("value", "frequency", f"{level:.0%} interval", "std. error")
+        low, high = self.interval(level, of=of, simultaneous=simultaneous)
+        order = self.ranking(rows)
+        digits = decimals_for(float(self.stderr[order].min()))
+        full = float(self.frequency[order].max())
         body = [
             (
-                str(self.values[i]),
-                f"{self.frequency[i]:.4f}",
-                f"{low[i]:.4f} to {high[i]:.4f}",
-                f"{self.stderr[i]:.4f}",
+                one_line(self.values[i]),
+                percent(self.frequency[i], digits),
+                f"{percent(low[i], digits)} to {percent(high[i], digits)}",
+                percent(self.stderr[i], digits),
+                bar(self.frequency[i], full),
             )
-            for i in order.tolist()
+            for i in order
         ]
-        widths = [max(len(row[c]) for row in [head, *body]) for c in range(len(head))]
-        lines = [
-            "  ".join(
-                [row[0].ljust(widths[0]), *(row[c].rjust(widths[c]) for c in range(1, len(head)))]
-            )
-            for row in [head, *body]
-        ]
-        hidden = len(self.values) - len(body)
+        head = ("value", "share", f"{percent(level)} interval", "std. error", "")
+        lines = [aligned(head, body, left=(0, 4))]
+        hidden = len(self.values) - len(order)
         if hidden:
             lines.append(f"... and {hidden:,} less frequent")
+        jointly = ", all covering at once" if simultaneous else ""
         lines.append(
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
-            f"method {self.method}; intervals of the {of}"
+            f"method {self.method}; intervals of the {of}{jointly}"
         )
         return "\n".join(lines)
 
@@ -129,16 +150,18 @@ class Estimate:
 
     def plot(
         self,
-        path: str | None = None,
+        path: str | os.PathLike[str] | None = None,
         *,
         level: float = 0.95,
         of: str = "population",
-        rows: int = _ROWS_SHOWN,
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+        title: str | None = None,
     ) -> alt.LayerChart:
         """Bars with intervals; written to `path` (.html, .png or .svg) when one is given."""
-        from rumor.charts import frequency_chart, save_chart
+        from rumor.charts import Look, frequency_chart, save_chart
 
-        chart = frequency_chart(self, level=level, of=of, rows=rows)
+        chart = frequency_chart(self, Look(level, of, simultaneous, rows, title))
         if path is not None:
             save_chart(chart, path)
         return chart

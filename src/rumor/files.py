@@ -20,9 +20,12 @@ def whole_file(path: PathLike) -> Iterator[Path]:
     """
     target = Path(path)
     # The suffix stays, since some writers choose their format by it.
-    handle, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
-    )
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
+        )
+    except OSError as problem:
+        raise type(problem)(problem.errno, problem.strerror, str(target)) from None
     os.close(handle)
     aside = Path(name)
     try:

@@ -14,12 +14,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from rumor.canonical import Json, canonical_json
 from rumor.errors import InputError, shown
+from rumor.files import PathLike, write_whole
 from rumor.mechanisms import Mechanism, from_description
 from rumor.mechanisms.base import MAX_REPORTS, Tally
 from rumor.report import as_reports
@@ -121,6 +123,30 @@ class Summary:
         if summary.to_bytes() != data:  # equal summaries have equal bytes, so there is one form
             raise InputError(_DAMAGED)
         return summary
+
+    def save(self, path: PathLike) -> None:
+        """Write the summary to a file, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """The summary in a file, or a sentence that names the file and what is wrong."""
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"a summary must be a file that exists; got {str(file)!r}")
+        try:
+            return cls.from_bytes(file.read_bytes())
+        except InputError as problem:
+            raise InputError(f"{file}: {problem}") from None
+
+    @staticmethod
+    def is_file(path: PathLike) -> bool:
+        """Whether there is a file at this path that begins as a summary does."""
+        file = Path(path)
+        if not file.is_file():
+            return False
+        with file.open("rb") as opened:
+            return opened.read(len(_MAGIC)) == _MAGIC
 
 
 def merge(summaries: Iterable[Summary]) -> Summary:

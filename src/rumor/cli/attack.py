@@ -27,7 +27,7 @@ def attack(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack simulated people by averaging all that their devices send.
+    """Attack simulated people by averaging what they send.
 
     Compares three devices that are asked up to 1,000 times: one that draws every report
     afresh, one that sends its permanent bits as they are, and full RAPPOR. It shows how often

@@ -1,0 +1,227 @@
+"""From stored reports to answers: count with an engine, estimate each stratum, present all.
+
+This is what `rumor estimate` does, without the command line.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rumor.collection import Collection, Question
+from rumor.engines import Engine, Progress, Stratum
+from rumor.engines.local import LocalEngine
+from rumor.engines.sources import ParquetSource, Window
+from rumor.engines.summarize import Totals, summarize
+from rumor.errors import InputError, shown
+from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimators import estimate, methods_for
+from rumor.estimators.linear import checked_method
+from rumor.files import PathLike
+from rumor.mechanisms import KeyValueMechanism, MeanMechanism
+from rumor.summary import Summary
+from rumor.text import one_line
+
+ENGINES = ("local",)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The estimates of one question, one for each stratum, and how they are to be shown."""
+
+    collection: Collection
+    question: Question
+    totals: Totals
+    estimates: Mapping[Stratum, Estimate]
+    by: str | None
+    level: float
+    of: str
+    simultaneous: bool
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return sum(summary.reports for summary in self.totals.summaries.values())
+
+    def summary(self) -> Summary:
+        """The counts behind the one estimate there is."""
+        if self.by is not None:
+            raise InputError(f"a saved summary holds no strata; got --by {self.by}")
+        return self.totals.summaries[None]
+
+    def rows(self, top: int | None = None) -> list[dict[str, object]]:
+        """A row for each estimate; with strata, each says to which it belongs."""
+        rows: list[dict[str, object]] = []
+        for stratum, result in self.estimates.items():
+            columns = result.columns(self.level, of=self.of, simultaneous=self.simultaneous)
+            order = range(len(result.values)) if top is None else result.ranking(top)
+            mark: dict[str, object] = {} if self.by is None else {"stratum": stratum}
+            rows += [{**mark, **{name: columns[name][i] for name in columns}} for i in order]
+        return rows
+
+    def to_dict(self, top: int | None = None) -> dict[str, object]:
+        """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
+        first = next(iter(self.estimates.values()))
+        facts: dict[str, object] = {
+            "reports": self.reports,
+            "skipped": self.totals.skipped,
+            "collection": self.collection.digest,
+            "question": self.question.id,
+            "epsilon": first.epsilon,
+            "method": first.method,
+            "level": self.level,
+            "of": self.of,
+            "simultaneous": self.simultaneous,
+        }
+        if self.by is None:
+            facts["diagnostics"] = first.diagnostics
+        else:
+            facts["by"] = self.by
+            facts["strata"] = [
+                {"stratum": stratum, "reports": e.reports, "diagnostics": e.diagnostics}
+                for stratum, e in self.estimates.items()
+            ]
+        return {**facts, "estimates": self.rows(top)}
+
+    def to_csv(self, top: int | None = None) -> str:
+        """The estimates as CSV text, in full precision."""
+        rows, text = self.rows(top), io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def table(self, top: int | None = None) -> str:
+        """A table for each stratum, as text."""
+        heading = f"{self.question.id}: {self.question.text}" if self.question.text else ""
+        blocks = [heading] if heading else []
+        for stratum, result in self.estimates.items():
+            table = result.table(
+                self.level, of=self.of, simultaneous=self.simultaneous, rows=top or ROWS_SHOWN
+            )
+            mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
+            blocks.append(mark + table)
+        if self.totals.skipped:
+            blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
+        return "\n\n".join(blocks)
+
+    def plot(self, path: PathLike, top: int | None = None) -> None:
+        """Draw the estimates into a file (.html, .png or .svg)."""
+        from rumor.charts import Look, frequency_chart, save_chart, strata_chart
+
+        look = Look(
+            level=self.level,
+            of=self.of,
+            simultaneous=self.simultaneous,
+            rows=top or ROWS_SHOWN,
+            title=self.question.text or self.question.id,
+        )
+        if isinstance(self.question.mechanism, (KeyValueMechanism, MeanMechanism)):
+            if self.by is not None:
+                raise InputError(f"charts of numbers have no strata; got --by {self.by}")
+            options = dataclasses.asdict(look)
+            self.estimates[None].plot(path, **options)
+            return
+        if self.by is None:
+            save_chart(frequency_chart(self.estimates[None], look), path)
+        else:
+            named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
+            save_chart(strata_chart(named, self.by, look), path)
+
+
+def stratum_name(stratum: Stratum) -> str:
+    """What a stratum is called in tables and charts."""
+    return "(not known)" if stratum is None else str(stratum)
+
+
+def analyse(
+    collection_file: PathLike,
+    path: PathLike,
+    *,
+    question: str | None = None,
+    method: str = "auto",
+    engine: str = "local",
+    by: str | None = None,
+    window: Window = (None, None),
+    skip_invalid: bool = False,
+    level: float = 0.95,
+    of: str = "population",
+    simultaneous: bool = False,
+    on_progress: Progress | None = None,
+) -> Analysis:
+    """Estimate one question from a reports file, a folder of them or a saved summary.
+
+    Without `question` it is the one that the reports name. `by` and `window` choose among
+    reports; a summary has nothing left to choose from.
+    """
+    collection = Collection.load(collection_file)
+    if question is not None or len(collection.questions) == 1:
+        checked_method(method, methods_for(collection.question(question).mechanism))
+    asked = None if question is None else collection.question(question)
+    runner = chosen_engine(engine)
+    if Summary.is_file(path):
+        if by is not None or window != (None, None):
+            raise InputError(
+                f"strata and days are chosen when reports are counted, and {str(path)!r} is a "
+                f"summary; got --by, --from or --to"
+            )
+        summary = Summary.load(path)
+        asked = _question_of(summary, collection, asked, path)
+        totals = Totals({None: summary})
+    else:
+        source = ParquetSource(path, collection, asked, by=by, window=window)
+        asked = source.question
+        totals = summarize(
+            source,
+            asked.mechanism,
+            contract=collection.digest,
+            question=asked.id,
+            engine=runner,
+            skip_invalid=skip_invalid,
+            on_progress=on_progress,
+        )
+    found = {s: summary for s, summary in totals.summaries.items() if summary.reports}
+    if not found:
+        raise InputError(
+            f"an estimate needs at least one report; got none in {str(path)!r}"
+            + ("" if window == (None, None) else " of these days")
+        )
+    totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
+    estimates = {
+        stratum: estimate(asked.mechanism, summary, method=method)
+        for stratum, summary in totals.summaries.items()
+    }
+    return Analysis(collection, asked, totals, estimates, by, level, of, simultaneous)
+
+
+def chosen_engine(name: str) -> Engine:
+    """The engine of this name."""
+    if name != "local":
+        raise InputError(f"an engine must be one of {', '.join(ENGINES)}; got {shown(name)}")
+    return LocalEngine()
+
+
+def _question_of(
+    summary: Summary, collection: Collection, asked: Question | None, path: PathLike
+) -> Question:
+    if summary.contract != collection.digest:
+        theirs = "none" if summary.contract is None else f"{summary.contract[:16]}..."
+        raise InputError(
+            f"{path}: the summary must be of this collection "
+            f"(digest {collection.digest[:16]}...); got {theirs}"
+        )
+    if asked is not None and summary.question != asked.id:
+        raise InputError(
+            f"{path}: the summary must be of question {asked.id!r}; got {shown(summary.question)}"
+        )
+    return collection.question(summary.question)
+
+
+def _in_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
+    """Strata by number or name, the unknown one last."""
+    stratum = item[0]
+    number = stratum if isinstance(stratum, int) else 0
+    return stratum is None, isinstance(stratum, str), number, str(stratum)

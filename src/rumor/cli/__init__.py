@@ -1,0 +1,53 @@
+"""The command `rumor`: it parses, calls and prints; the work is done elsewhere.
+
+Whatever goes wrong with what was given ends in one sentence on the standard error and exit
+status 2. Commands load what they need when they run, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rumor.errors import InputError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    from rumor.cli.app import app
+
+    # Labels may hold any character; a terminal that lacks one shows a replacement.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+    try:
+        status = app(args=arguments, prog_name="rumor", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except KeyboardInterrupt:
+        return 130
+    except InputError as problem:
+        return _refuse(str(problem))
+    except OSError as problem:
+        return _refuse(_file_trouble(problem))
+    except MemoryError:
+        return _refuse("this needs more memory than there is")
+    except Exception as problem:
+        # The parser's own complaints know how to say themselves; anything else is a bug.
+        sentence = getattr(problem, "format_message", None)
+        if sentence is None:
+            raise
+        asked = getattr(getattr(problem, "ctx", None), "command_path", "rumor")
+        return _refuse(f"{sentence().rstrip('.')} (see {asked} --help)")
+
+
+def _refuse(sentence: str) -> int:
+    print(f"rumor: {' '.join(sentence.split())}", file=sys.stderr)
+    return 2
+
+
+def _file_trouble(problem: OSError) -> str:
+    reason = problem.strerror or str(problem)
+    if problem.filename is None:
+        return f"a file could not be read or written: {reason}"
+    return f"a file must be readable or writable; got {str(problem.filename)!r}: {reason}"

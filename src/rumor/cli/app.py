@@ -1,0 +1,63 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rumor import __version__
+from rumor.cli.answer import answer
+from rumor.cli.attack import attack
+from rumor.cli.demo import demo
+from rumor.cli.estimate import MethodsInHelp, estimate
+from rumor.cli.merge import merge
+from rumor.cli.privatize import privatize
+from rumor.cli.serve import serve, token
+from rumor.cli.show import show
+from rumor.cli.simulate import simulate
+
+app = typer.Typer(
+    name="rumor",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"rumor {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _rumor(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn from a crowd without being trusted by it: local differential privacy, end to end.
+
+    \b
+    See it:     rumor demo
+    Try it:     rumor simulate examples/browser.toml examples/homepages.csv
+    Use it:     rumor privatize examples/browser.toml answers.csv -o reports.parquet
+                rumor estimate examples/browser.toml reports.parquet
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
+
+
+app.command()(demo)
+app.command()(show)
+app.command(cls=MethodsInHelp)(simulate)
+app.command()(privatize)
+app.command(cls=MethodsInHelp)(estimate)
+app.command()(merge)
+app.command()(attack)
+app.command()(serve)
+app.command()(answer)
+app.command()(token)

@@ -1,0 +1,94 @@
+"""What the commands share: their common options, progress, and how they print."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from rumor.errors import InputError, shown
+
+CollectionFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="COLLECTION", help="The collection: a .toml file, or a contract (.json)."
+    ),
+]
+QuestionId = Annotated[
+    str | None,
+    typer.Option(
+        "--question", "-q", metavar="ID", help="Which question, where the collection has several."
+    ),
+]
+Method = Annotated[
+    str, typer.Option("--method", "-m", metavar="NAME", help="How to estimate: {methods}.")
+]
+Level = Annotated[float, typer.Option("--level", help="The confidence level of the intervals.")]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        min=1,
+        metavar="N",
+        help="Show only the N most frequent values (else 20 in tables).",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts, in full precision.")]
+
+
+def parse_day(name: str, text: str | None) -> datetime.date | None:
+    """A day written as YYYY-MM-DD."""
+    if text is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{name} must be a day written YYYY-MM-DD; got {shown(text)}") from None
+
+
+def print_json(data: Mapping[str, object]) -> None:
+    """One JSON object on the standard output."""
+    print(json.dumps(_plain(data), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Data that JSON can hold: numpy's numbers as numbers, what is not finite as null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def warn(text: str) -> None:
+    """A loud line on the standard error."""
+    print(f"WARNING: {text}", file=sys.stderr)
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar on the standard error while something runs, if a person is watching.
+
+    Gives a function to be called with how much is done and how much there is (None: unknown).
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(doing, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -1,0 +1,149 @@
+"""`rumor estimate`: reports or a summary of them in, estimates out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from rumor.cli.common import (
+    AsJson,
+    CollectionFile,
+    Level,
+    Method,
+    QuestionId,
+    Top,
+    parse_day,
+    print_json,
+    progress,
+)
+
+
+class MethodsInHelp(TyperCommand):
+    """A command whose help lists the methods there are; they are looked up only for that."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help text, with `{methods}` filled in."""
+        from rumor.estimators import METHODS
+
+        for option in self.params:
+            if option.name == "method":
+                help_text = getattr(option, "help", "")
+                option.help = help_text.replace("{methods}", ", ".join(METHODS))  # type: ignore[attr-defined]
+        return super().get_help(ctx)
+
+
+def estimate(
+    collection: CollectionFile,
+    reports: Annotated[
+        str,
+        typer.Argument(
+            metavar="REPORTS",
+            help="A reports file (.parquet), a folder of them, or a saved summary.",
+        ),
+    ],
+    question: QuestionId = None,
+    method: Method = "auto",
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="NAME", help="Where to count: local.")
+    ] = "local",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="COLUMN", help="Estimate each value of a public column apart."
+        ),
+    ] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--from", metavar="YYYY-MM-DD", help="Only reports of this day and later."),
+    ] = None,
+    last: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="YYYY-MM-DD", help="Only reports up to and including this day."
+        ),
+    ] = None,
+    level: Level = 0.95,
+    of: Annotated[
+        str,
+        typer.Option(
+            "--of",
+            metavar="population|people",
+            help="What intervals are about: the population that the people were drawn from, or "
+            "these people alone.",
+        ),
+    ] = "population",
+    simultaneous: Annotated[
+        bool,
+        typer.Option("--simultaneous", help="Widen the intervals to cover all values at once."),
+    ] = False,
+    top: Top = None,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw a chart too (.html, .png or .svg)."),
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE", help="Write the estimates as CSV too.")
+    ] = None,
+    save_summary: Annotated[
+        str | None,
+        typer.Option(
+            "--save-summary",
+            metavar="FILE",
+            help="Keep the counts, for `rumor merge` and later estimates.",
+        ),
+    ] = None,
+    skip_invalid: Annotated[
+        bool,
+        typer.Option("--skip-invalid", help="Leave invalid reports out (and count them)."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate what the crowd answered, with intervals.
+
+    Files of any size are read in one pass and little memory.
+
+    \b
+    Example:
+      rumor estimate examples/browser.toml reports.parquet
+      rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
+    """
+    from rumor.analysis import analyse
+    from rumor.intervals import checked_target, critical_value
+
+    # Everything that can be wrong with the options is said before anything is read.
+    checked_target(of)
+    critical_value(level, 1)
+    if plot is not None:
+        from rumor.charts import checked_chart_path
+
+        checked_chart_path(plot)
+    with progress("counting") as update:
+        analysis = analyse(
+            collection,
+            reports,
+            question=question,
+            method=method,
+            engine=engine,
+            by=by,
+            window=(parse_day("--from", first), parse_day("--to", last)),
+            skip_invalid=skip_invalid,
+            level=level,
+            of=of,
+            simultaneous=simultaneous,
+            on_progress=update,
+        )
+    if save_summary is not None:
+        analysis.summary().save(save_summary)
+    if csv is not None:
+        from rumor.files import write_whole
+
+        write_whole(csv, analysis.to_csv(top).encode("utf-8"))
+    if plot is not None:
+        analysis.plot(Path(plot), top)
+    if as_json:
+        print_json(analysis.to_dict(top))
+    else:
+        print(analysis.table(top))

@@ -1,0 +1,53 @@
+"""`rumor merge`: several summaries in, their sum out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rumor.cli.common import AsJson, print_json
+from rumor.errors import InputError
+
+
+def merge(
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The summary file to write.")],
+    summaries: Annotated[
+        list[str], typer.Argument(metavar="SUMMARY...", help="The summary files to add up.")
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace OUT if it is there already.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add up saved summaries: a year is twelve files.
+
+    They must be of the same question of the same collection. Summaries are made by
+    `rumor estimate ... --save-summary FILE` and can be estimated from like the reports
+    themselves.
+
+    \b
+    Example:
+      rumor merge year.rumor 2026-*.rumor
+      rumor estimate examples/browser.toml year.rumor
+    """
+    from rumor.summary import Summary
+    from rumor.summary import merge as add_up
+
+    if Path(out).exists() and not force:
+        raise InputError(f"OUT must be a new file (or use --force to replace it); got {out!r}")
+    total = add_up([Summary.load(path) for path in summaries])
+    total.save(out)
+    if as_json:
+        print_json(
+            {
+                "reports": total.reports,
+                "summaries": len(summaries),
+                "out": out,
+                "collection": total.contract,
+                "question": total.question,
+            }
+        )
+    else:
+        print(f"{total.reports:,} reports of {len(summaries)} summaries to {out!r}")

@@ -1,0 +1,116 @@
+"""`rumor privatize`: a table of answers in, a file of private reports out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rumor.cli.common import (
+    AsJson,
+    CollectionFile,
+    QuestionId,
+    parse_day,
+    print_json,
+    progress,
+    warn,
+)
+
+
+def privatize(
+    collection: CollectionFile,
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="Answers: a .csv or .parquet file.")
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="The reports file to write.")
+    ],
+    question: QuestionId = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="The column of answers (the question's id unless said).",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            "-k",
+            metavar="NAME",
+            help="Copy this column beside the reports, as it is: public, for --by. Repeatable.",
+        ),
+    ] = None,
+    day: Annotated[
+        str | None,
+        typer.Option(
+            "--day", metavar="YYYY-MM-DD", help="The day of the reports (today in UTC unless said)."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Repeatable noise for dry runs. Such reports are NOT private.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn answers into private reports, every row another person.
+
+    Answers are labels where the question has labels, integers from 0 where it has none.
+    The reports come out shuffled, each with a random id; only kept columns are copied.
+    The file is written whole or not at all.
+
+    \b
+    Example:
+      rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
+    """
+    from rumor.collection import Collection
+    from rumor.privatize import privatize_table
+    from rumor.randomness import Seeded
+    from rumor.tables import Table
+
+    contract = Collection.load(collection)
+    asked = contract.question(question)
+    source = Table.open(table)
+    when = parse_day("--day", day)
+    if seed is not None:
+        warn(
+            f"--seed {seed} makes the noise repeatable: whoever knows the seed can undo it. "
+            f"These reports are NOT private; never make real people's reports this way."
+        )
+    with progress("privatizing") as update:
+        reports = privatize_table(
+            contract,
+            asked,
+            source,
+            out,
+            column=column,
+            keep=keep or (),
+            day=when,
+            random=None if seed is None else Seeded(seed),
+            on_progress=lambda done: update(done, None),
+        )
+    if as_json:
+        print_json(
+            {
+                "reports": reports,
+                "out": out,
+                "collection": contract.digest,
+                "question": asked.id,
+                "epsilon": asked.epsilon,
+                "report_bytes": asked.mechanism.width,
+                "private": seed is None,
+            }
+        )
+    else:
+        width = asked.mechanism.width
+        print(
+            f"{reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to {out!r} "
+            f"(question {asked.id!r}, epsilon {asked.epsilon:.4g} each)"
+        )

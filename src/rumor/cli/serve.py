@@ -1,0 +1,157 @@
+"""`rumor serve`: a collector that takes reports over HTTP; `rumor token`: who may estimate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rumor.cli.common import CollectionFile
+from rumor.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.collector.store import Store
+
+DEFAULT_STORE = "sqlite:///rumor.db"
+
+StoreUrl = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        "-s",
+        metavar="URL",
+        help="Where reports are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+
+
+def store_at(url: str) -> Store:
+    """The store at a URL, or the sentence that says what to install."""
+    try:
+        from rumor.collector.store import open_store
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    return open_store(url)
+
+
+def needs_server(problem: ImportError) -> InputError:
+    """The sentence for a missing package."""
+    return InputError(f"a collector needs pip install 'rumor[server]'; {problem.name} is missing")
+
+
+def serve(
+    collection: CollectionFile,
+    store: StoreUrl = DEFAULT_STORE,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on (0: any).")
+    ] = 8000,
+    analyst_token_file: Annotated[
+        str | None,
+        typer.Option(
+            "--analyst-token-file",
+            metavar="FILE",
+            help="Hashes of the tokens that may ask for estimates; made with a first token if "
+            "there is no such file.",
+        ),
+    ] = None,
+    dictionary: Annotated[
+        str | None,
+        typer.Option(
+            "--dictionary",
+            metavar="FILE",
+            help="Candidates for questions of open answers, one in each line.",
+        ),
+    ] = None,
+    max_rate: Annotated[
+        float,
+        typer.Option("--max-rate", min=1, metavar="N", help="Requests taken in a second."),
+    ] = 20_000,
+    max_connections: Annotated[
+        int, typer.Option("--max-connections", min=1, metavar="N", help="Connections at once.")
+    ] = 1_000,
+) -> None:
+    """Take reports over HTTP, keep each exactly once, answer analysts.
+
+    Nothing about a sender is stored or logged: no address, no header, no exact time. A report
+    is acknowledged when it is durable. Put a reverse proxy with TLS in front of it.
+
+    \b
+    Example:
+      rumor serve examples/browser.toml --analyst-token-file tokens
+      rumor answer http://127.0.0.1:8000 homepage=news
+      curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8000/v1/estimates/homepage
+    """
+    from rumor.collection import Collection
+
+    contract = Collection.load(collection)
+    try:
+        from rumor.collector.limits import Limits
+        from rumor.collector.server import serve as run
+        from rumor.collector.service import Service
+        from rumor.collector.tokens import Tokens, add_token
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    words = None if dictionary is None else read_dictionary(dictionary)
+    opened = store_at(store)
+    opened.register(contract)
+    tokens = None
+    if analyst_token_file is not None:
+        if not Path(analyst_token_file).exists():
+            token = add_token(analyst_token_file, "first")
+            _say(f"the first analyst's token, shown this once: {token}")
+        tokens = Tokens(analyst_token_file)
+    service = Service(
+        opened,
+        contract.series,
+        tokens=tokens,
+        dictionary=words,
+        limits=Limits(requests_per_second=max_rate, connections=max_connections),
+    )
+    run(
+        service,
+        host,
+        port,
+        lambda url: _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}"),
+    )
+
+
+def token(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The token file of a collector.")],
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Whose token it is.")
+    ] = "analyst",
+) -> None:
+    """Make a token for an analyst; only its hash is kept.
+
+    Running collectors take it up at once. To take a token back, delete its line in the file.
+
+    \b
+    Example:
+      rumor token tokens --name alice
+    """
+    try:
+        from rumor.collector.tokens import add_token
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    print(add_token(file, name))
+
+
+def read_dictionary(path: str) -> list[str]:
+    """Candidates, one in each line; empty lines say nothing."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"a dictionary must be UTF-8 text; {path!r} is not") from None
+    words = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not words:
+        raise InputError(f"a dictionary must have at least one candidate; {path!r} has none")
+    return words
+
+
+def _say(text: str) -> None:
+    print(f"rumor: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,137 @@
+"""`rumor simulate`: a dry run on numbers that are known."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rumor.cli.common import (
+    AsJson,
+    CollectionFile,
+    Level,
+    Method,
+    QuestionId,
+    Top,
+    print_json,
+    progress,
+)
+
+
+def simulate(
+    collection: CollectionFile,
+    histogram: Annotated[
+        str,
+        typer.Argument(
+            metavar="HISTOGRAM",
+            help="A .csv or .parquet table: columns value and count, or one row per person.",
+        ),
+    ],
+    question: QuestionId = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="The column of answers, where a row is a person (the question's id unless said).",
+        ),
+    ] = None,
+    people: Annotated[
+        int | None,
+        typer.Option(
+            "--people",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Rescale to a crowd of N, with the same shares.",
+        ),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option("--trials", "-t", min=1, metavar="N", help="How often to repeat it.")
+    ] = 1,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Make the run repeatable.")
+    ] = None,
+    method: Method = "auto",
+    level: Level = 0.95,
+    top: Top = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the last trial beside the truth (html, png, svg)."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try a collection on your own numbers before asking anyone.
+
+    Simulated people hold the answers of the histogram, each sends a report, and the
+    estimate is set beside the truth: its error, what error theory expects, and how often
+    the intervals held the truth.
+
+    \b
+    Example:
+      rumor simulate examples/browser.toml examples/homepages.csv --people 100000
+    """
+    from rumor.collection import Collection
+    from rumor.privacy.words import in_words
+    from rumor.randomness import Seeded
+    from rumor.simulate import read_histogram, rescaled
+    from rumor.simulate import simulate as run
+    from rumor.tables import Table
+    from rumor.text import wrapped
+
+    if plot is not None:
+        from rumor.charts import checked_chart_path
+
+        checked_chart_path(plot)
+    asked = Collection.load(collection).question(question)
+    if asked.kind in ("number", "keyvalue"):
+        from rumor.simulate_numeric import read_crowd, simulate_numeric
+
+        crowd = read_crowd(asked, Table.open(histogram), column, people)
+        with progress("simulating") as update:
+            numeric = simulate_numeric(
+                asked,
+                crowd,
+                trials=trials,
+                method=method,
+                level=level,
+                random=None if seed is None else Seeded(seed),
+                on_progress=update,
+            )
+        if plot is not None:
+            numeric.plot(plot, rows=top or 20, title=asked.text or asked.id)
+        words = in_words(asked.epsilon)
+        if as_json:
+            print_json({"question": asked.id, "privacy": words, **numeric.to_dict()})
+        else:
+            print(f"{asked.id}: {asked.text}\n")
+            print(numeric.table(top or 20))
+            print(wrapped(words))
+        return
+    counts = read_histogram(asked, Table.open(histogram), column)
+    if people is not None:
+        counts = rescaled(counts, people)
+    with progress("simulating") as update:
+        result = run(
+            asked,
+            counts,
+            trials=trials,
+            method=method,
+            level=level,
+            random=None if seed is None else Seeded(seed),
+            on_progress=update,
+        )
+    if plot is not None:
+        from rumor.charts import Look, frequency_chart, save_chart
+
+        look = Look(level, of="people", rows=top or 20, title=asked.text or asked.id)
+        save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
+    if as_json:
+        print_json({"question": asked.id, "privacy": in_words(asked.epsilon), **result.to_dict()})
+    else:
+        print(f"{asked.id}: {asked.text}\n")
+        print(result.table(top or 20))
+        print(wrapped(in_words(asked.epsilon)))

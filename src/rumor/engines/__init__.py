@@ -1,0 +1,77 @@
+"""Engines move work, not meaning: map a function over batches of reports, merge what it gives.
+
+Everything that is done to many reports is a *fold*: a pure function of a batch (and of a
+state that all batches share), whose results add up in any order and split. Counting is one
+fold; expectation-maximisation is one fold per iteration, with the current estimate as the
+state. Whoever writes a fold need not know which engine runs it, and an engine need not know
+what is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from rumor.report import Reports
+
+S = TypeVar("S")
+M = TypeVar("M")
+
+Stratum = str | int | bool | None
+"""The public group that a report belongs to; None where it is not known or not asked for."""
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the number of reports done and the number in all."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some reports, all of one stratum, and where they come from (for messages)."""
+
+    reports: Reports
+    stratum: Stratum = None
+    origin: str = "reports"
+
+
+class Part(Protocol):
+    """A share of a source that one worker reads on its own."""
+
+    @property
+    def rows(self) -> int:
+        """How many reports it holds, before any selection."""
+        ...
+
+    def batches(self) -> Iterator[Batch]:
+        """Its reports, a bounded number at a time."""
+        ...
+
+
+class Source(Protocol):
+    """Reports that can be read again and again, a part at a time."""
+
+    def parts(self) -> Sequence[Part]:
+        """The parts in a fixed order; nothing is read yet."""
+        ...
+
+
+class Engine(Protocol):
+    """Where folds run."""
+
+    def fold(
+        self,
+        source: Source,
+        function: Callable[[Batch, S], M],
+        *,
+        state: S,
+        merge: Callable[[M, M], M],
+        empty: M,
+        on_progress: Progress | None = None,
+    ) -> M:
+        """The merged results of `function(batch, state)` over all batches of the source.
+
+        `merge` must be associative with `empty` as its neutral element, and must not change
+        its arguments. Results are merged in the order of the parts, so that sums of
+        floating-point numbers come out the same every time on the same engine.
+        """
+        ...

@@ -1,0 +1,68 @@
+"""The engine of one machine: threads, each reading and folding one part at a time.
+
+Reading Parquet and the heavy loops release the interpreter's lock, so threads are enough.
+Memory stays bounded whatever the size of the source: only a few parts are under way at any
+moment, and a part is read in batches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from rumor.engines import Batch, M, Part, Progress, S, Source
+from rumor.values import checked_size
+
+_MAX_WORKERS = 1024
+
+
+class LocalEngine:
+    """Folds over threads of this process; as many as there are processors unless said."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        count = (os.cpu_count() or 1) if workers is None else workers
+        self.workers = checked_size("workers", count, 1, _MAX_WORKERS)
+
+    def fold(
+        self,
+        source: Source,
+        function: Callable[[Batch, S], M],
+        *,
+        state: S,
+        merge: Callable[[M, M], M],
+        empty: M,
+        on_progress: Progress | None = None,
+    ) -> M:
+        """The merged results of `function(batch, state)`; see `rumor.engines.Engine`."""
+        parts = source.parts()
+        total_rows, done_rows, total = sum(part.rows for part in parts), 0, empty
+
+        def fold_part(part: Part) -> M:
+            result = empty
+            for batch in part.batches():
+                result = merge(result, function(batch, state))
+            return result
+
+        # Twice as many parts as workers wait or run: nobody idles while the oldest is merged.
+        under_way: deque[tuple[Part, Future[M]]] = deque()
+        left = iter(parts)
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="rumor") as pool:
+            try:
+                while True:
+                    while len(under_way) < 2 * self.workers:
+                        part = next(left, None)
+                        if part is None:
+                            break
+                        under_way.append((part, pool.submit(fold_part, part)))
+                    if not under_way:
+                        return total
+                    part, future = under_way.popleft()
+                    total = merge(total, future.result())
+                    done_rows += part.rows
+                    if on_progress is not None:
+                        on_progress(done_rows, total_rows)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise

@@ -1,0 +1,120 @@
+"""From a table of answers to a file of reports: every row another person.
+
+For people who hold answers already and want to publish or pass on reports of them, and for
+dry runs. On devices this is the client's work, one answer at a time.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from rumor.collection import Collection, Question
+from rumor.errors import InputError
+from rumor.files import PathLike
+from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.randomness import Source
+from rumor.reportfile import write_reports
+from rumor.tables import Table
+from rumor.tables_pairs import read_pairs
+
+Answers: TypeAlias = Any
+"""What a mechanism takes: integers for a choice, an Arrow column otherwise."""
+
+
+def privatize_table(
+    collection: Collection,
+    question: Question,
+    table: Table,
+    out: PathLike,
+    *,
+    column: str | None = None,
+    keep: Sequence[str] = (),
+    day: datetime.date | None = None,
+    random: Source | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write a report for every row of the table; returns how many there are.
+
+    `column` holds the answers (the question's id unless said); the columns of `keep` are
+    copied as they are and are public, so they must not say what the answer is. `day` is
+    today unless said. Leave `random` out for real people.
+    """
+    pairs = question.kind == "keyvalue"
+    answers = question.id if column is None else column
+    if pairs and column is not None:
+        raise InputError(f"key-value answers have many columns, so none is named; got {column!r}")
+    if not pairs:
+        table.require(answers)
+    for name in keep:
+        table.require(name)
+    if answers in keep:
+        raise InputError(
+            f"a kept column is published as it is, so it must not be the answers; got {answers!r}"
+        )
+    strata = pa.schema([_public(table.schema.field(name)) for name in dict.fromkeys(keep)])
+    day = datetime.datetime.now(datetime.UTC).date() if day is None else day
+    with write_reports(out, collection, question, strata=strata, random=random) as writer:
+        people = (
+            read_pairs(question, table, strata.names)
+            if pairs
+            else read_answers(question, table, answers, strata.names)
+        )
+        for values, batch in people:
+            reports = question.mechanism.privatize(values, random=random)
+            writer.write(reports, day, {name: batch.column(name) for name in strata.names})
+            if on_progress is not None:
+                on_progress(writer.reports)
+        if writer.reports == 0:
+            raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return writer.reports
+
+
+def read_answers(
+    question: Question,
+    table: Table,
+    column: str,
+    keep: Sequence[str] = (),
+    *,
+    numbers: Sequence[str] = (),
+) -> Iterator[tuple[Answers, pa.RecordBatch]]:
+    """The answers of a table as the mechanism takes them, a batch at a time, each with its batch.
+
+    The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
+    """
+    cells = [_cells(question), *(["text"] * len(keep)), *(["integer"] * len(numbers))]
+    for batch in table.batches([column, *keep, *numbers], cells):
+        try:
+            yield _answers(question.mechanism, batch.column(0)), batch
+        except InputError as problem:
+            raise InputError(f"{table.path}, column {column!r}: {problem}") from None
+
+
+def _cells(question: Question) -> str:
+    """How a CSV writes answers to this question."""
+    if isinstance(question.mechanism, FrequencyOracle):
+        return "integer" if question.labels is None else "text"
+    return "number" if question.kind == "number" else "text"
+
+
+def _answers(mechanism: Mechanism, column: pa.Array) -> Answers:
+    """Checked integers for a choice; any other question's answers as they are."""
+    if column.null_count:
+        raise InputError(f"values must not be missing; got {column.null_count} nulls")
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    if not isinstance(mechanism, FrequencyOracle):
+        return column
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        # Each distinct label is looked up once.
+        coded = column.dictionary_encode()
+        return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
+    return mechanism.encode(column)
+
+
+def _public(field: pa.Field) -> pa.Field:
+    """A stratum's column, without what the input's file said beside name and type."""
+    return pa.field(field.name, field.type)

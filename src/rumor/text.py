@@ -1,0 +1,59 @@
+"""Plain text for people: aligned tables, bars, percentages that show as much as is known."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+_BAR_CELLS = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_LONGEST = 40
+
+
+def percent(share: float, decimals: int | None = None) -> str:
+    """A share as a percentage, with these decimals or as few as say it exactly enough."""
+    text = f"{100 * share:.6g}" if decimals is None else f"{100 * share:.{decimals}f}"
+    return f"{text}%"
+
+
+def decimals_for(error: float) -> int:
+    """How many decimals of a percentage carry information when the error is this large."""
+    if not math.isfinite(error) or error <= 0:
+        return 2
+    return min(6, max(1, 1 - math.floor(math.log10(100 * error))))
+
+
+def bar(share: float, full: float) -> str:
+    """A horizontal bar, full at `full`."""
+    if full <= 0 or not share > 0:
+        return ""
+    eighths = min(8 * _BAR_CELLS, round(8 * _BAR_CELLS * share / full))
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def one_line(text: object) -> str:
+    """Text that cannot disturb a terminal or a table: printable, on one line, not too long."""
+    printable = "".join(c if c.isprintable() else "�" for c in str(text))
+    return printable if len(printable) <= _LONGEST else printable[: _LONGEST - 1] + "…"
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines of a readable length."""
+    return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
+
+
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """A table: columns as wide as they must be, to the right unless listed in `left`."""
+    from rich.cells import cell_len
+
+    rows = [list(head), *([*row] for row in body)]
+    widths = [max(cell_len(row[c]) for row in rows) for c in range(len(head))]
+
+    def cell(text: str, c: int) -> str:
+        padding = " " * (widths[c] - cell_len(text))
+        return text + padding if c in left else padding + text
+
+    return "\n".join(
+        "  ".join(cell(text, c) for c, text in enumerate(row)).rstrip() for row in rows
+    )

@@ -1,0 +1,106 @@
+"""Pictures: the numbers in them are the estimate's, and no file asks for a network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.charts import Look, chart_svg, frequency_chart, save_chart, strata_chart
+from rumor.errors import InputError
+from rumor.estimates import Estimate
+
+
+def _estimate(count: int = 2000, seed: int = 1) -> Estimate:
+    labels = ["nothing", "back <pain>", "a 'quoted' one", "家庭"]
+    oracle = rumor.UnaryEncoding(domain=labels, epsilon=2.0)
+    values = np.random.default_rng(seed).choice(4, count, p=[0.5, 0.3, 0.15, 0.05])
+    return rumor.estimate(oracle, oracle.privatize(values, random=rumor.Seeded(seed)))
+
+
+def _data(chart: Any) -> list[dict[str, Any]]:
+    spec = chart.to_dict()
+    layers = spec.get("layer", [spec])
+    data = spec.get("data") or layers[0]["data"]
+    if "values" in data:
+        return list(data["values"])
+    return list(spec["datasets"][data["name"]])
+
+
+def test_the_chart_holds_the_estimate_in_order() -> None:
+    estimate = _estimate()
+    truth = np.array([0.5, 0.3, 0.15, 0.05])
+    rows = _data(frequency_chart(estimate, Look(0.9, of="people", rows=3), truth=truth))
+    low, high = estimate.interval(0.9, of="people")
+    assert [row["value"] for row in rows] == [str(estimate.values[i]) for i in estimate.ranking(3)]
+    for row, i in zip(rows, estimate.ranking(3), strict=True):
+        assert row["frequency"] == estimate.frequency[i]
+        assert (row["low"], row["high"], row["truth"]) == (low[i], high[i], truth[i])
+
+
+def test_the_title_says_what_is_shown() -> None:
+    spec = frequency_chart(_estimate(), Look(rows=2, simultaneous=True, title="Ailments")).to_dict()
+    assert spec["title"]["text"] == "Ailments"
+    first, second = spec["title"]["subtitle"]
+    assert first.startswith("2,000 reports, epsilon 2 each; method ")
+    assert first.endswith("lines are 95% intervals of the population, all covering at once")
+    assert second == "the 2 least frequent values are not shown"
+
+
+def test_strata_share_one_order_and_keep_theirs() -> None:
+    estimates = {"2026-01": _estimate(500, 1), "2026-02": _estimate(3000, 2)}
+    chart = strata_chart(estimates, "month", Look(rows=2))
+    spec = chart.to_dict()
+    assert spec["facet"]["sort"] == ["2026-01 (500 reports)", "2026-02 (3,000 reports)"]
+    rows = _data(chart)
+    assert [row["value"] for row in rows[:2]] == [row["value"] for row in rows[2:]]
+    assert spec["title"]["subtitle"][0].startswith("by month; 3,500 reports")
+
+
+def test_many_strata_are_cut_to_the_largest() -> None:
+    estimate = _estimate(300)
+    estimates = {f"s{i}": estimate for i in range(30)}
+    spec = strata_chart(estimates, "place").to_dict()
+    assert len(spec["facet"]["sort"]) == 24
+    assert spec["title"]["subtitle"][1] == "6 smaller strata are not shown"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("c.png", b"\x89PNG"), ("c.svg", b"<svg"), ("c.html", b"<!DOCTYPE html")]
+)
+def test_files_are_of_their_kind_and_whole(tmp_path: Path, name: str, start: bytes) -> None:
+    path = tmp_path / name
+    _estimate().plot(path)
+    data = path.read_bytes()
+    assert data.lstrip().lower().startswith(start.lower())
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    if name != "c.png":
+        assert "back &lt;pain&gt;" in data.decode() or "back <pain>" in data.decode()
+
+
+def test_no_page_loads_anything(tmp_path: Path) -> None:
+    path = tmp_path / "c.html"
+    save_chart(frequency_chart(_estimate()), path)
+    page = path.read_text(encoding="utf-8")
+    scripts = re.findall(r"<script([^>]*)>(.*?)</script>", page, re.DOTALL)
+    assert scripts
+    assert not any("src" in attributes for attributes, _ in scripts)
+    assert not any(re.search(r"\bimport\s*\(?['\"]https?:", body) for _, body in scripts)
+    markup = re.sub(r"<script([^>]*)>(.*?)</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"\b(src|href)\s*=|@import|url\(", markup)
+
+
+def test_svg_text_is_escaped() -> None:
+    svg = chart_svg(frequency_chart(_estimate()))
+    assert "back &lt;pain&gt;" in svg
+    assert "<script" not in svg
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"must end in .html, .png, .svg; got '.*c.gif'"):
+        _estimate().plot(tmp_path / "c.gif")
+    assert list(tmp_path.iterdir()) == []

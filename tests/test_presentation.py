@@ -1,0 +1,87 @@
+"""An estimate as table, CSV, Arrow and JSON: the same numbers everywhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.estimates import Estimate
+from rumor.text import aligned, bar, decimals_for, one_line, percent
+
+
+@pytest.fixture(scope="module")
+def estimate() -> Estimate:
+    oracle = rumor.RandomizedResponse(domain=["a", "b", "c,d", "e"], epsilon=3.0)
+    values = np.repeat([0, 1, 2, 3], [100, 400, 300, 200])
+    return rumor.estimate(oracle, oracle.privatize(values, random=rumor.Seeded(1)))
+
+
+def test_every_export_holds_the_same_numbers(estimate: Estimate) -> None:
+    for options in [{}, {"of": "people"}, {"simultaneous": True}]:
+        columns = estimate.columns(0.9, **options)  # type: ignore[arg-type]
+        low, high = estimate.interval(0.9, **options)  # type: ignore[arg-type]
+        assert columns["value"] == ["a", "b", "c,d", "e"]
+        assert columns["low"] == low.tolist()
+        assert columns["high"] == high.tolist()
+        assert estimate.to_arrow(0.9, **options).to_pydict() == columns  # type: ignore[arg-type]
+        read = list(csv.reader(io.StringIO(estimate.to_csv(0.9, **options))))  # type: ignore[arg-type]
+        assert read[0] == list(columns)
+        assert [row[0] for row in read[1:]] == columns["value"]
+        assert [[float(cell) for cell in row[1:]] for row in read[1:]] == [
+            list(row) for row in zip(*list(columns.values())[1:], strict=True)
+        ]
+        data = json.loads(json.dumps(estimate.to_dict(0.9, **options)))  # type: ignore[arg-type]
+        assert data["reports"] == 1000
+        assert [row["frequency"] for row in data["estimates"]] == columns["frequency"]
+
+
+def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> None:
+    text = estimate.table(0.9, of="people", rows=3)
+    lines = text.splitlines()
+    assert lines[0].split() == ["value", "share", "90%", "interval", "std.", "error"]
+    assert [line.split()[0] for line in lines[1:4]] == ["b", "c,d", "e"]
+    assert lines[1].endswith("█" * 20)
+    assert lines[4] == "... and 1 less frequent"
+    assert lines[5] == (
+        f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people"
+    )
+    assert estimate.table(simultaneous=True).endswith("population, all covering at once")
+    assert str(estimate) == estimate.table()
+
+
+def test_ranking_is_by_frequency(estimate: Estimate) -> None:
+    assert estimate.ranking() == [1, 2, 3, 0]
+    assert estimate.ranking(2) == [1, 2]
+
+
+def test_percentages_show_two_digits_of_the_error() -> None:
+    assert percent(0.95) == "95%"
+    assert percent(0.999) == "99.9%"
+    assert percent(0.12345, 2) == "12.35%"
+    assert [decimals_for(error) for error in (0.1, 0.02, 0.005, 0.0003, 1e-9, 0.0)] == [
+        1, 1, 2, 3, 6, 2,
+    ]  # fmt: skip
+
+
+def test_bars_are_in_proportion() -> None:
+    assert bar(1, 1) == "█" * 20
+    assert bar(0.5, 1) == "█" * 10
+    assert bar(0.5 + 1 / 40, 1) == "█" * 10 + "▌"
+    assert bar(-0.1, 1) == bar(0, 1) == bar(1, 0) == ""
+    assert bar(2, 1) == "█" * 20
+
+
+def test_labels_cannot_disturb_a_terminal() -> None:
+    assert one_line("a\nb\x1b[31mc") == "a�b�[31mc"
+    assert len(one_line("x" * 100)) == 40
+    assert one_line("家庭") == "家庭"
+
+
+def test_columns_align_also_wide_characters() -> None:
+    text = aligned(("a", "b"), [("家庭", "1"), ("xyz", "22")])
+    assert text.splitlines() == ["a      b", "家庭   1", "xyz   22"]
