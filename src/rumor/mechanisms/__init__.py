@@ -8,8 +8,14 @@ from rumor.errors import InputError, shown
 from rumor.mechanisms.base import Channel, Mechanism
 from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
+from rumor.mechanisms.item_sampling import ItemSampling
+from rumor.mechanisms.keyvalue import KeyValueMechanism
+from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
+from rumor.mechanisms.mean import Harmony, MeanMechanism, Piecewise
 from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.pckv import PckvGrr
+from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.subset_selection import SubsetSelection
@@ -24,6 +30,13 @@ REGISTRY: tuple[type[Mechanism], ...] = (
     LocalHashing,
     Rappor,
     BasicRappor,
+    Harmony,
+    Piecewise,
+    KeyValueBlock,
+    PrivKV,
+    PrivKVM,
+    ItemSampling,
+    PckvGrr,
 )
 
 BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in REGISTRY}
@@ -44,8 +57,17 @@ __all__ = [
     "Channel",
     "FrequencyOracle",
     "HadamardResponse",
+    "Harmony",
+    "ItemSampling",
+    "KeyValueBlock",
+    "KeyValueMechanism",
     "LocalHashing",
+    "MeanMechanism",
     "Mechanism",
+    "PckvGrr",
+    "Piecewise",
+    "PrivKV",
+    "PrivKVM",
     "RandomizedResponse",
     "Rappor",
     "SubsetSelection",

@@ -202,6 +202,16 @@ class Mechanism(abc.ABC):
             tuple(tuple(self.probability(report, value) for report in reports) for value in values),
         )
 
+    def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
+        """For each report, ln P(report | first) - ln P(report | second), by the model."""
+        distinct, inverse = np.unique(reports, axis=0, return_inverse=True)
+        ratios = []
+        for row in distinct:
+            report = row.tobytes()
+            above, below = self.probability(report, first), self.probability(report, second)
+            ratios.append(math.log(above) - math.log(below) if above and below else math.inf)
+        return np.array(ratios)[inverse.reshape(-1)]
+
     def describe(self) -> dict[str, Json]:
         """Name and parameters: what identifies this mechanism anywhere."""
         return {"name": self.name, **self.parameters()}

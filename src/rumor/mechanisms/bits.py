@@ -65,7 +65,9 @@ class BitPerValue(FrequencyOracle):
     def _validate(self, reports: Reports) -> Validity:
         used = self.domain % 8 or 8
         reason = f"the {8 - used} padding bits of a report are 0"
-        return Validity(reports[:, -1] >> used == 0 if used < 8 else _all(reports), reason)
+        if used == 8:
+            return Validity.of_all(len(reports), reason)
+        return Validity(reports[:, -1] >> used == 0, reason)
 
     @property
     def _whole(self) -> bool:
@@ -111,7 +113,3 @@ class BitPerValue(FrequencyOracle):
         w = np.ascontiguousarray(w, dtype=np.float64)
         out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
         return out
-
-
-def _all(reports: Reports) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.ones(len(reports), dtype=np.bool_)

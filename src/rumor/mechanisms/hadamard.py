@@ -34,7 +34,7 @@ from rumor.canonical import Json
 from rumor.errors import InputError
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Target, Vector
+from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, Target, Vector
 from rumor.randomness import Draws, Source
 from rumor.report import (
     Reports,
@@ -69,11 +69,7 @@ class HadamardResponse(FrequencyOracle):
         self._shape(blocks)
         supported = self.half * power / (self.half * power + self.outcomes - self.half)
         self._set(exact.floor_threshold(supported))
-        if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
-                f"on {self.domain:,} values; got {epsilon!r}"
-            )
+        self.require_gain(epsilon)
 
     def _shape(self, blocks: object) -> None:
         self.blocks = checked_size("blocks", blocks, 1, self.domain)
@@ -85,11 +81,6 @@ class HadamardResponse(FrequencyOracle):
 
     def _set(self, supported: int) -> None:
         self.supported = supported
-        if self.exact_hit < Fraction(self.half, self.outcomes) - Fraction(1, exact.WORD):
-            raise InputError(
-                f"the threshold of support must be at least 2^64 times the share of supporting "
-                f"outputs; got {supported}"
-            )
 
     def parameters(self) -> dict[str, Json]:
         """Domain, number of blocks and the threshold of a supporting output."""
@@ -103,6 +94,7 @@ class HadamardResponse(FrequencyOracle):
         FrequencyOracle.__init__(self, domain)
         self._shape(blocks)
         self._set(exact.checked_threshold("supported", supported))
+        self.require_gain()
         return self
 
     @classmethod
@@ -220,7 +212,7 @@ class HadamardResponse(FrequencyOracle):
 
     def _validate(self, reports: Reports) -> Validity:
         reason = f"a report is an integer from 0 to {self.outcomes - 1:,}"
-        return Validity(narrow_integers(reports) < self.outcomes, reason)
+        return Validity.below(narrow_integers(reports), self.outcomes, reason)
 
     @property
     def tally_size(self) -> int:
@@ -264,6 +256,26 @@ class HadamardResponse(FrequencyOracle):
         lift = float(self.exact_gain) * reports / (2 * trials)
         counts = np.asarray((signed + totals) // 2, dtype=np.int64)
         return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion)
+
+    @property
+    def largest_contribution(self) -> float:
+        """A supporting report counts once for its value."""
+        return 1 / float(self.exact_gain)
+
+    def score(self, tally: Tally, reports: int) -> Score:
+        """Supporting minus other reports of the block; how it varies, the block's total says.
+
+        A report adds +1, -1 or 0, so its second moment is the chance that it falls into the
+        block, which is seen, and lies between that of no member's and of all members' reports.
+        """
+        signed, totals = self._spectrum(tally)
+        gain, beside = float(self.exact_gain), float(self.half * self._other)
+        second = np.clip(totals / reports, 2 * beside, float(self.exact_hit) + beside)
+        return Score(
+            excess=np.asarray(signed / reports),
+            gain=gain,
+            spread={"population": (second, 0.0, -(gain**2)), "people": (second, -(gain**2), 0.0)},
+        )
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """Supporting minus other reports of the block, over what one person adds."""

@@ -64,11 +64,7 @@ class LocalHashing(FrequencyOracle):
             buckets = min((center, center + 1), key=lambda count: _noise(count, power))
         self._shape(buckets)
         self._set(exact.floor_threshold(power / (power + self.buckets - 1)))
-        if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
-                f"on {self.buckets:,} buckets; got {epsilon!r}"
-            )
+        self.require_gain(epsilon)
 
     def _shape(self, buckets: object) -> None:
         self.buckets = checked_size("buckets", buckets, 2, _MAX_BUCKETS)
@@ -77,10 +73,6 @@ class LocalHashing(FrequencyOracle):
 
     def _set(self, truth: int) -> None:
         self.truth = truth
-        if self.exact_hit < Fraction(1, self.buckets) - Fraction(1, exact.WORD):
-            raise InputError(
-                f"the threshold of the truth must be at least 2^64 / buckets; got {truth}"
-            )
 
     def parameters(self) -> dict[str, Json]:
         """Domain, number of buckets and the threshold of telling the true bucket."""
@@ -94,6 +86,7 @@ class LocalHashing(FrequencyOracle):
         FrequencyOracle.__init__(self, domain)
         self._shape(buckets)
         self._set(exact.checked_threshold("truth", truth))
+        self.require_gain()
         return self
 
     @classmethod

@@ -12,7 +12,8 @@ from __future__ import annotations
 import abc
 import copy
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Self
@@ -53,6 +54,20 @@ class ItemCounts:
     def unbiased(self) -> Vector:
         """The frequency at which each count is expected."""
         return np.asarray((self.counts / self.trials - self.miss) / self.gain)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What intervals are made of: a mean over the reports that is `gain` f on average.
+
+    `excess` is that mean for each value. The variance that one report brings to it, at a
+    candidate frequency f, is v0 + v1 f + v2 f**2 with the numbers of `spread`: for people
+    drawn from a population, and for these people alone.
+    """
+
+    excess: Vector
+    gain: float
+    spread: Mapping[Target, tuple[float | Vector, float, float]]
 
 
 class FrequencyOracle(Mechanism):
@@ -158,6 +173,13 @@ class FrequencyOracle(Mechanism):
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
         """Z'w: for each value the total weight of the reports that support it."""
 
+    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+        """The odds, where a report supports one of the two values and not the other."""
+        one, other = np.zeros(self.domain), np.zeros(self.domain)
+        one[self.code(first)] = other[self.code(second)] = 1.0
+        favour = np.rint(self.forward(reports, one)) - np.rint(self.forward(reports, other))
+        return np.asarray(favour * math.log(self.odds))
+
     @abc.abstractmethod
     def support_counts(self, tally: Tally) -> Tally:
         """How many of the tallied reports support each value."""
@@ -192,6 +214,24 @@ class FrequencyOracle(Mechanism):
         """The tally as a count for each value, with the rates that connect it to a frequency."""
         counts = self.support_counts(tally)
         return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
+
+    @property
+    def largest_contribution(self) -> float:
+        """The most that one report, honest or not, adds to a value's estimate, times reports."""
+        return (1 - self.miss) / float(self.exact_hit - self.exact_miss)
+
+    def score(self, tally: Tally, reports: int) -> Score:
+        """The support counts as a score: binomial, or a sum of two binomials."""
+        p, q = self.hit, self.miss
+        gain = float(self.exact_hit - self.exact_miss)
+        return Score(
+            excess=self.support_counts(tally) / reports - q,
+            gain=gain,
+            spread={
+                "population": (q * (1 - q), gain * (1 - 2 * q), -(gain**2)),
+                "people": (q * (1 - q), p * (1 - p) - q * (1 - q), 0.0),
+            },
+        )
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""

@@ -21,7 +21,6 @@ import numpy as np
 from rumor import exact
 from rumor.bulk import keep_or_replace
 from rumor.canonical import Json
-from rumor.errors import InputError
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
@@ -46,18 +45,8 @@ class RandomizedResponse(FrequencyOracle):
         """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
         super().__init__(domain)
         power = exact.exp(exact.checked_epsilon(epsilon))
-        truth = exact.floor_threshold(power / (power + self.domain - 1))
-        if truth * self.domain <= exact.WORD:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
-                f"on {self.domain:,} values; got {epsilon!r}"
-            )
-        self._set(truth)
-
-    def _set(self, truth: int) -> None:
-        self.truth = truth
-        if truth * self.domain <= exact.WORD:
-            raise InputError(f"the threshold of the truth must be above 2^64 / domain; got {truth}")
+        self.truth = exact.floor_threshold(power / (power + self.domain - 1))
+        self.require_gain(epsilon)
 
     def parameters(self) -> dict[str, Json]:
         """Domain and the threshold of telling the truth."""
@@ -69,7 +58,8 @@ class RandomizedResponse(FrequencyOracle):
         domain, truth = only_keys(cls.name, parameters, "domain", "truth")
         self = cls.__new__(cls)
         FrequencyOracle.__init__(self, domain)
-        self._set(exact.checked_threshold("truth", truth))
+        self.truth = exact.checked_threshold("truth", truth)
+        self.require_gain()
         return self
 
     @classmethod
@@ -131,7 +121,7 @@ class RandomizedResponse(FrequencyOracle):
 
     def _validate(self, reports: Reports) -> Validity:
         reason = f"a report is an integer from 0 to {self.domain - 1:,}"
-        return Validity(narrow_integers(reports) < self.domain, reason)
+        return Validity.below(narrow_integers(reports), self.domain, reason)
 
     @property
     def tally_size(self) -> int:

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from rumor import exact
 from rumor.bulk import bernoulli_words, fill_bernoulli, keep_or_replace
 from rumor.canonical import Json
-from rumor.errors import InputError
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
@@ -67,11 +66,7 @@ class SubsetSelection(FrequencyOracle):
             sizes = {min(max(center + step, 1), self.domain - 1) for step in (0, 1)}
             size = min(sorted(sizes), key=lambda k: self._noise(k, power))
         self._set(size, exact.floor_threshold(_inclusion(self.domain, size, power)))
-        if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds "
-                f"on {self.domain:,} values; got {epsilon!r}"
-            )
+        self.require_gain(epsilon)
 
     def _noise(self, size: int, power: Fraction) -> float:
         """The variance of a value of average frequency, up to a factor."""
@@ -83,10 +78,6 @@ class SubsetSelection(FrequencyOracle):
     def _set(self, size: object, inclusion: int) -> None:
         self.size = checked_size("size", size, 1, self.domain - 1)
         self.inclusion = inclusion
-        if self.exact_hit < Fraction(self.size, self.domain) - Fraction(1, exact.WORD):
-            raise InputError(
-                f"the threshold of the truth must be at least 2^64 size / domain; got {inclusion}"
-            )
         self._integer = bytes_for(self.domain)
         self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
 
@@ -101,6 +92,7 @@ class SubsetSelection(FrequencyOracle):
         self = cls.__new__(cls)
         FrequencyOracle.__init__(self, domain)
         self._set(size, exact.checked_threshold("inclusion", inclusion))
+        self.require_gain()
         return self
 
     @classmethod

@@ -53,6 +53,8 @@ class UnaryEncoding(BitPerValue):
                 raise InputError("unary encoding needs epsilon, or both p and q; got neither")
             chosen = "optimized" if variant is None else variant
             own, other = _thresholds(exact.checked_epsilon(epsilon), chosen)
+            self.own, self.other = own, other
+            self.require_gain(epsilon)
         elif p is None or q is None or variant is not None:
             raise InputError(
                 f"unary encoding takes p and q together and without a variant; "

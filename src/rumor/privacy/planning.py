@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rumor.errors import InputError
 from rumor.mechanisms import REGISTRY, FrequencyOracle
+from rumor.values import split_domain
 
 # Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
 MAX_REPORT_BYTES = 256
@@ -15,13 +16,12 @@ _TIE = 1 + 1e-6
 
 def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOracle]:
     """Every registered oracle that takes this domain at this epsilon."""
-    size = domain if isinstance(domain, int) else len(domain)
+    kinds = [kind for kind in REGISTRY if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON]
+    size, _ = split_domain(domain, 2, max(kind.MAX_DOMAIN for kind in kinds))
     return [
-        mechanism(domain=domain, epsilon=epsilon)  # type: ignore[call-arg]
-        for mechanism in REGISTRY
-        if issubclass(mechanism, FrequencyOracle)
-        and mechanism.FROM_EPSILON
-        and size <= mechanism.MAX_DOMAIN
+        kind(domain=domain, epsilon=epsilon)  # type: ignore[call-arg]
+        for kind in kinds
+        if size <= kind.MAX_DOMAIN
     ]
 
 

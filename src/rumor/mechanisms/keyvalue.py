@@ -1,0 +1,200 @@
+"""Key-value mechanisms: what one person holds (keys, each with a number) as one noisy report.
+
+Every mechanism here looks, for each key on its own, like a channel with three inputs (held
+with the value rounded up, held with it rounded down, not held) and three outputs (+, -,
+nothing). A value v of [-1, 1] is rounded to +1 with probability (1 + v)/2, so with f the
+share of holders and s = f m (m the mean of their values),
+    P(+) + P(-) = miss + gain f,    P(+) - P(-) = sign_gain s
+for every key that a report is about. Frequencies and means follow from these two lines;
+the estimators know nothing else of a mechanism.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.canonical import Json
+from rumor.errors import InputError, shown
+from rumor.grid import Grid
+from rumor.mechanisms.base import Mechanism, Tally
+from rumor.mechanisms.oracle import Vector
+from rumor.pairs import Keys, Layout, LongTable, Pairs, WideTable
+from rumor.randomness import Stream
+from rumor.values import checked_labels, checked_size, split_domain
+
+MAX_KEYS = 100_000
+# Steps of the values' grid unless said: finer than any crowd can show (a value moves by at
+# most 1.5e-5 of the range), and a checked table fits into two bytes for each cell.
+STEPS = 1 << 15
+# The grid of a contract, in the order in which `Grid.from_parameters` takes it.
+GRID = ("range", "steps", "outside")
+# What one key can say: not held, held and rounded up, held and rounded down.
+NOTHING, PLUS, MINUS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class KeyRates:
+    """The two lines above: how a key's outputs depend on f and s = f m."""
+
+    miss: float
+    gain: float
+    sign_gain: float
+
+
+@dataclass(frozen=True)
+class KeyCounts:
+    """For each key how many reports said + and -, out of how many that were about it."""
+
+    plus: Tally
+    minus: Tally
+    trials: Tally
+
+
+class KeyValueMechanism(Mechanism):
+    """A mechanism from which frequencies and means of many keys are learned."""
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
+    """What a collection may say beside keys, range and epsilon."""
+    keys: int
+    labels: tuple[str, ...] | None
+    grid: Grid
+
+    def _open(self, keys: object, grid: Grid) -> None:
+        try:
+            self.keys, self.labels = split_domain(keys, 1, MAX_KEYS)
+        except InputError as problem:
+            raise InputError(str(problem).replace("domain", "keys", 1)) from None
+        self.grid = grid
+
+    def named_parameters(self) -> dict[str, Json]:
+        """Keys and grid, as every contract says them."""
+        return {"keys": self.keys, **self.grid.parameters()}
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """How people's pairs are read."""
+        positions = None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
+        return Layout(self.keys, positions, self.grid)
+
+    def with_labels(self, labels: Sequence[str] | None) -> Self:
+        """The same mechanism, its keys called by these labels."""
+        other = copy.copy(self)
+        other.__dict__.pop("layout", None)
+        if labels is not None:
+            checked_size("the number of labels", len(labels), self.keys, self.keys)
+            other.labels = checked_labels(labels)
+        else:
+            other.labels = None
+        return other
+
+    def inputs(self) -> Sequence[object]:
+        """Every row of a small table: each key not held, or held with a value of the grid."""
+        cell: list[float | None] = [None, *self.grid.points()]
+        return list(itertools.product(cell, repeat=self.keys))
+
+    def read(self, values: object) -> Pairs:
+        """People's pairs in any of the ways of rumor.pairs."""
+        return self.layout.read(values)
+
+    def checked(self, values: object) -> Pairs:
+        """People's pairs, every value looked at; `privatize` takes them without looking again.
+
+        Reading a large table costs more than randomising it: check once what is used often.
+        """
+        pairs = self.read(values)
+        return pairs.checked() if isinstance(pairs, WideTable) else pairs
+
+    def long_pairs(self, person: object, key: object, value: object) -> LongTable:
+        """Three columns, a row for each pair, as `privatize` takes them.
+
+        A row with an empty key stands for a person who holds nothing.
+        """
+        return self.layout.columns(person, key, value)
+
+    def sign_chance(self, step: int | None, output: int) -> Fraction:
+        """The probability that what one key says, before any noise, is this output."""
+        if step is None:
+            return Fraction(output == NOTHING)
+        up = Fraction(step, self.grid.steps)
+        return (Fraction(0), up, 1 - up)[output]
+
+    @property
+    @abc.abstractmethod
+    def rates(self) -> KeyRates:
+        """The lines that connect counts with frequencies and means."""
+
+    @abc.abstractmethod
+    def counts(self, tally: Tally, reports: int) -> KeyCounts:
+        """The counts of every key."""
+
+    def variances(
+        self, frequency: Vector | float, mean: Vector | float, reports: float
+    ) -> tuple[Vector, Vector]:
+        """The exact variances of the unbiased f and s = f m of a key, from so many reports.
+
+        `mean` is on the scale where the range is [-1, 1].
+        """
+        f, rates = np.asarray(frequency, np.float64), self.rates
+        s = f * np.asarray(mean, np.float64)
+        trials = reports * self.share
+        seen = rates.miss + rates.gain * f
+        return (
+            np.asarray(seen * (1 - seen) / (trials * rates.gain**2)),
+            np.asarray((seen / rates.sign_gain**2 - s**2) / trials),
+        )
+
+    @property
+    def share(self) -> float:
+        """The share of the reports that are about one key, on average."""
+        return 1.0
+
+
+def make_grid(low: float, high: float, outside: str, steps: int) -> Grid:
+    """The grid of a constructor's keywords."""
+    return Grid.checked(low, high, steps, outside)
+
+
+def sampled_keys(stream: Stream, people: int, keys: int, count: int) -> Keys:
+    """For each person `count` distinct keys, ascending, all sets equally likely.
+
+    Floyd's algorithm, as the reference draws follow it: for j from keys - count to keys - 1
+    take below(j + 1), or j when that is taken already.
+    """
+    chosen = np.empty((people, count), dtype=np.int64)
+    for column, j in enumerate(range(keys - count, keys)):
+        pick = stream.below(j + 1, people).astype(np.int64)
+        taken = (chosen[:, :column] == pick[:, None]).any(axis=1)
+        chosen[:, column] = np.where(taken, j, pick) if column else pick
+    return np.sort(chosen, axis=1) if count > 1 else chosen
+
+
+def rounded_signs(stream: Stream, steps: NDArray[np.int32], grid_steps: int) -> NDArray[np.int64]:
+    """What each key says before any noise: PLUS with probability step / grid_steps if held."""
+    draw = stream.below(grid_steps, steps.size).astype(np.int64).reshape(steps.shape)
+    return np.where(steps < 0, NOTHING, np.where(draw < steps, PLUS, MINUS))
+
+
+def checked_parent(parent: object) -> str | None:
+    """The digest of a parent contract, or None."""
+    if parent is None:
+        return None
+    if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):
+        return parent
+    raise InputError(f"a parent must be a digest of 64 hexadecimal digits; got {shown(parent)}")
+
+
+def checked_choice(name: str, value: object, choices: Mapping[str, object] | Sequence[str]) -> str:
+    """One of a few words, or the sentence that lists them."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise InputError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}")

@@ -1,0 +1,185 @@
+"""PCKV-GRR: pad a person's keys to a fixed number, draw one, randomise it among all.
+
+Gu, Li, Cao and Xiong 2020, to compare with. A person has l slots (the public cap): their
+keys, then dummy keys. One slot is drawn; its key and sign (a fair one for a dummy) are
+reported by randomised response on the 2 (d + l) pairs. With t the threshold of the truth
+and o = (2**64 - t) / 2**64 / (2 (d + l) - 1),
+    P(pair | person) = o + (t / 2**64 - o) P(the slot says the pair).
+Privacy: a pair differs most between someone whose one slot surely says it and someone
+without it, by (t/2**64 + (l - 1) o) / (l o); t is rounded down.
+Report: an integer, 2 key + (0 plus, 1 minus), dummy keys behind the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from rumor import exact
+from rumor.bulk import keep_or_replace
+from rumor.canonical import Json
+from rumor.errors import InputError
+from rumor.grid import Grid
+from rumor.loops import loops
+from rumor.mechanisms.base import Tally, only_keys
+from rumor.mechanisms.item_sampling import CappedMechanism, drawn_slots
+from rumor.mechanisms.keyvalue import GRID, STEPS, KeyCounts, KeyRates, make_grid
+from rumor.randomness import Draws, Source
+from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.values import checked_size
+
+
+class PckvGrr(CappedMechanism):
+    """Padding and sampling with generalised randomised response, as published."""
+
+    name = "pckv-grr"
+
+    def __init__(
+        self,
+        *,
+        keys: int | Sequence[str],
+        epsilon: float,
+        cap: int,
+        low: float = -1.0,
+        high: float = 1.0,
+        outside: str = "refuse",
+        over_cap: str = "refuse",
+        steps: int = STEPS,
+    ) -> None:
+        """`cap` is the number of slots; `over_cap="sample"` draws from more keys than that."""
+        self._open(keys, make_grid(low, high, outside, steps))
+        self._cap(cap, over_cap)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        weight = self.cap * (power - 1) + 1
+        self._shape()
+        self._set(exact.floor_threshold(weight / (weight + self.pairs - 1)))
+        if self.epsilon > epsilon:
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
+                f"got {epsilon!r}"
+            )
+
+    def _shape(self) -> None:
+        self.pairs = 2 * (self.keys + self.cap)
+
+    def _set(self, truth: int) -> None:
+        if truth * self.pairs <= exact.WORD:
+            raise InputError(f"the threshold of the truth must be above 2^64 / pairs; got {truth}")
+        self.truth = truth
+
+    def parameters(self) -> dict[str, Json]:
+        """Keys, grid, cap and the threshold of the truth."""
+        return {**self.capped_parameters(), "truth": str(self.truth)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        keys, *grid, cap, over_cap, truth = only_keys(
+            cls.name, parameters, "keys", *GRID, "cap", "over_cap", "truth"
+        )
+        self = cls.__new__(cls)
+        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._cap(cap, over_cap)
+        self._shape()
+        self._set(exact.checked_threshold("truth", truth))
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """A cap of every key, of fewer with more held, and of one."""
+        return [
+            cls(keys=2, epsilon=1.0, cap=2, steps=2),
+            cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),
+            cls(keys=1, epsilon=0.5, cap=1, steps=3),
+        ]
+
+    def _truth(self) -> tuple[Fraction, Fraction]:
+        truth = Fraction(self.truth, exact.WORD)
+        return truth, (1 - truth) / (self.pairs - 1)
+
+    @property
+    def epsilon(self) -> float:
+        """The pair of a full slot over the same pair of someone without it."""
+        truth, other = self._truth()
+        return exact.worst_log_ratio([(truth + (self.cap - 1) * other) / (self.cap * other)])
+
+    @property
+    def width(self) -> int:
+        """As many bytes as a pair needs."""
+        return bytes_for(self.pairs)
+
+    @property
+    def alphabet(self) -> int:
+        """Every pair, dummies included."""
+        return self.pairs
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every pair."""
+        return little_endian(np.arange(self.pairs), self.width)
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        item, (truth, other) = int.from_bytes(report, "little"), self._truth()
+        dummy = item // 2 - self.keys
+        if dummy < 0:
+            says = self.item_chance(value, item)
+        else:
+            held = len(self.held(value))
+            says = Fraction(dummy < self._slots(held) - held, 2 * self._slots(held))
+        return other + (truth - other) * says
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """below(slots); the sign by below(2 G); coin(truth); otherwise below(pairs - 1)."""
+        held = self.held(value)
+        slot = draws.below(self._slots(len(held)))
+        if slot < len(held):
+            key, half_steps = held[slot][0], 2 * held[slot][1]
+        else:
+            key, half_steps = self.keys + slot - len(held), self.grid.steps
+        item = 2 * key + (draws.below(2 * self.grid.steps) >= half_steps)
+        if not draws.coin(self.truth):
+            other = draws.below(self.pairs - 1)
+            item = other + (other >= item)
+        return item.to_bytes(self.width, "little")
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        pairs, sizes = self.read_capped(values)
+        stream, people = source.stream(), pairs.people
+        slots = drawn_slots(stream, np.maximum(sizes, self.cap))
+        own = slots < sizes
+        key, step = pairs.held(slots)
+        keys = np.where(own, key, self.keys + slots - sizes)
+        half_steps = np.where(own, 2 * step.astype(np.int64), self.grid.steps)
+        down = stream.below(2 * self.grid.steps, people).astype(np.int64) >= half_steps
+        items = keep_or_replace(stream, 2 * keys + down, self.pairs, self.truth)
+        return little_endian(items, self.width)
+
+    def _validate(self, reports: Reports) -> Validity:
+        reason = f"a report is an integer from 0 to {self.pairs - 1:,}"
+        return Validity(narrow_integers(reports) < self.pairs, reason)
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each pair."""
+        return self.pairs
+
+    def tally(self, reports: Reports) -> Tally:
+        """How often each pair was reported."""
+        counts = np.zeros(self.pairs, dtype=np.int64)
+        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
+        return counts
+
+    def counts(self, tally: Tally, reports: int) -> KeyCounts:
+        """Every report is about every key; dummies say nothing of any."""
+        own = tally[: 2 * self.keys]
+        return KeyCounts(own[0::2], own[1::2], np.full(self.keys, reports, dtype=np.int64))
+
+    @property
+    def rates(self) -> KeyRates:
+        """Of people who hold at most the cap."""
+        truth, other = self._truth()
+        gain = float((truth - other) / self.cap)
+        return KeyRates(float(2 * other), gain, gain)

@@ -1,0 +1,171 @@
+"""Liars: what fake clients can do to an estimate, and what can be seen of them.
+
+Local privacy cuts both ways: a report that could have come from anybody can be made by
+anybody. A fake client can always shift the estimate of a value by more than an honest one,
+and the more so the smaller epsilon is. Two things help. The bound says how much m fake
+clients can add. The co-support test sees crafted batches where reports support several
+values at once (unary encoding, subset selection, local hashing, Hadamard response): a fake
+report that pushes several values supports them together more often than chance allows. A
+report of a single value cannot be told from an honest one.
+
+Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential Privacy Protocols", 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.errors import InputError
+from rumor.estimators.simplex import project
+from rumor.mechanisms.oracle import FrequencyOracle, Vector
+from rumor.randomness import Source, System
+from rumor.report import Reports, as_reports
+from rumor.values import checked_size
+
+# Honest batches pass this many standard deviations once in some thirty thousand.
+ALARM = 4.0
+_WATCHED = 10
+_FEWEST = 1000
+
+
+def fake_gain(oracle: FrequencyOracle, reports: int, fakes: int) -> float:
+    """The most that so many fakes among all `reports` can add to the estimate of one value.
+
+    Each fake adds the largest contribution that a report can make to the linear estimate.
+    """
+    checked_size("reports", reports, 1, 1 << 62)
+    checked_size("fakes", fakes, 0, reports)
+    return fakes / reports * oracle.largest_contribution
+
+
+def craft(
+    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, *, random: Source | None = None
+) -> Reports:
+    """Fake reports that support as many targets as a valid report can (maximal gain attack).
+
+    Made by trying honest randomness and keeping, for each fake, the try that supports most
+    targets; a bit for each value needs no trying.
+    """
+    source = System() if random is None else random
+    bits = oracle.bitmaps(oracle.privatize(np.zeros(1, dtype=np.int64), random=source))
+    if bits is not None and oracle.name in ("unary", "basic-rappor"):
+        return _crafted_bits(oracle, targets, fakes, source)
+    tries = 64
+    want = np.zeros(oracle.domain)
+    want[targets] = 1.0
+    chosen = []
+    for start in range(0, fakes, 4096):
+        size = min(4096, fakes - start)
+        held = np.repeat(np.resize(targets, size), tries)
+        pool = oracle.privatize(held, random=source)
+        support = oracle.forward(pool, want).reshape(size, tries)
+        best = support.argmax(axis=1)
+        chosen.append(pool.reshape(size, tries, -1)[np.arange(size), best])
+    return np.concatenate(chosen)
+
+
+def _crafted_bits(
+    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, source: Source
+) -> Reports:
+    """All targets set, and as many other bits as an honest report has, so as not to stand out."""
+    honest = oracle.privatize(np.resize(targets, fakes), random=source)
+    lanes = np.unpackbits(honest, axis=1, count=oracle.domain, bitorder="little")
+    lanes[:, targets] = 1
+    packed = np.packbits(lanes, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed[:, : oracle.width])
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What the co-support test says of a batch."""
+
+    testable: bool
+    deviations: float
+    """How far the joint support of the top values lies above chance, in standard deviations."""
+    alarm: bool
+    explanation: str
+
+
+def co_support(
+    oracle: FrequencyOracle,
+    reports: object,
+    *,
+    watched: int = _WATCHED,
+    random: Source | None = None,
+) -> Integrity:
+    """Do reports support the most frequent values together more often than honest ones do?
+
+    One half of the batch chooses the values to watch, the other half is tested, so honest
+    noise cannot choose against itself. Each report supports K of the watched values. How
+    E[K (K-1)] follows from E[K] among honest people is found by simulating people who hold
+    watched values and people who hold others: in any mixture of the two, J - b K with
+    J = K (K-1) has the same mean, whatever the shares are.
+    """
+    batch = as_reports(reports, oracle.width)
+    oracle.validate(batch).require()
+    if len(batch) < _FEWEST:
+        raise InputError(
+            f"the co-support test needs at least {_FEWEST:,} reports; got {len(batch):,}"
+        )
+    if oracle.dispersion == 0:
+        return Integrity(
+            False,
+            0.0,
+            False,
+            "A report of this mechanism supports a single value, so a crafted one cannot be told "
+            "from an honest one; only the bound on fake clients applies.",
+        )
+    source = System() if random is None else random
+    choosing, tested = batch[::2], batch[1::2]
+    estimate = project(oracle.unbiased(oracle.tally(choosing), len(choosing)))
+    top = np.argsort(-estimate, kind="stable")[: min(watched, oracle.domain - 1)]
+    indicator = np.zeros(oracle.domain)
+    indicator[top] = 1.0
+    holders = _simulated(oracle, estimate * indicator, len(tested), source)
+    others = _simulated(oracle, estimate * (1 - indicator), len(tested), source)
+    samples = [_supported(oracle, rows, indicator) for rows in (tested, holders, others)]
+    deviations = _deviations(*samples)
+    alarm = deviations > ALARM
+    words = (
+        f"Reports support the {top.size} most frequent values together {abs(deviations):.1f} "
+        f"standard deviations {'more' if deviations >= 0 else 'less'} than honest reports do"
+    )
+    verdict = "; crafted reports are likely." if alarm else ", which chance explains."
+    return Integrity(True, deviations, alarm, words + verdict)
+
+
+def _simulated(oracle: FrequencyOracle, weights: Vector, people: int, source: Source) -> Reports:
+    """Honest reports of people who hold values in these proportions."""
+    shares = (
+        weights / weights.sum() if weights.sum() > 0 else np.full(oracle.domain, 1 / oracle.domain)
+    )
+    # The nearest whole numbers of people: the proportions need no noise of their own.
+    edges = np.floor(np.cumsum(shares) * people + 0.5).astype(np.int64)
+    values = np.repeat(np.arange(oracle.domain), np.diff(edges, prepend=0))
+    return oracle.privatize(values[:people], random=source)
+
+
+def _supported(oracle: FrequencyOracle, reports: Reports, indicator: Vector) -> Vector:
+    """How many watched values each report supports."""
+    return np.asarray(np.rint(oracle.forward(reports, indicator)), dtype=np.float64)
+
+
+def _deviations(tested: Vector, holders: Vector, others: Vector) -> float:
+    """How far J - b K of the tested reports lies above that of honest ones, in its own noise."""
+    gap = holders.mean() - others.mean()
+    slope = ((holders * (holders - 1)).mean() - (others * (others - 1)).mean()) / gap
+
+    def residual(k: Vector) -> Vector:
+        return k * (k - 1) - slope * k
+
+    here, there = residual(tested), residual(others)
+    noise = here.var() / here.size + there.var() / there.size
+    # The slope is uncertain too; it matters as far as the tested reports differ from the others.
+    reach = (tested.mean() - others.mean()) / gap
+    held = residual(holders)
+    noise += reach**2 * (held.var() / held.size + there.var() / there.size)
+    return float((here.mean() - there.mean()) / math.sqrt(noise)) if noise > 0 else 0.0
