@@ -9,8 +9,11 @@ import typer
 from rumor import __version__
 from rumor.cli.answer import answer
 from rumor.cli.attack import attack
+from rumor.cli.audit import audit
+from rumor.cli.collections import collections
 from rumor.cli.demo import demo
 from rumor.cli.estimate import MethodsInHelp, estimate
+from rumor.cli.export import export, import_
 from rumor.cli.merge import merge
 from rumor.cli.privatize import privatize
 from rumor.cli.serve import serve, token
@@ -61,3 +64,7 @@ app.command()(attack)
 app.command()(serve)
 app.command()(answer)
 app.command()(token)
+app.command()(export)
+app.command("import")(import_)
+app.add_typer(collections)
+app.command()(audit)

@@ -160,7 +160,7 @@ def _deviations(tested: Vector, holders: Vector, others: Vector) -> float:
     slope = ((holders * (holders - 1)).mean() - (others * (others - 1)).mean()) / gap
 
     def residual(k: Vector) -> Vector:
-        return k * (k - 1) - slope * k
+        return np.asarray(k * (k - 1) - slope * k)
 
     here, there = residual(tested), residual(others)
     noise = here.var() / here.size + there.var() / there.size

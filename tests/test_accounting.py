@@ -1,0 +1,95 @@
+"""What a person can lose, over reports, changes of mind, questions and collections."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+import rumor
+from rumor.collection import Collection
+from rumor.privacy.accounting import (
+    collection_loss,
+    collections_loss,
+    permanent_loss,
+    question_loss,
+    total,
+)
+
+TOML = """
+name = "{name}"
+series = "{series}"
+contact = "nobody"
+[[questions]]
+id = "fresh"
+kind = "choice"
+domain = 4
+epsilon = {epsilon}
+reports_per_person = 3
+[[questions]]
+id = "kept"
+kind = "choice"
+domain = 4
+mechanism = {{ name = "basic-rappor", f = 0.5, p = 0.5, q = 0.75 }}
+reports_per_person = 365
+"""
+
+
+def collection(name: str = "name", series: str = "series", epsilon: float = 1.0) -> Collection:
+    return Collection.from_toml(TOML.format(name=name, series=series, epsilon=epsilon))
+
+
+def test_fresh_reports_add_up_and_kept_ones_level_off() -> None:
+    fresh, kept = collection().questions
+    assert question_loss(fresh).epsilon == 3.0
+    assert question_loss(fresh, reports=1).epsilon == 1.0
+    year = question_loss(kept)
+    assert year.epsilon == kept.mechanism.epsilon_after(365)
+    assert year.epsilon <= permanent_loss(kept).epsilon
+    assert permanent_loss(kept).epsilon == pytest.approx(2 * math.log(3))
+    assert permanent_loss(fresh).epsilon == math.inf
+
+
+def test_changes_of_value_cost_anew() -> None:
+    _, kept = collection().questions
+    mechanism = kept.mechanism
+    twice = question_loss(kept, values=2)
+    assert twice.epsilon == pytest.approx(
+        mechanism.epsilon_after(183) + mechanism.epsilon_after(182)
+    )
+    assert question_loss(kept, reports=5, values=2).epsilon == 2 * mechanism.epsilon_after(5)
+    with pytest.raises(rumor.InputError, match=r"at most 3 reports .* got 4"):
+        question_loss(collection().questions[0], values=4)
+
+
+def test_an_even_split_is_the_worst() -> None:
+    _, kept = collection().questions
+    after = kept.mechanism.epsilon_after
+    even = question_loss(kept, values=2).epsilon
+    assert all(after(n) + after(365 - n) <= even * (1 + 1e-12) for n in range(1, 365))
+
+
+def test_questions_and_collections_add_up_and_revisions_do_not() -> None:
+    one, dearer = collection(), collection(name="revision", epsilon=2.0)
+    other = collection(series="other")
+    whole = collection_loss(one).epsilon
+    kept = one.questions[1].mechanism
+    assert whole == pytest.approx(3.0 + 365 * kept.epsilon)
+    assert collections_loss([one, other]).epsilon == pytest.approx(2 * whole)
+    assert collections_loss([one, dearer]).epsilon == pytest.approx(whole + 3.0)
+
+
+def test_sums_are_rounded_up() -> None:
+    parts = [0.1] * 10
+    assert total(parts) >= sum((Fraction(part) for part in parts), Fraction(0))
+    assert total([1.0, math.inf]) == math.inf
+
+
+def test_in_words() -> None:
+    fresh, kept = collection().questions
+    sentence = question_loss(fresh, reports=1).in_words()
+    assert "one report on 'fresh'" in sentence
+    assert "at most 2.72 (epsilon 1)" in sentence
+    assert "no limit" in permanent_loss(fresh).in_words()
+    assert "365 reports on 'kept'" in question_loss(kept).in_words()

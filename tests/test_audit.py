@@ -1,0 +1,169 @@
+"""The audit passes what is right and fails what is broken, in each of its ways."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.cli import main
+from rumor.exact import WORD
+from rumor.mechanisms import FrequencyOracle
+from rumor.privacy.audit import (
+    audit_exact,
+    audit_over_time,
+    audit_samples,
+    external_sampler,
+    lower_bound,
+)
+from rumor.privacy.certificate import certify
+from rumor.randomness import Draws, Keyed, Source
+from rumor.report import Reports
+
+ORACLES: list[FrequencyOracle] = [
+    rumor.RandomizedResponse(domain=10, epsilon=1.0),
+    rumor.UnaryEncoding(domain=10, epsilon=1.0),
+    rumor.SubsetSelection(domain=10, epsilon=1.0),
+    rumor.HadamardResponse(domain=10, epsilon=1.0),
+    rumor.LocalHashing(domain=10, epsilon=1.0),
+]
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=lambda oracle: oracle.name)
+def test_every_oracle_passes_and_the_game_comes_close(oracle: FrequencyOracle) -> None:
+    exact = audit_exact(oracle)
+    assert exact.passed
+    assert exact.found == pytest.approx(oracle.epsilon, abs=1e-12)
+    assert exact.found <= exact.claimed
+    # Half of 300,000 reports judge the event: its bound then lies within ten per cent.
+    sampled = audit_samples(oracle, samples=300_000, random=rumor.Seeded(1))
+    assert sampled.passed
+    assert 0.9 * oracle.epsilon < sampled.found <= oracle.epsilon
+
+
+def test_rappor_passes_once_and_over_time() -> None:
+    rappor = rumor.Rappor.full(key=b"key", cohorts=4)
+    sampled = audit_samples(rappor, samples=60_000, random=rumor.Seeded(1))
+    assert sampled.passed
+    assert sampled.found > 0.8 * rappor.epsilon
+    basic = rumor.Rappor.basic(labels=3, f=0.25, p=0.25, q=0.75)
+    over = audit_over_time(basic, 4, people=1500)
+    assert over.claimed == basic.epsilon_after(4)
+    assert over.passed
+    # Single bits are judged, and two of them differ: half the loss can be found, less noise.
+    assert over.found > 0.25 * over.claimed
+
+
+class NeverClears(rumor.UnaryEncoding):
+    """A client that only ever sets bits: a 0 excludes the value."""
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        reports, codes = super()._privatize(values, source), self.encode(values)
+        ones = np.left_shift(1, codes & 7).astype(np.uint8)
+        reports[np.arange(codes.size), codes >> 3] |= ones
+        return reports
+
+
+class SkipsAValue(rumor.RandomizedResponse):
+    """An off-by-one among the lies: the value before the true one never comes out."""
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        code = self.code(value)
+        if not draws.coin(self.truth):
+            other = draws.below(self.domain - 1)
+            code = other + (other >= code - 1)
+        return code.to_bytes(self.width, "little")
+
+
+class ForgetsItsBits(rumor.mechanisms.BasicRappor):
+    """A device that draws its permanent bits anew for every report."""
+
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+        return self.report(value)
+
+
+class ClaimsTooLittle(rumor.RandomizedResponse):
+    """A claim that was computed from another threshold than the one in use."""
+
+    @property
+    def exact_odds(self) -> Fraction:
+        hit = Fraction(self.truth - (1 << 58), WORD)
+        return hit * (self.domain - 1) / (1 - hit)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return []
+
+
+def test_broken_mechanisms_fail() -> None:
+    never = audit_samples(NeverClears(domain=10, epsilon=1.0), samples=20_000)
+    assert not never.passed
+    assert never.found > 3
+    skips = audit_exact(SkipsAValue(domain=5, epsilon=1.0))
+    assert not skips.passed
+    assert "unlike its model" in skips.detail
+    assert not audit_exact(ClaimsTooLittle(domain=5, epsilon=1.0)).passed
+    forgets = ForgetsItsBits(domain=2, f=0.5, p=0.0, q=1.0)
+    over = audit_over_time(forgets, 4, people=1500)
+    assert not over.passed
+
+
+def test_the_lower_bound_is_clopper_and_pearsons() -> None:
+    first, second = np.zeros(1000, dtype=np.bool_), np.zeros(1000, dtype=np.bool_)
+    first[:500], second[:100] = True, True
+    bound = lower_bound(first, second)
+    assert 0.9 * math.log(5) > bound > 0.75 * math.log(5)
+    assert lower_bound(first, first) == 0.0
+
+
+def test_a_program_is_audited_like_a_sampler(tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        "import sys, rumor\n"
+        "mechanism = rumor.RandomizedResponse(domain=4, epsilon=1.0)\n"
+        "reports = mechanism.privatize([int(sys.argv[1])] * int(sys.argv[2]))\n"
+        "sys.stdout.buffer.write(reports.tobytes())\n"
+    )
+    mechanism = rumor.RandomizedResponse(domain=4, epsilon=1.0)
+    sampler = external_sampler([sys.executable, str(script)], mechanism.width)
+    honest = audit_samples(mechanism, samples=20_000, sampler=sampler)
+    assert honest.passed
+    assert honest.found > 0.8
+    private = rumor.RandomizedResponse(domain=4, epsilon=0.5)
+    assert not audit_samples(private, samples=20_000, sampler=sampler).passed
+    script.write_text("print('nonsense')")
+    with pytest.raises(rumor.InputError, match="must write 20,000 bytes"):
+        audit_samples(mechanism, samples=20_000, sampler=sampler)
+
+
+def test_the_command_writes_a_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "audit.html"
+    example = "examples/browser.toml"
+    arguments = ["audit", example, "--samples", "5000", "--seed", "1"]
+    assert main([*arguments, "--certificate", str(page)]) == 0
+    assert "Home pages: audit passed" in capsys.readouterr().out
+    text = page.read_text()
+    assert rumor.Collection.load(example).digest in text
+    assert "What each part can and cannot show" in text
+    assert main([*arguments, "--json"]) == 0
+    (audit,) = json.loads(capsys.readouterr().out)["audits"]
+    assert audit["passed"] is True
+    assert {finding["part"] for finding in audit["findings"]} == {"exact", "black box"}
+    assert main([*arguments, "--certificate", "x.pdf"]) == 2
+    assert "must end in .html or .json" in capsys.readouterr().err
+
+
+def test_a_failed_audit_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rumor.SubsetSelection, "epsilon", 0.25)
+    collection = rumor.Collection.load("examples/browser.toml")
+    assert not certify(collection, samples=5000, seed=1).passed
+    assert main(["audit", "examples/browser.toml", "--samples", "5000", "--seed", "1"]) == 1
