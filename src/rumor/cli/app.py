@@ -15,6 +15,7 @@ from rumor.cli.demo import demo
 from rumor.cli.estimate import MethodsInHelp, estimate
 from rumor.cli.export import export, import_
 from rumor.cli.merge import merge
+from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
@@ -68,3 +69,4 @@ app.command()(export)
 app.command("import")(import_)
 app.add_typer(collections)
 app.command()(audit)
+app.command()(plan)
