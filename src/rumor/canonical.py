@@ -53,13 +53,22 @@ def _text(value: Json) -> str:
 
 
 def _number(value: int | float) -> str:
-    """A number as ECMAScript's Number::toString prints it: the shortest digits that round-trip."""
+    """A number that a double holds, as ECMAScript prints it."""
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number) or (isinstance(value, int) and int(number) != value):
+    if not math.isfinite(number):
         raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
+    text = _ecmascript(number)
+    # An integer must be a double, or at least the text of one (as when such text is read back).
+    if isinstance(value, int) and int(number) != value and text != str(value):
+        raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
+    return text
+
+
+def _ecmascript(number: float) -> str:
+    """Number::toString of ECMAScript: the shortest digits that round-trip."""
     if number == 0:
         return "0"
     mantissa, _, exponent = f"{abs(number)!r}".partition("e")

@@ -21,7 +21,7 @@ from rumor.canonical import Json, canonical_json, digest
 from rumor.errors import InputError, shown
 from rumor.files import write_whole
 from rumor.kinds import KINDS, Kind
-from rumor.mechanisms import FrequencyOracle, Mechanism, from_description
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, Mechanism, from_description
 from rumor.values import checked_size
 from rumor.wishes import checked_slug, checked_text, exact_keys, known_keys
 
@@ -48,7 +48,8 @@ class Question:
     @property
     def labels(self) -> tuple[str, ...] | None:
         """What the values are called, or None when they have no names."""
-        return self.mechanism.labels if isinstance(self.mechanism, FrequencyOracle) else None
+        named = isinstance(self.mechanism, (FrequencyOracle, KeyValueMechanism))
+        return self.mechanism.labels if named else None  # type: ignore[attr-defined]
 
     @property
     def epsilon(self) -> float:

@@ -18,6 +18,7 @@ from rumor.errors import InputError, shown
 
 WORD = 1 << 64
 MAX_EPSILON = 32.0
+MIN_EPSILON = 2.0**-60
 
 # 120 digits: e**32 has 14 before the point and a threshold 20, so every floor and
 # ceiling below is decided with some 80 digits to spare.
@@ -35,6 +36,11 @@ def checked_epsilon(epsilon: object) -> float:
         number = math.inf
     if not (0.0 < number <= MAX_EPSILON):
         raise InputError(f"{rule}; got {shown(epsilon)}")
+    if number < MIN_EPSILON:
+        raise InputError(
+            f"epsilon must be at least 2^-60, the least that 64-bit thresholds can tell from 0; "
+            f"got {shown(epsilon)}"
+        )
     return number
 
 

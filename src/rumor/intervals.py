@@ -15,10 +15,9 @@ from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumor.errors import InputError, shown
-from rumor.mechanisms.oracle import Target, Vector
+from rumor.mechanisms.oracle import Score, Target, Vector
 
 Bounds = tuple[Vector, Vector]
 
@@ -51,24 +50,16 @@ def critical_value(level: float, items: int) -> float:
 
 @dataclass(frozen=True)
 class ScoreIntervals:
-    """Score intervals from support counts of `trials` reports with these hit and miss rates."""
+    """Score intervals from a mean over `trials` reports whose variance is known at every f."""
 
-    counts: NDArray[np.int64]
+    score: Score
     trials: int
-    hit: float
-    miss: float
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Both roots of (y - miss - gain f)^2 = z^2 v(f) / n, with v of the chosen target."""
-        p, q = self.hit, self.miss
-        gain, k = p - q, z * z / self.trials
-        d = self.counts / self.trials - q
-        # v(f) = v0 + v1 f + v2 f^2
-        v0 = q * (1 - q)
-        if of == "population":
-            v1, v2 = gain * (1 - 2 * q), -gain * gain
-        else:
-            v1, v2 = p * (1 - p) - q * (1 - q), 0.0
+        """Both roots of (excess - gain f)^2 = z^2 (v0 + v1 f + v2 f^2) / n."""
+        d, gain = self.score.excess, self.score.gain
+        v0, v1, v2 = self.score.spread[of]
+        k = z * z / self.trials
         a = gain * gain - k * v2
         b = gain * d + k * v1 / 2
         c = d * d - k * v0

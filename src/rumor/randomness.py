@@ -206,6 +206,8 @@ class StreamDraws:
     answer is the high 64 bits of w * n unless the low 64 bits are below 2**64 mod n, in
     which case it starts over with the next word. `public(n)` takes the words that n bytes
     need and gives their first n bytes, each word in little-endian order.
+
+    It reads words ahead, so it is made for one report and never kept across a fork.
     """
 
     # Small draws are usual (a report of a few dozen bits): words come in small batches.

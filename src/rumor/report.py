@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,23 @@ class Validity:
     valid: Mask
     reason: str
 
+    @classmethod
+    def of_all(cls, count: int, reason: str) -> Self:
+        """That all of so many reports are valid: one True, spread over them."""
+        return cls(np.broadcast_to(np.True_, (count,)), reason)
+
+    @classmethod
+    def below(cls, numbers: NDArray[np.integer], bound: int, reason: str) -> Self:
+        """Which of some unsigned integers lie below a bound; usually the largest says it all."""
+        if numbers.size == 0 or int(numbers.max()) < bound:
+            return cls.of_all(numbers.size, reason)
+        return cls(numbers < bound, reason)
+
     @property
     def all(self) -> bool:
         """Whether every report is valid."""
-        return bool(self.valid.all())
+        spread = self.valid.strides == (0,)  # the mask of `of_all`: its first says it all
+        return bool((self.valid[:1] if spread else self.valid).all())
 
     def explain(self, index: int) -> str | None:
         """Why the report at this index is refused, or None when it is valid."""

@@ -56,7 +56,7 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
     """A column as integers 0..domain-1: integers are checked, labels are looked up."""
-    column = _column(values)
+    column = as_column(values)
     if column.ndim != 1:
         raise InputError(f"values must be one column; got an array of shape {column.shape}")
     if column.size == 0:
@@ -72,24 +72,25 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
 
 def words_and_codes(values: object) -> tuple[list[str], Codes]:
     """A column of texts as its distinct words and, for each row, which of them it holds."""
-    column = _column(values)
+    column = as_column(values)
     if column.ndim != 1:
         raise InputError(f"values must be one column; got an array of shape {column.shape}")
     if column.size == 0:
         raise InputError("values must hold at least one answer; got an empty batch")
-    if column.dtype.kind not in "UO":
+    if column.dtype.kind not in "UTO":
         raise InputError(f"values must be texts; got dtype {column.dtype}")
     rows = column.tolist()
+    if not all(isinstance(word, str) for word in rows):
+        odd = next(word for word in rows if not isinstance(word, str))
+        raise InputError(f"values must be texts; got {shown(odd)}")
     positions = {word: i for i, word in enumerate(dict.fromkeys(rows))}
     for word in positions:
-        if not isinstance(word, str):
-            raise InputError(f"values must be texts; got {shown(word)}")
         checked_unicode(word)
     codes = np.fromiter(map(positions.__getitem__, rows), np.int64, len(rows))
     return list(positions), codes
 
 
-def _column(values: object) -> NDArray[np.generic]:
+def as_column(values: object) -> NDArray[np.generic]:
     """Anything column-like as a numpy array (numpy, Arrow, pandas, Polars, sequences)."""
     if isinstance(values, np.ndarray):
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):

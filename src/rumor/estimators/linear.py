@@ -50,7 +50,6 @@ def frequency_estimate(
     assert isinstance(oracle, FrequencyOracle)
     unbiased = oracle.unbiased(summary.tally, summary.reports)
     plausible = np.clip(unbiased, 0.0, 1.0)
-    counts = oracle.support_counts(summary.tally)
     return Estimate(
         values=range(oracle.domain) if oracle.labels is None else oracle.labels,
         frequency=frequency,
@@ -59,14 +58,17 @@ def frequency_estimate(
         reports=summary.reports,
         epsilon=oracle.epsilon,
         method=method,
-        intervals=ScoreIntervals(counts, summary.reports, oracle.hit, oracle.miss),
+        intervals=ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
         diagnostics=dict(diagnostics or {}),
     )
 
 
 def checked_channel(matrix: object) -> NDArray[np.float64]:
     """A channel matrix P[x, y] = P(output y | input x), checked to be one."""
-    channel = np.asarray(matrix, dtype=np.float64)
+    try:
+        channel = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"a channel matrix must hold numbers; got {shown(matrix)}") from None
     if channel.ndim != 2 or min(channel.shape) < 2:
         raise InputError(
             f"a channel matrix must have at least two inputs (rows) and two outputs (columns); "
@@ -82,7 +84,12 @@ def checked_channel(matrix: object) -> NDArray[np.float64]:
 
 def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
     """How often each output was seen, checked against the number of outputs."""
-    seen = np.asarray(counts)
+    try:
+        seen = np.asarray(counts)
+    except ValueError:
+        raise InputError(
+            f"counts must be one number for each of the {outputs} outputs; got {shown(counts)}"
+        ) from None
     if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
         raise InputError(
             f"counts must be one number for each of the {outputs} outputs; "

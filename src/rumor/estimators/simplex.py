@@ -20,6 +20,9 @@ def clip_and_rescale(estimate: Vector) -> Vector:
 
 def project(estimate: Vector) -> Vector:
     """The nearest point of the simplex: subtract one amount from all, then clip at zero."""
+    # Only differences matter, and whoever is 1 below the largest ends at zero: without these
+    # two steps an estimate of 1e17 (tiny epsilon, few reports) would drown the 1 in rounding.
+    estimate = np.maximum(estimate - estimate.max(), -1.0)
     ordered = np.sort(estimate)[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, estimate.size + 1)
     kept = int(np.flatnonzero(ordered > excess)[-1])
@@ -33,7 +36,7 @@ def norm_sub(estimate: Vector) -> Vector:
     It ends at the same point as the projection; kept as published, by its own iteration,
     so that the two can be held to each other.
     """
-    frequency = np.array(estimate, dtype=np.float64)
+    frequency = np.maximum(estimate - estimate.max(), -1.0)  # as above: rounding
     positive = np.ones(frequency.size, dtype=np.bool_)
     while True:
         shift = (1.0 - frequency[positive].sum()) / positive.sum()

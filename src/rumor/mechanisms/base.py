@@ -209,7 +209,10 @@ class Mechanism(abc.ABC):
         for row in distinct:
             report = row.tobytes()
             above, below = self.probability(report, first), self.probability(report, second)
-            ratios.append(math.log(above) - math.log(below) if above and below else math.inf)
+            if above and below:
+                ratios.append(math.log(above) - math.log(below))
+            else:
+                ratios.append(math.inf if above else -math.inf)
         return np.array(ratios)[inverse.reshape(-1)]
 
     def describe(self) -> dict[str, Json]:
