@@ -1,6 +1,6 @@
 """Hadamard response: one number, from which a fast transform recovers every frequency.
 
-Acharya, Sun and Zhang 2019; seed 004 (which used two blocks at every epsilon).
+Acharya, Sun and Zhang 2019. How many blocks are best depends on epsilon.
 
 The K outputs are B blocks of b (both powers of two). Value x belongs to block x // (b-1),
 where it owns the row j = 1 + x mod (b-1) of the Hadamard matrix of order b: output y of

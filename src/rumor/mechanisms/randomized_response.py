@@ -1,6 +1,6 @@
 """Randomised response on k values (k-RR): tell the truth, or one of the others.
 
-Warner 1965; for k values Kairouz, Oh and Viswanath 2014. Seeds 002 and 004.
+Warner 1965; for k values Kairouz, Oh and Viswanath 2014.
 
 Model, with t the threshold and D the domain:
     P(y | x) = t / 2**64                       if y = x

@@ -1,6 +1,6 @@
 """Subset selection: report a random set of k values that is more likely to hold the truth.
 
-Ye and Barg 2017, S. Wang et al. 2016; seed 004.
+Ye and Barg 2017, S. Wang et al. 2016.
 
 Model, with t the threshold of the true value being in the set S, |S| = k of D values:
     P(S | x) = (t / 2**64) / C(D-1, k-1)         if x is in S
