@@ -6,7 +6,7 @@ DOCS_STAMP := .venv/.installed-docs
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs format check wheel clean
+.PHONY: help install demo test bench docs pages format check wheel clean soak
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ $(DOCS_STAMP): $(STAMP)
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@echo "installing Rumor and its peers into .venv-bench (a few minutes the first time)"
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements.txt --editable .
+	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[server]'
 	@touch $@
 
 demo: $(STAMP) ## the whole flow on this machine, in one go
@@ -36,12 +36,18 @@ demo: $(STAMP) ## the whole flow on this machine, in one go
 test: $(STAMP) ## run the tests
 	@$(BIN)/python -m pytest -n 2 --quiet
 
-bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
-	@.venv-bench/bin/python -m benchmarks
+bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
+	@.venv-bench/bin/python -m benchmarks $(ARGS)
+
+soak: $(STAMP) ## kill, starve and fuzz the collector for a while (minutes)
+	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py $(ARGS)
 
 docs: $(DOCS_STAMP) ## build the documentation into site/
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: open site/index.html"
+
+pages: $(STAMP) ## run what the documentation shows and rewrite what changed
+	@$(BIN)/python -m docs.make_pages
 
 format: $(STAMP) ## rewrite the code in the house format
 	@$(BIN)/ruff format .

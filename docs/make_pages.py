@@ -1,0 +1,456 @@
+"""Run what the documentation shows, and write the parts of it that code can write.
+
+    python -m docs.make_pages            run every page; rewrite outputs that changed, the
+                                         command line's page and the pictures
+    python -m docs.make_pages --check    the same, changing nothing: fails when a page is out
+                                         of date
+
+What the pages may hold, in order, each page in a folder of its own with examples/ in it:
+
+- a block with a title (```toml title="fruit.toml") is a file that is written there;
+- a ```python block runs; a ```text block right after it is what it prints;
+- in a ```console block, the lines after `$ rumor ...` are what the command prints, on both
+  outputs; other commands (make, cd) are not run.
+
+A comment on the line before a block says more: <!-- not run: why --> leaves it out,
+<!-- shape --> compares everything but the digits, <!-- status 2 --> expects an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+CLI_PAGE = DOCS / "reference" / "cli.md"
+PYTHON_PAGE = DOCS / "reference" / "python.md"
+COMMANDS_NOT_RUN = ("make", "cd", "source", "mkdir")
+
+_FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?$")
+_COMMENT = re.compile(r"^<!-- (not run|shape|status)(?::? (.+))? -->$")
+
+
+@dataclass
+class Block:
+    """A fenced block of a page: where its lines are, and what is said of it."""
+
+    language: str
+    title: str | None
+    start: int
+    lines: list[str]
+    remarks: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a page shows and what came out instead."""
+
+    page: Path
+    line: int
+    command: str
+    shown: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.page.relative_to(ROOT)}, line {self.line}: {self.command}\n"
+            f"--- shown\n{self.shown}\n--- found\n{self.found}\n"
+            f"(python -m docs.make_pages rewrites what changed)"
+        )
+
+
+def pages() -> list[Path]:
+    """Every page whose blocks run."""
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+    return [*top, *sorted(DOCS.rglob("*.md"))]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    lines = text.split("\n")
+    open_: Block | None = None
+    for number, line in enumerate(lines):
+        if open_ is not None:
+            if line == "```":
+                yield open_
+                open_ = None
+            else:
+                open_.lines.append(line)
+        elif match := _FENCE.match(line):
+            open_ = Block(match[1], match[2], number, [])
+            above = number - 1
+            while above >= 0 and (remark := _COMMENT.match(lines[above])):
+                open_.remarks[remark[1]] = remark[2] or ""
+                above -= 1
+        elif line.startswith("```"):
+            raise ValueError(f"line {number + 1}: a fence must name a language; got {line!r}")
+    if open_ is not None:
+        raise ValueError(f"line {open_.start + 1}: a fence must be closed")
+
+
+class Runner:
+    """Runs the blocks of one page in a folder, and keeps what differs from the page."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.differences: list[Difference] = []
+        self._namespace: dict[str, Any] = {"__name__": "__main__"}
+        shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+
+    def run(self) -> str:
+        """Run the whole page; returns its text with every output as it came out."""
+        text = self.page.read_text(encoding="utf-8")
+        lines, shift = text.split("\n"), 0
+        found = list(blocks(text))
+        with _inside(self.folder):
+            for index, block in enumerate(found):
+                following = found[index + 1] if index + 1 < len(found) else None
+                for start, end, new in self._outputs(block, following, text.split("\n")):
+                    lines[start + shift : end + shift] = new
+                    shift += len(new) - (end - start)
+        return "\n".join(lines)
+
+    def _outputs(
+        self, block: Block, following: Block | None, lines: list[str]
+    ) -> list[tuple[int, int, list[str]]]:
+        """Run a block; the lines to replace, as (start, end, new lines)."""
+        if "not run" in block.remarks:
+            if not block.remarks["not run"].strip():
+                raise ValueError(f"{self.page}: a block that is not run must say why")
+            return []
+        if block.title is not None:
+            target = self.folder / block.title
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+            return []
+        if block.language == "python":
+            printed = self._python(block)
+            if following is None or following.language != "text":
+                return []
+            between = lines[block.start + len(block.lines) + 2 : following.start]
+            if any(line.strip() and not _COMMENT.match(line) for line in between):
+                return []
+            start = following.start + 1
+            end = start + len(following.lines)
+            self._compare(following, following.start, "python", following.lines, printed)
+            return [(start, end, printed)]
+        if block.language == "console":
+            return self._console(block)
+        return []
+
+    def _python(self, block: Block) -> list[str]:
+        out = io.StringIO()
+        code = "\n" * (block.start + 1) + "\n".join(block.lines)
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, str(self.page), "exec"), self._namespace)
+        return _as_lines(out.getvalue())
+
+    def _console(self, block: Block) -> list[tuple[int, int, list[str]]]:
+        outputs = []
+        position = 0
+        while position < len(block.lines):
+            line = block.lines[position]
+            if not line.startswith("$ "):
+                raise ValueError(f"{self.page}, line {block.start + position + 2}: not a command")
+            command, first = line[2:], position
+            while command.endswith("\\"):
+                position += 1
+                command = command[:-1] + block.lines[position].strip()
+            position += 1
+            start = position
+            while position < len(block.lines) and not block.lines[position].startswith("$ "):
+                position += 1
+            shown = block.lines[start:position]
+            words = shlex.split(command)
+            if words[0] in COMMANDS_NOT_RUN:
+                continue
+            if words[0] != "rumor":
+                raise ValueError(f"{self.page}: only rumor's commands run; got {command!r}")
+            status, found = _rumor(words[1:])
+            wanted = int(block.remarks.get("status") or 0)
+            if status != wanted:
+                text = "\n".join(found)
+                raise ValueError(f"{self.page}: {command!r} ended with status {status}:\n{text}")
+            self._compare(block, block.start + first, command, shown, found)
+            offset = block.start + 1
+            outputs.append((offset + start, offset + position, found))
+        return outputs
+
+    def _compare(
+        self, block: Block, line: int, command: str, shown: list[str], found: list[str]
+    ) -> None:
+        same = shown == found
+        if not same and "shape" in block.remarks:
+            same = _shape(shown) == _shape(found)
+        if not same:
+            texts = "\n".join(shown), "\n".join(found)
+            self.differences.append(Difference(self.page, line + 1, command, *texts))
+
+
+def _rumor(arguments: list[str]) -> tuple[int, list[str]]:
+    """Run a command in this process; its status and what it printed on both outputs."""
+    from rumor.cli import main
+
+    out = io.StringIO()
+    target = None
+    if ">" in arguments:
+        target = Path(arguments[-1])
+        arguments = arguments[: arguments.index(">")]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        status = main(arguments)
+    if target is not None:
+        target.write_text(out.getvalue(), encoding="utf-8")
+        return status, []
+    return status, _as_lines(out.getvalue())
+
+
+def _as_lines(text: str) -> list[str]:
+    lines = [line.rstrip() for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _shape(lines: list[str]) -> list[str]:
+    """Lines without what chance decides: digits, bars, and the spaces that align them."""
+    plain = (re.sub(r"[█▏▎▍▌▋▊▉]+", "", re.sub(r"\d[\d,.e+-]*", "0", line)) for line in lines)
+    return [" ".join(line.split()) for line in plain]
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """In a folder, with a terminal of 80 columns, whatever this one has."""
+    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "80"
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        if columns is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = columns
+
+
+def commands() -> dict[str, Any]:
+    """The commands of the command line, by name ("collections list"), as the parser knows them."""
+    import typer.main
+
+    from rumor.cli.app import app
+
+    found: dict[str, Any] = {}
+
+    def collect(group: Any, before: str) -> None:
+        for name, command in group.commands.items():
+            found[f"{before}{name}"] = command
+            if hasattr(command, "commands"):
+                collect(command, f"{before}{name} ")
+
+    collect(typer.main.get_command(app), "")
+    return found
+
+
+def cli_page() -> str:
+    """The page about the command line, from what `--help` says."""
+    parts = [
+        "# The command line",
+        "",
+        "<!-- Written by docs/make_pages.py from `--help`; do not edit. -->",
+        "",
+        "Every command ends with status 0, or with status 2 and one sentence on the standard",
+        "error when something it was given breaks a rule; nothing is then written half. `--json`",
+        "prints one JSON object for scripts. Progress is shown on the standard error, and only to",
+        "a terminal. A question need not be named where the collection has one only.",
+        "",
+        "Two commands also use status 1: `rumor audit` when a claim does not hold, `rumor answer`",
+        "when reports could not be sent yet.",
+        "",
+        *_help_section("rumor", []),
+    ]
+    for name in commands():
+        parts += _help_section(f"rumor {name}", name.split())
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _help_section(title: str, arguments: list[str]) -> list[str]:
+    with _inside(ROOT):
+        _, lines = _rumor([*arguments, "--help"])
+    return [f"## {title}", "", "```text", *lines, "```", ""]
+
+
+GROUPS = {
+    "The nouns": (
+        "Collection",
+        "Summary",
+        "Estimate",
+        "WordEstimate",
+        "MeanEstimate",
+        "KeyValueEstimate",
+    ),
+    "Functions": ("estimate", "merge", "key_value", "next_round"),
+    "The device": ("Respondent", "Client"),
+    "Randomness": ("System", "Keyed", "Seeded"),
+    "Errors": ("InputError",),
+}
+
+
+def python_page() -> str:
+    """The page about the Python names, from their signatures and docstrings."""
+    import rumor
+    from rumor.mechanisms import FrequencyOracle, Mechanism
+
+    public = [name for name in rumor.__all__ if not name.startswith("__")]
+    values = {name: getattr(rumor, name) for name in public}
+    mechanisms = [n for n, v in values.items() if isinstance(v, type) and issubclass(v, Mechanism)]
+    grouped = {*mechanisms, *(name for names in GROUPS.values() for name in names)}
+    groups = {**GROUPS, "More": tuple(name for name in public if name not in grouped)}
+    parts = [
+        "# Python",
+        "",
+        "<!-- Written by docs/make_pages.py from signatures and docstrings; do not edit. -->",
+        "",
+        "`import rumor` gives the names below, each loaded when first used. Everything is typed.",
+        "All arguments of mechanisms are keywords. Values are integers from 0, or labels where",
+        "there are labels; batches come as lists, numpy arrays, Arrow, pandas or Polars columns.",
+        "",
+        "## Mechanisms",
+        "",
+        *_class_section("Every mechanism", Mechanism, hide=()),
+        *_class_section("Every frequency oracle", FrequencyOracle, hide=(Mechanism,)),
+    ]
+    for name in mechanisms:
+        parts += _class_section(f"rumor.{name}", values[name], hide=(FrequencyOracle, Mechanism))
+    for title, names in groups.items():
+        known = [name for name in names if name in values]
+        if known:
+            parts += [f"## {title}", ""]
+        for name in known:
+            value = values[name]
+            if isinstance(value, type):
+                parts += _class_section(f"rumor.{name}", value, hide=())
+            else:
+                signature = _signature(name, value)
+                parts += [f"### rumor.{name}", "", *_code(signature), "", *_prose(value), ""]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
+    abstract = inspect.isabstract(kind)
+    parts = [f"### {title}", ""]
+    own = kind.__dict__.get("__init__") or getattr(kind, "__init__", None)
+    fields = [name for name in getattr(kind, "__dataclass_fields__", {}) if name[0] != "_"]
+    made = not abstract and not issubclass(kind, Exception) and not fields
+    if made and inspect.isfunction(own):
+        parts += [*_code(_signature(kind.__name__, own)), ""]
+    parts += [*_prose(kind), ""]
+    if made and own is not None and own.__doc__ and "__init__" in kind.__dict__:
+        parts += [*_prose(own), ""]
+    if fields:
+        parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
+    rows = []
+    hidden = {name for base in hide for name in dir(base)}
+    for name in public_members(kind):
+        if name in hidden:
+            continue
+        shown, text = _member(name, inspect.getattr_static(kind, name))
+        rows.append(f"| `{shown}` | {text} |")
+    if rows:
+        parts += ["| member | what it is |", "|---|---|", *rows, ""]
+    return parts
+
+
+def public_members(kind: type) -> list[str]:
+    """What a class and its bases of ours offer and describe, in the order of definition."""
+    if issubclass(kind, Exception):
+        return []
+    names: dict[str, None] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith("rumor."):
+            names |= {name: None for name in base.__dict__ if name[0] != "_"}
+    return [name for name in names if _member(name, inspect.getattr_static(kind, name))[1]]
+
+
+def _member(name: str, member: object) -> tuple[str, str]:
+    """How a member is called, and the first paragraph about it; nothing where none is said."""
+    if isinstance(member, (property, functools.cached_property)):
+        get = member.fget if isinstance(member, property) else member.func
+        return name, _first_paragraph(get)
+    if isinstance(member, (classmethod, staticmethod)):
+        return _signature(name, member.__func__), _first_paragraph(member.__func__)
+    if inspect.isfunction(member):
+        return _signature(name, member), _first_paragraph(member)
+    return name, ""
+
+
+def _signature(name: str, function: Any) -> str:
+    signature = inspect.signature(function)
+    kept = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in kept]
+    text = str(inspect.Signature(plain)).replace(" = ", "=")
+    return f"{name}{text}"
+
+
+def _code(signature: str) -> list[str]:
+    return ["```text", *textwrap.wrap(signature, 96, subsequent_indent="    "), "```"]
+
+
+def _first_paragraph(thing: object) -> str:
+    text = (inspect.getdoc(thing) or "").split("\n\n")[0]
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _prose(thing: object) -> list[str]:
+    return (inspect.getdoc(thing) or "").split("\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the documentation up to date, or say what is not."""
+    from docs import make_pictures
+
+    check = "--check" in arguments
+    stale: list[str] = []
+
+    def settle(path: Path, new: str) -> None:
+        old = path.read_text(encoding="utf-8") if path.exists() else None
+        if old != new:
+            stale.append(str(path.relative_to(ROOT)))
+            if not check:
+                path.write_text(new, encoding="utf-8")
+
+    settle(CLI_PAGE, cli_page())
+    settle(PYTHON_PAGE, python_page())
+    for name, picture in make_pictures.pictures().items():
+        settle(make_pictures.FOLDER / name, picture)
+    for page in pages():
+        with tempfile.TemporaryDirectory() as folder:
+            runner = Runner(page, Path(folder))
+            try:
+                new = runner.run()
+            except Exception as problem:
+                print(f"{page.relative_to(ROOT)}: {type(problem).__name__}: {problem}")
+                stale.append(str(page.relative_to(ROOT)))
+                continue
+            if runner.differences:
+                settle(page, new)
+    verb = "out of date" if check else "rewritten or failing"
+    print(f"{verb}: {', '.join(stale)}" if stale else "everything is up to date")
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,512 @@
+"""The pictures of the documentation, made by the code that they are about.
+
+    python -m docs.make_pictures         write all of them to docs/pictures
+
+Every picture is SVG text of our own, so the same code gives the same bytes anywhere, and a
+test holds the committed files to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from rumor.mechanisms import (
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    Rappor,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.privacy.attack import DEVICES, attack
+from rumor.privacy.words import believed
+from rumor.randomness import Seeded, StreamDraws
+
+FOLDER = Path(__file__).resolve().parent / "pictures"
+
+INK, GREY, PALE = "#333333", "#767676", "#e6e6e6"
+BLUE, DARK, ORANGE, GREEN, PURPLE = "#4c9bd6", "#1f4e79", "#d9480f", "#2b8a3e", "#862e9c"
+LINES = (DARK, ORANGE, GREEN, PURPLE, BLUE)
+DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 2")
+
+Point = tuple[float, float]
+
+
+def number(value: float) -> str:
+    """A coordinate, short and the same on every machine."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text(
+    at: Point,
+    words: str,
+    *,
+    size: float = 13,
+    anchor: str = "start",
+    colour: str = INK,
+    weight: str = "normal",
+    turn: float = 0,
+    halo: bool = False,
+) -> str:
+    """A line of text; a white halo keeps it readable over lines."""
+    x, y = number(at[0]), number(at[1])
+    turned = f' transform="rotate({number(turn)} {x} {y})"' if turn else ""
+    heavy = f' font-weight="{weight}"' if weight != "normal" else ""
+    if halo:
+        heavy += ' stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke"'
+    return (
+        f'<text x="{x}" y="{y}" font-size="{number(size)}" text-anchor="{anchor}" '
+        f'fill="{colour}"{heavy}{turned}>{escape(words)}</text>'
+    )
+
+
+def line(start: Point, end: Point, *, colour: str = INK, width: float = 1, dash: str = "") -> str:
+    """A straight line."""
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    a, b, c, d = (number(v) for v in (*start, *end))
+    return (
+        f'<line x1="{a}" y1="{b}" x2="{c}" y2="{d}" stroke="{colour}" '
+        f'stroke-width="{number(width)}"{dashed}/>'
+    )
+
+
+def box(
+    at: Point, size: Point, *, fill: str, stroke: str = "none", round_: float = 0, dash: str = ""
+) -> str:
+    """A rectangle."""
+    x, y, width, height = (number(v) for v in (*at, *size))
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="{number(round_)}" '
+        f'fill="{fill}" stroke="{stroke}"{dashed}/>'
+    )
+
+
+def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
+    """A whole picture on white, with a title for those who cannot see it."""
+    w, h = number(width), number(height)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
+            f'height="{h}" font-family="sans-serif" role="img">',
+            f"<title>{escape(title)}</title>",
+            box((0, 0), (width, height), fill="#ffffff"),
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a plot: its ends, its marks, its name."""
+
+    name: str
+    low: float
+    high: float
+    marks: Sequence[float]
+    log: bool = False
+    show: Callable[[float], str] = field(default=lambda v: f"{v:g}")
+
+    def part(self, value: float) -> float:
+        """How far along the axis a value stands, from 0 to 1."""
+        if self.log:
+            span = math.log(self.high / self.low)
+            return math.log(max(value, self.low) / self.low) / span
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line of a plot; its name stands beside one of its points, the last unless said."""
+
+    name: str
+    points: Sequence[Point]
+    nudge: float = 0
+    dots: bool = False
+    beside: int = -1
+    centred: bool = False
+
+
+def plot(title: str, x: Axis, y: Axis, curves: Sequence[Curve], *, room: float = 150) -> str:
+    """Curves with their names beside them."""
+    left, top, width, height = 70.0, 44.0, 480.0, 280.0
+
+    def place(point: Point) -> Point:
+        return left + width * x.part(point[0]), top + height * (1 - y.part(point[1]))
+
+    parts = [text((left, 24), title, size=15, weight="bold")]
+    for mark in x.marks:
+        at, _ = place((mark, y.low))
+        parts.append(line((at, top), (at, top + height), colour=PALE))
+        parts.append(text((at, top + height + 18), x.show(mark), size=12, anchor="middle"))
+    for mark in y.marks:
+        _, at = place((x.low, mark))
+        parts.append(line((left, at), (left + width, at), colour=PALE))
+        parts.append(text((left - 8, at + 4), y.show(mark), size=12, anchor="end"))
+    middle = left + width / 2
+    parts.append(text((middle, top + height + 42), x.name, anchor="middle"))
+    parts.append(text((18, top + height / 2), y.name, anchor="middle", turn=-90))
+    names = []
+    for i, curve in enumerate(curves):
+        colour = LINES[i % len(LINES)]
+        spots = [place(point) for point in curve.points]
+        path = " ".join(f"{number(a)},{number(b)}" for a, b in spots)
+        dash = f' stroke-dasharray="{DASHES[i]}"' if DASHES[i] and not curve.dots else ""
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2"{dash}/>'
+        )
+        if curve.dots:
+            parts += [
+                f'<circle cx="{number(a)}" cy="{number(b)}" r="3.4" fill="{colour}"/>'
+                for a, b in spots
+            ]
+        end = spots[curve.beside]
+        names.append(
+            text(
+                (end[0] + (0 if curve.centred else 9), end[1] + 4 + curve.nudge),
+                curve.name,
+                colour=colour,
+                weight="bold",
+                anchor="middle" if curve.centred else "start",
+                halo=curve.centred,
+            )
+        )
+    return picture(left + width + room, top + height + 60, title, [*parts, *names])
+
+
+# --- The flow -------------------------------------------------------------------------------
+
+
+def flow() -> str:
+    """Who sees what, from the value to the estimate."""
+    zones = [
+        ("The client", "trusts nobody", "value", "report", "privatize"),
+        ("The collector", "sees reports only", "reports", "summary", "store, merge"),
+        ("The analyst", "sees summaries only", "summary", "estimate", "estimate"),
+    ]
+    parts = [
+        box((16 + i * 282, 40), (250, 128), fill="#f5f9fc", stroke=DARK, round_=8, dash="5 4")
+        for i in range(len(zones))
+    ]
+    for i, (who, sees, first, last, doing) in enumerate(zones):
+        x = 16 + i * 282.0
+        parts += [
+            text((x + 125, 26), who, size=15, anchor="middle", weight="bold"),
+            text((x + 125, 158), sees, size=12, anchor="middle", colour=GREY),
+            *_noun((x + 16, 76), first, ORANGE if first == "value" else DARK),
+            *_noun((x + 154, 76), last, GREEN if last == "estimate" else DARK),
+            *_arrow((x + 98, 94), (x + 150, 94)),
+            text((x + 125, 64), doing, size=12, anchor="middle"),
+        ]
+        if i < 2:
+            parts += _arrow((x + 236, 94), (x + 294, 94))
+    parts += [
+        box((16, 186), (814, 34), fill="#fff8f1", stroke=ORANGE, round_=8),
+        text(
+            (423, 208),
+            "one frozen Collection, known to all three; its digest travels with every batch",
+            anchor="middle",
+        ),
+    ]
+    return picture(846, 234, "The flow: client, collector, analyst", parts)
+
+
+def _noun(at: Point, word: str, colour: str) -> list[str]:
+    middle = (at[0] + 40, at[1] + 23)
+    return [
+        box(at, (80, 36), fill="#ffffff", stroke=colour, round_=6),
+        text(middle, word, anchor="middle", colour=colour, weight="bold"),
+    ]
+
+
+def _arrow(start: Point, end: Point) -> list[str]:
+    x, y = end
+    tip = " ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), (x - 8, y - 4), (x - 8, y + 4)])
+    return [
+        line(start, (x - 6, y), width=1.6),
+        f'<polygon points="{tip}" fill="{INK}"/>',
+    ]
+
+
+# --- RAPPOR's worked example ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Example:
+    """The value 68 on its way through RAPPOR: filter, permanent bits, report."""
+
+    rappor: Rappor
+    filter: int
+    permanent: int
+    report: int
+
+    @property
+    def own(self) -> list[int]:
+        """The positions that the value sets."""
+        return [i for i in range(self.rappor.bits) if self.filter >> i & 1]
+
+
+def worked_example() -> Example:
+    """The value 68 with k = 256, h = 4, f = 0.5, p = 0.5, q = 0.75.
+
+    Key and seeds are such that, as in Figure 1 of the paper, two of the four bits survive the
+    permanent stage and 145 bits are set in the report.
+    """
+    rappor = Rappor(bits=256, hashes=4, cohorts=1, f=0.5, p=0.5, q=0.75, key=b"example")
+    bits = int.from_bytes(rappor.bloom.filter("68", cohort=0), "little")
+    permanent = rappor.noise.settle(bits, 256, StreamDraws(Seeded(36).stream()))
+    report = rappor.noise.report(permanent, 256, StreamDraws(Seeded(1).stream()))
+    return Example(rappor, bits, permanent, report)
+
+
+def rappor_stages() -> str:
+    """The three stages, a row of 256 cells each, the value's own bits followed downwards."""
+    example = worked_example()
+    rows = [
+        ("Bloom filter B", example.filter, "4 hashes of the value"),
+        ("Permanent bits B'", example.permanent, "flipped with probability f/2 = 1/4"),
+        ("Report S", example.report, "1 with probability 3/4 or 1/2"),
+    ]
+    cell, left, height = 3.2, 24.0, 34.0
+    width = 256 * cell
+    parts = [text((left, 26), "value 68", size=15, weight="bold", colour=ORANGE)]
+    tops = [62.0, 156.0, 250.0]
+    for (name, bits, rule), top in zip(rows, tops, strict=True):
+        ones = bits.bit_count()
+        parts.append(text((left, top - 8), name, weight="bold"))
+        parts.append(
+            text((left + 126, top - 8), f"{rule}; {ones} of 256 set", size=12, colour=GREY)
+        )
+        parts.append(box((left, top), (width, height), fill="#f4f4f4"))
+        for i in range(256):
+            if bits >> i & 1:
+                own = i in example.own
+                colour = ORANGE if own else DARK
+                x = left + i * cell
+                parts.append(box((x, top), (cell, height), fill=colour))
+    for i in example.own:
+        x = left + (i + 0.5) * cell
+        stages = (example.filter, example.permanent, example.report)
+        for step in range(2):
+            both = stages[step] >> i & stages[step + 1] >> i & 1
+            start, end = tops[step] + height, tops[step + 1]
+            parts.append(
+                line(
+                    (x, start),
+                    (x, end),
+                    colour=ORANGE if both else GREY,
+                    width=1.8 if both else 1.2,
+                    dash="" if both else "3 3",
+                )
+            )
+        kept = example.permanent >> i & 1
+        label = str(i) if kept else f"{i}, lost"
+        parts.append(text((x + 5, tops[0] + height + 16), label, size=11, colour=GREY))
+    parts.append(
+        text(
+            (left, 308),
+            "Orange: the value's own bits, where they are set. Solid lines: set before and after. "
+            "Dashed: not.",
+            size=12,
+            colour=GREY,
+        )
+    )
+    return picture(2 * left + width, 322, "RAPPOR, step by step, for the value 68", parts)
+
+
+def rappor_averages() -> str:
+    """What the mean of 1, 10 and 1,000 reports shows: the permanent bits, not the filter."""
+    example = worked_example()
+    draws = StreamDraws(Seeded(1000).stream())
+    counts = np.zeros(256, dtype=np.int64)
+    shown: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    for n in range(1, 1001):
+        report = example.rappor.noise.report(example.permanent, 256, draws)
+        counts += np.array([report >> i & 1 for i in range(256)])
+        if n in (1, 10, 1000):
+            shown[n] = counts / n
+    cell, left, height = 3.2, 24.0, 64.0
+    width = 256 * cell
+    parts = [text((left, 24), "The mean of many reports of one person", size=15, weight="bold")]
+    for row, (n, means) in enumerate(shown.items()):
+        top = 56.0 + row * 100
+        label = "1 report" if n == 1 else f"{n:,} reports"
+        parts.append(text((left, top - 8), label, weight="bold"))
+        parts.append(box((left, top), (width, height), fill="#f4f4f4"))
+        for i in range(256):
+            tall = height * float(means[i])
+            colour = ORANGE if i in example.own else BLUE
+            at = (left + i * cell, top + height - tall)
+            parts.append(box(at, (cell - 0.4, tall), fill=colour))
+        for value, name in ((0.75, "q"), (0.5, "p")):
+            y = top + height * (1 - value)
+            parts.append(line((left, y), (left + width, y), colour=INK, width=0.7, dash="2 3"))
+            parts.append(text((left + width + 6, y + 4), name, size=12))
+    parts.append(
+        text(
+            (left, 352),
+            "Orange: the four bits of the value 68. The mean settles at q for a permanent 1 and at "
+            "p for a permanent 0; the filter stays hidden.",
+            size=12,
+            colour=GREY,
+        )
+    )
+    return picture(2 * left + width, 366, "The mean of many reports of one person", parts)
+
+
+def epsilon_over_time() -> str:
+    """Epsilon after n reports of one value, worst case and expected, and without memory."""
+    rappor = worked_example().rappor
+    counts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50, 70, 100]
+    few = [n for n in counts if n * rappor.epsilon <= 14]
+    curves = [
+        Curve("epsilon_n, worst case", [(n, rappor.epsilon_after(n)) for n in counts], 14),
+        Curve("drawn afresh: n epsilon_1", [(n, n * rappor.epsilon) for n in few]),
+        Curve("expected loss", [(n, rappor.expected_loss(n)) for n in counts]),
+        Curve("epsilon_infinity", [(n, rappor.epsilon_permanent) for n in (1, 100)], -6),
+    ]
+    return plot(
+        "What n reports of one unchanged value cost (h = 4, f = 0.5, p = 0.5, q = 0.75)",
+        Axis("reports n", 1, 100, (1, 2, 5, 10, 20, 50, 100), log=True),
+        Axis("epsilon", 0, 14, (0, 2, 4, 6, 8, 10, 12, 14)),
+        curves,
+        room=190,
+    )
+
+
+def attack_success() -> str:
+    """How often an attacker who sees every report guesses the word, by kind of device."""
+    rappor = Rappor.full(key=b"rumor attack")
+    record = attack(rappor, words=100, people=250, seed=1)
+    names = {"fresh": "drawn afresh", "memoised": "permanent bits sent", "full": "full RAPPOR"}
+    nudges = {"fresh": 0.0, "memoised": -8.0, "full": 10.0}
+    curves = [
+        Curve(
+            names[device],
+            [(g.reports, g.success) for g in record.guesses if g.device == device],
+            nudges[device],
+            dots=True,
+        )
+        for device in DEVICES
+    ]
+    return plot(
+        "People whose word is guessed by someone who sees all their reports",
+        Axis(
+            "reports of one person",
+            1,
+            1000,
+            (1, 10, 100, 1000),
+            log=True,
+            show=lambda v: f"{v:,.0f}",
+        ),
+        Axis("guessed", 0, 1, (0, 0.25, 0.5, 0.75, 1), show=lambda v: f"{v:.0%}"),
+        curves,
+        room=170,
+    )
+
+
+# --- Epsilon --------------------------------------------------------------------------------
+
+
+def beliefs() -> str:
+    """The most that a belief can become after one report."""
+    priors = [i / 100 for i in range(1, 100)]
+    curves = [
+        Curve(f"epsilon {e:g}", [(p, believed(p, e)) for p in priors], beside=29, centred=True)
+        for e in (4.0, 2.0, 1.0, 0.5)
+    ]
+    curves.append(Curve("epsilon 0", [(p, p) for p in priors], beside=29, centred=True))
+    return plot(
+        "The most that a belief can become after one report",
+        Axis("belief before", 0, 1, (0, 0.25, 0.5, 0.75, 1), show=lambda v: f"{v:.0%}"),
+        Axis("belief after, at most", 0, 1, (0, 0.25, 0.5, 0.75, 1), show=lambda v: f"{v:.0%}"),
+        curves,
+        room=30,
+    )
+
+
+def errors() -> str:
+    """The standard error of a rare answer's share, by crowd and epsilon."""
+    crowds = [10**i for i in range(2, 8)]
+    curves = []
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        oracle = SubsetSelection(domain=100, epsilon=epsilon)
+        points = [(n, math.sqrt(float(oracle.variance(0.01, n)))) for n in crowds]
+        curves.append(Curve(f"epsilon {epsilon:g}", points))
+    return plot(
+        "Standard error of the share of an answer that 1% give (100 answers)",
+        Axis("people", 100, 1e7, crowds, log=True, show=lambda v: f"{v:,.0f}"),
+        Axis(
+            "standard error",
+            1e-5,
+            1.0,
+            (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+            log=True,
+            show=lambda v: f"{100 * v:g}%",
+        ),
+        curves,
+        room=120,
+    )
+
+
+def noise_of_mechanisms() -> str:
+    """Variance of each oracle over the best one's, by epsilon."""
+    kinds: Mapping[str, Callable[[float], FrequencyOracle]] = {
+        "randomised response": lambda e: RandomizedResponse(domain=100, epsilon=e),
+        "unary, optimized": lambda e: UnaryEncoding(domain=100, epsilon=e),
+        "Hadamard response": lambda e: HadamardResponse(domain=100, epsilon=e),
+        "local hashing": lambda e: LocalHashing(domain=100, epsilon=e),
+        "subset selection": lambda e: SubsetSelection(domain=100, epsilon=e),
+    }
+    steps = [0.25 * i for i in range(2, 25)]
+    noise = {n: {e: float(make(e).variance(0.0, 1)) for e in steps} for n, make in kinds.items()}
+    best = {e: min(values[e] for values in noise.values()) for e in steps}
+    nudges = {"subset selection": -8, "unary, optimized": -8, "local hashing": 8}
+    curves = [
+        Curve(
+            name,
+            [(e, values[e] / best[e]) for e in steps if values[e] / best[e] <= 4],
+            nudges.get(name, 0),
+            beside=0 if name == "randomised response" else -1,
+        )
+        for name, values in noise.items()
+    ]
+    return plot(
+        "Variance of an absent value's estimate, relative to the best (100 values)",
+        Axis("epsilon", 0.5, 6, (0.5, 1, 2, 3, 4, 5, 6)),
+        Axis("variance / least variance", 1, 4, (1, 2, 3, 4)),
+        curves,
+        room=160,
+    )
+
+
+PICTURES: Mapping[str, Callable[[], str]] = {
+    "flow.svg": flow,
+    "rappor-stages.svg": rappor_stages,
+    "rappor-averages.svg": rappor_averages,
+    "epsilon-over-time.svg": epsilon_over_time,
+    "attack.svg": attack_success,
+    "beliefs.svg": beliefs,
+    "errors.svg": errors,
+    "noise.svg": noise_of_mechanisms,
+}
+
+
+def pictures() -> dict[str, str]:
+    """Every picture by file name."""
+    return {name: make() for name, make in PICTURES.items()}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, made in pictures().items():
+        (FOLDER / name).write_text(made, encoding="utf-8")
+        print(FOLDER / name)

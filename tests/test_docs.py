@@ -1,0 +1,194 @@
+"""The documentation holds what it shows: blocks run, outputs are real, nothing is missing."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import rumor
+from docs import make_pages, make_pictures
+from rumor.estimators import METHODS, decode
+from rumor.estimators.keyvalue import KEYVALUE_METHODS
+from rumor.estimators.means import MEAN_METHODS
+from rumor.kinds import KINDS
+from rumor.mechanisms import BY_NAME
+
+PAGES = make_pages.pages()
+ROOT = make_pages.ROOT
+REFRESH = "run `make pages`, and look at what changed"
+
+
+def text_of(name: str) -> str:
+    return (make_pages.DOCS / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """The lines under a heading, up to the next of the same level."""
+    level = heading.split()[0]
+    assert heading in text.split("\n"), f"there is no section {heading!r}"
+    _, _, rest = text.partition(heading + "\n")
+    return re.split(rf"^{level} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+# --- What runs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_run_and_show_what_comes_out(page: Path, tmp_path: Path) -> None:
+    runner = make_pages.Runner(page, tmp_path)
+    runner.run()
+    assert not runner.differences, f"{REFRESH}:\n" + "\n".join(map(str, runner.differences))
+
+
+def test_a_wrong_output_would_be_noticed(tmp_path: Path) -> None:
+    """The check bites: a page that shows something else differs, in its digits at least."""
+    page = ROOT / "docs" / "wrong.md"  # never written: read from the text below
+    text = "```python\nprint(1)\n```\n\n```text\n2\n```\n"
+    runner = make_pages.Runner(page, tmp_path)
+    for block, following in zip(*[iter(make_pages.blocks(text))] * 2, strict=True):
+        runner._outputs(block, following, text.split("\n"))
+    assert [d.found for d in runner.differences] == ["1"]
+
+
+def test_blocks_that_do_not_run_say_why() -> None:
+    for page in PAGES:
+        for block in make_pages.blocks(page.read_text(encoding="utf-8")):
+            if "not run" in block.remarks:
+                assert len(block.remarks["not run"].split()) >= 4, page
+
+
+# --- What is generated ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", make_pictures.PICTURES)
+def test_pictures_are_those_of_the_code(name: str) -> None:
+    committed = (make_pictures.FOLDER / name).read_text(encoding="utf-8")
+    assert make_pictures.PICTURES[name]() == committed, REFRESH
+
+
+def test_every_picture_is_made_and_used() -> None:
+    files = {path.name for path in make_pictures.FOLDER.iterdir()}
+    assert files == set(make_pictures.PICTURES)
+    everything = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in files if f"pictures/{name}" not in everything] == []
+
+
+def test_the_worked_example_is_the_papers() -> None:
+    """Two of four bits survive and 145 are set, as in Figure 1 of the RAPPOR paper."""
+    example = make_pictures.worked_example()
+    assert len(example.own) == 4
+    assert (example.filter & example.permanent).bit_count() == 2
+    assert example.report.bit_count() == 145
+
+
+def test_the_command_line_page_is_what_help_says() -> None:
+    assert text_of("reference/cli.md") == make_pages.cli_page(), REFRESH
+
+
+def test_the_python_page_can_be_made() -> None:
+    made = make_pages.python_page()
+    assert made.startswith("# Python")
+    assert "### rumor.Collection" in made
+
+
+# --- What must be documented ----------------------------------------------------------------
+
+
+def test_every_command_and_option_is_documented() -> None:
+    page = text_of("reference/cli.md")
+    for name, command in make_pages.commands().items():
+        described = section(page, f"## rumor {name}")
+        for parameter in command.params:
+            for option in parameter.opts if parameter.param_type_name == "option" else []:
+                assert re.search(rf"(^|[ ,]){re.escape(option)}\b", described, re.MULTILINE), (
+                    f"rumor {name} {option} is not in docs/reference/cli.md: {REFRESH}"
+                )
+
+
+def test_every_public_name_and_member_is_documented() -> None:
+    page = text_of("reference/python.md")
+    for name in rumor.__all__:
+        if name.startswith("__"):
+            continue
+        assert f"### rumor.{name}\n" in page, f"rumor.{name} is not documented: {REFRESH}"
+        value = getattr(rumor, name)
+        for member in make_pages.public_members(value) if inspect.isclass(value) else []:
+            assert re.search(rf"`{member}\b", page), f"rumor.{name}.{member}: {REFRESH}"
+
+
+def test_every_question_key_is_documented() -> None:
+    page = text_of("how-to/write-a-collection.md")
+    for kind in KINDS.values():
+        described = section(page, f"## Kind `{kind.name}`")
+        for key in kind.keys:
+            assert f"| `{key}` |" in described, f"key {key!r} of kind {kind.name!r}"
+
+
+@pytest.mark.parametrize(
+    ("title", "methods"),
+    [
+        ("shares", METHODS),
+        ("words", tuple(decode.METHODS)),
+        ("means", MEAN_METHODS),
+        ("keys with numbers", KEYVALUE_METHODS),
+    ],
+)
+def test_every_method_is_documented(title: str, methods: tuple[str, ...]) -> None:
+    described = section(text_of("reference/estimators.md"), f"## Methods for {title}")
+    for method in methods:
+        assert re.search(rf"^\| .*`{method}`.* \|", described, re.MULTILINE), method
+
+
+def test_every_mechanism_is_documented() -> None:
+    """A section that says what it is, and a row in each table of bytes."""
+    mechanisms, layouts = text_of("reference/mechanisms.md"), text_of("reference/bytes.md")
+    options = text_of("how-to/write-a-collection.md")
+    for name, mechanism in BY_NAME.items():
+        assert re.search(rf"^##+ {name}$", mechanisms, re.MULTILINE), name
+        rows = [row for row in layouts.split("\n") if row.startswith("|") and f"`{name}`" in row]
+        assert len(rows) >= 3, f"{name}: report, reference draw and counters in bytes.md"
+        for option in getattr(mechanism, "OPTIONS", ()):
+            assert f"`{option}`" in options, f"option {option!r} of {name}"
+
+
+# --- What holds the pages together ----------------------------------------------------------
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        text = re.sub(r"```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            path, _, anchor = target.partition("#")
+            assert "://" not in target, f"{page}: pages are read without a network; got {target}"
+            found = (page.parent / path).resolve() if path else page
+            assert found.is_file(), f"{page}: {target}"
+            if anchor:
+                titles = re.findall(r"^#+ (.+)$", found.read_text(encoding="utf-8"), re.MULTILINE)
+                slugs = {
+                    re.sub(r"[^\w\- ]", "", t.lower()).strip().replace(" ", "-") for t in titles
+                }
+                assert anchor in slugs, f"{page}: {target}"
+
+
+def test_no_star_of_a_formula_is_taken_for_emphasis() -> None:
+    """Formulas with p* and q* stand in code, or Markdown would eat their stars."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"```.*?^```|^    .*?$|`[^`\n]*`", "", text, flags=re.DOTALL | re.M)
+        assert not re.search(r"\b[pq]\*[^*]", text), page
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in make_pages.DOCS.rglob("*.md"):
+        assert f" {page.relative_to(make_pages.DOCS).as_posix()}\n" in navigation, page
+
+
+def test_nothing_is_fetched() -> None:
+    """The site needs no network: no fonts, scripts or pictures from elsewhere."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "font: false" in settings
+    assert "://" not in settings
