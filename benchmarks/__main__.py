@@ -34,7 +34,9 @@ BENCHMARKS = (
     "hadamard",
     "hashing",
     "streaming",
+    "ingest",
     "rappor",
+    "keyvalue",
 )
 
 _MARKS = {True: "[green]pass[/]", False: "[bold red]miss[/]", None: ""}

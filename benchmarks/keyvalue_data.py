@@ -35,9 +35,9 @@ def published() -> Mapping[str, Any]:
 
 def data_set(name: str, random: Random) -> tuple[Vector, Vector]:
     """Shares and means of 50 keys: the paper's three sets exactly, the stress sets drawn anew."""
-    k = np.arange(KEYS)
+    k = np.arange(KEYS, dtype=np.float64)
     if name == "linear":
-        return (k + 1) / KEYS, np.linspace(-1, 1, KEYS)
+        return (k + 1) / KEYS, np.linspace(-1.0, 1.0, KEYS).astype(np.float64)
     if name == "gaussian":
         f = np.exp(-((k - 25) ** 2) / 200)
         return f, 2 * f - 1

@@ -125,7 +125,7 @@ def random_channel(seed: int, inputs: int, outputs: int) -> Vector:
 @pytest.mark.parametrize(("inputs", "outputs"), [(2, 2), (3, 3), (3, 5), (4, 9), (2, 40)])
 @pytest.mark.parametrize("seed", range(5))
 def test_an_explicit_channel_is_inverted(inputs: int, outputs: int, seed: int) -> None:
-    """At the expected counts the estimate is the truth (equation 4 of seed 004)."""
+    """At the expected counts the estimate is the truth (matrix inversion)."""
     channel = random_channel(seed, inputs, outputs)
     truth = np.random.default_rng(seed + 100).dirichlet(np.ones(inputs))
     expected = 1e6 * truth @ channel

@@ -14,12 +14,22 @@ __version__ = "0.1.0"
 # The public names and where they live; each module loads when first asked for, so that
 # `import rumor` costs next to nothing.
 _HOMES = {
+    "Client": "rumor.client.client",
     "Collection": "rumor.collection",
     "Estimate": "rumor.estimates",
     "HadamardResponse": "rumor.mechanisms",
+    "Harmony": "rumor.mechanisms",
     "InputError": "rumor.errors",
+    "ItemSampling": "rumor.mechanisms",
+    "KeyValueBlock": "rumor.mechanisms",
+    "KeyValueEstimate": "rumor.estimates_numeric",
     "Keyed": "rumor.randomness",
     "LocalHashing": "rumor.mechanisms",
+    "MeanEstimate": "rumor.estimates_numeric",
+    "PckvGrr": "rumor.mechanisms",
+    "Piecewise": "rumor.mechanisms",
+    "PrivKV": "rumor.mechanisms",
+    "PrivKVM": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
     "Respondent": "rumor.client.respondent",
@@ -29,26 +39,40 @@ _HOMES = {
     "System": "rumor.randomness",
     "UnaryEncoding": "rumor.mechanisms",
     "estimate": "rumor.estimators",
+    "key_value": "rumor.mechanisms.keyvalue_choice",
     "merge": "rumor.summary",
+    "next_round": "rumor.rounds",
 }
 
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.collection import Collection as Collection
     from rumor.errors import InputError as InputError
     from rumor.estimates import Estimate as Estimate
+    from rumor.estimates_numeric import KeyValueEstimate as KeyValueEstimate
+    from rumor.estimates_numeric import MeanEstimate as MeanEstimate
     from rumor.estimators import estimate as estimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
+    from rumor.mechanisms import Harmony as Harmony
+    from rumor.mechanisms import ItemSampling as ItemSampling
+    from rumor.mechanisms import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms import LocalHashing as LocalHashing
+    from rumor.mechanisms import PckvGrr as PckvGrr
+    from rumor.mechanisms import Piecewise as Piecewise
+    from rumor.mechanisms import PrivKV as PrivKV
+    from rumor.mechanisms import PrivKVM as PrivKVM
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms import Rappor as Rappor
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
+    from rumor.mechanisms.keyvalue_choice import key_value as key_value
     from rumor.randomness import Keyed as Keyed
     from rumor.randomness import Seeded as Seeded
     from rumor.randomness import System as System
+    from rumor.rounds import next_round as next_round
     from rumor.summary import Summary as Summary
     from rumor.summary import merge as merge
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rumor.collection import Collection, Question
 from rumor.engines import Engine, Progress, Stratum
@@ -18,10 +19,12 @@ from rumor.engines.sources import ParquetSource, Window
 from rumor.engines.summarize import Totals, summarize
 from rumor.errors import InputError, shown
 from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate, methods_for
+from rumor.estimators.candidates import candidate_map, default_cache, read_words
 from rumor.estimators.linear import checked_method
 from rumor.files import PathLike
-from rumor.mechanisms import KeyValueMechanism, MeanMechanism
+from rumor.mechanisms import KeyValueMechanism, MeanMechanism, Rappor
 from rumor.summary import Summary
 from rumor.text import one_line
 
@@ -57,7 +60,10 @@ class Analysis:
         rows: list[dict[str, object]] = []
         for stratum, result in self.estimates.items():
             columns = result.columns(self.level, of=self.of, simultaneous=self.simultaneous)
-            order = range(len(result.values)) if top is None else result.ranking(top)
+            # Of a million candidate words only those detected are listed.
+            listed = isinstance(result, WordEstimate) or top is not None
+            count = len(result.values)
+            order = result.ranking(top or count) if listed else range(count)
             mark: dict[str, object] = {} if self.by is None else {"stratum": stratum}
             rows += [{**mark, **{name: columns[name][i] for name in columns}} for i in order]
         return rows
@@ -77,11 +83,17 @@ class Analysis:
             "simultaneous": self.simultaneous,
         }
         if self.by is None:
+            facts |= _word_facts(first)
             facts["diagnostics"] = first.diagnostics
         else:
             facts["by"] = self.by
             facts["strata"] = [
-                {"stratum": stratum, "reports": e.reports, "diagnostics": e.diagnostics}
+                {
+                    "stratum": stratum,
+                    "reports": e.reports,
+                    **_word_facts(e),
+                    "diagnostics": e.diagnostics,
+                }
                 for stratum, e in self.estimates.items()
             ]
         return {**facts, "estimates": self.rows(top)}
@@ -89,7 +101,9 @@ class Analysis:
     def to_csv(self, top: int | None = None) -> str:
         """The estimates as CSV text, in full precision."""
         rows, text = self.rows(top), io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        names = [] if self.by is None else ["stratum"]
+        names += next(iter(self.estimates.values())).columns(self.level)
+        writer = csv.DictWriter(text, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue()
@@ -132,6 +146,10 @@ class Analysis:
             save_chart(strata_chart(named, self.by, look), path)
 
 
+def _word_facts(result: Estimate) -> dict[str, object]:
+    return result.facts() if isinstance(result, WordEstimate) else {}
+
+
 def stratum_name(stratum: Stratum) -> str:
     """What a stratum is called in tables and charts."""
     return "(not known)" if stratum is None else str(stratum)
@@ -150,18 +168,22 @@ def analyse(
     level: float = 0.95,
     of: str = "population",
     simultaneous: bool = False,
+    candidates: PathLike | None = None,
+    options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
 ) -> Analysis:
     """Estimate one question from a reports file, a folder of them or a saved summary.
 
     Without `question` it is the one that the reports name. `by` and `window` choose among
-    reports; a summary has nothing left to choose from.
+    reports; a summary has nothing left to choose from. A text question needs `candidates`, a
+    file of words; `options` are those of the method.
     """
     collection = Collection.load(collection_file)
     if question is not None or len(collection.questions) == 1:
         checked_method(method, methods_for(collection.question(question).mechanism))
     asked = None if question is None else collection.question(question)
     runner = chosen_engine(engine)
+    words = None if candidates is None else read_words(candidates)
     if Summary.is_file(path):
         if by is not None or window != (None, None):
             raise InputError(
@@ -190,11 +212,32 @@ def analyse(
             + ("" if window == (None, None) else " of these days")
         )
     totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
+    settings = {**_dictionary(asked, words, on_progress), **(options or {})}
     estimates = {
-        stratum: estimate(asked.mechanism, summary, method=method)
+        stratum: estimate(asked.mechanism, summary, method=method, **settings)
         for stratum, summary in totals.summaries.items()
     }
     return Analysis(collection, asked, totals, estimates, by, level, of, simultaneous)
+
+
+def _dictionary(
+    asked: Question, words: Sequence[str] | None, on_progress: Progress | None
+) -> dict[str, Any]:
+    """The map of the candidates of a text question, made once for all strata."""
+    if not isinstance(asked.mechanism, Rappor):
+        if words is not None:
+            raise InputError(
+                f"candidates are for text questions; got --candidates for {asked.id!r}, "
+                f"whose kind is {asked.kind!r}"
+            )
+        return {}
+    if words is None:
+        raise InputError(
+            f"question {asked.id!r} asks for text, so --candidates must name a file of words "
+            f"to look for; got none"
+        )
+    bloom, cache = asked.mechanism.bloom, default_cache()
+    return {"candidates": candidate_map(bloom, words, cache=cache, on_progress=on_progress)}
 
 
 def chosen_engine(name: str) -> Engine:

@@ -128,11 +128,12 @@ class Collection:
             raise InputError(
                 f"a collection must have at least one [[questions]] table; got {shown(questions)}"
             )
+        series = checked_slug(wish, "series", "a collection")
         return cls._checked(
             checked_text(wish, "name", "a collection"),
-            checked_slug(wish, "series", "a collection"),
+            series,
             checked_text(wish, "contact", "a collection"),
-            [_resolved(question, users) for question in questions],
+            [_resolved(question, users, series) for question in questions],
         )
 
     @classmethod
@@ -212,7 +213,7 @@ class Collection:
         raise InputError(f"a question must be named as one of {ids}; got {shown(id)}")
 
 
-def _resolved(wish: object, users: int | None) -> Question:
+def _resolved(wish: object, users: int | None, series: str) -> Question:
     """A question as a TOML table says it, resolved."""
     if not isinstance(wish, Mapping):
         raise InputError(f"a question must be a table; got {shown(wish)}")
@@ -220,7 +221,8 @@ def _resolved(wish: object, users: int | None) -> Question:
     try:
         kind = _kind(wish)
         known_keys("a question", wish, ("id", "kind", "text", *kind.keys, *_LIMITS))
-        return _question(id, kind, wish, kind.resolve(wish, users))
+        # A kind may derive names from the series, as text derives the filter's key.
+        return _question(id, kind, wish, kind.resolve({**wish, "series": series}, users))
     except InputError as problem:
         raise InputError(f"question {id!r}: {problem}") from None
 

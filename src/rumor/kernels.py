@@ -20,27 +20,23 @@ _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 # The eight planes of counters of a block of columns take 64 kB: second-level cache, long loops.
 _BLOCK_WORDS = 1024
-# 31 groups of 8 rows fill counters of 8 bits: 248 <= 255.
-_GROUPS_PER_FLUSH = 31
-# Up to this many codes, four tables of counters stay in the second-level cache.
-_FOUR_TABLES = 4096
+# Counters of eight bits hold 31 groups of 8 rows.
+_ROWS_PER_FLUSH = 248
+# Rows are made as long as leaves this many of them: the counters must pay for themselves.
+_ENOUGH_ROWS = 496
+# Up to this many codes, four tables of counters stay in the first-level cache.
+_FOUR_TABLES = 1024
 
 
-@_jit
 def compare_planes(planes, threshold, bits, ties):
     """Compare lanes of random bits with the top bits of a threshold, 64 lanes to a word.
 
     planes[k] holds bit k (from the top) of every lane. `bits` receives the lanes that are
     below the threshold, `ties` those still equal; returns the number of equal lanes.
     """
-    if planes.shape[0] == 8:
-        _compare_eight(planes, threshold, bits, ties)
-    else:
-        _compare_any(planes, threshold, bits, ties)
-    total = 0
-    for i in range(ties.size):
-        total += _popcount(ties[i])
-    return total
+    # Python chooses, so that only what is used gets compiled.
+    compare = _compare_eight if len(planes) == 8 else _compare_any
+    return compare(planes, threshold, bits, ties)
 
 
 @_jit
@@ -57,6 +53,7 @@ def _compare_any(planes, threshold, bits, ties):
         else:
             for i in range(bits.size):
                 ties[i] &= ~plane[i]
+    return _total_bits(ties)
 
 
 @_jit
@@ -87,6 +84,15 @@ def _compare_eight(planes, threshold, bits, ties):
         below, equal = _compare_bit(p1[i], t1, below, equal)
         below, equal = _compare_bit(p0[i], t0, below, equal)
         bits[i], ties[i] = below, equal
+    return _total_bits(ties)
+
+
+@_inline
+def _total_bits(words):
+    total = 0
+    for i in range(words.size):
+        total += _popcount(words[i])
+    return total
 
 
 @_inline
@@ -182,7 +188,7 @@ def _list_rare(words, count, high, others, reject, flagged):
 def count_codes(codes, counts):
     """Add the occurrences of each code to `counts`.
 
-    Four tables in turn while they stay in the first-level cache: equal neighbours would
+    Four tables in turn where they are small: equal neighbours would
     otherwise wait for each other's store.
     """
     if counts.size > _FOUR_TABLES:
@@ -210,51 +216,64 @@ def _full_add(a, b, c):
 
 
 @_jit
-def _add_eight(r0, r1, r2, r3, r4, r5, r6, r7, planes):
-    """Add eight rows of words to bit-sliced counters of eight bits, 64 to a word."""
+def _add_rows(words, base, stride, count, planes):
+    """Add rows of words to bit-sliced counters of eight bits, 64 to a word.
+
+    The rows begin at `base` and every `stride` words from there; at most 255 fit.
+    """
     p0, p1, p2, p3 = planes[0], planes[1], planes[2], planes[3]
     p4, p5, p6, p7 = planes[4], planes[5], planes[6], planes[7]
-    for j in range(p0.size):
-        ones, a = _full_add(p0[j], r0[j], r1[j])
-        ones, b = _full_add(ones, r2[j], r3[j])
-        twos, x = _full_add(p1[j], a, b)
-        ones, a = _full_add(ones, r4[j], r5[j])
-        ones, b = _full_add(ones, r6[j], r7[j])
-        twos, y = _full_add(twos, a, b)
-        fours, carry = _full_add(p2[j], x, y)
-        p0[j], p1[j], p2[j] = ones, twos, fours
-        x = p3[j]
-        p3[j] = x ^ carry
-        carry &= x
-        x = p4[j]
-        p4[j] = x ^ carry
-        carry &= x
-        x = p5[j]
-        p5[j] = x ^ carry
-        carry &= x
-        x = p6[j]
-        p6[j] = x ^ carry
-        p7[j] ^= carry & x
-
-
-@_jit
-def _add_one(row, planes):
-    """Add one row of words to the bit-sliced counters."""
-    for j in range(row.size):
-        carry = row[j]
-        for p in range(8):
-            x = planes[p, j]
-            planes[p, j] = x ^ carry
+    size = p0.size
+    for _ in range(count // 8):
+        # Plain slices: with two indices the loop would not vectorise.
+        r0 = words[base : base + size]
+        r1 = words[base + stride : base + stride + size]
+        r2 = words[base + 2 * stride : base + 2 * stride + size]
+        r3 = words[base + 3 * stride : base + 3 * stride + size]
+        r4 = words[base + 4 * stride : base + 4 * stride + size]
+        r5 = words[base + 5 * stride : base + 5 * stride + size]
+        r6 = words[base + 6 * stride : base + 6 * stride + size]
+        r7 = words[base + 7 * stride : base + 7 * stride + size]
+        base += 8 * stride
+        for j in range(size):
+            ones, a = _full_add(p0[j], r0[j], r1[j])
+            ones, b = _full_add(ones, r2[j], r3[j])
+            twos, x = _full_add(p1[j], a, b)
+            ones, a = _full_add(ones, r4[j], r5[j])
+            ones, b = _full_add(ones, r6[j], r7[j])
+            twos, y = _full_add(twos, a, b)
+            fours, carry = _full_add(p2[j], x, y)
+            p0[j], p1[j], p2[j] = ones, twos, fours
+            x = p3[j]
+            p3[j] = x ^ carry
             carry &= x
+            x = p4[j]
+            p4[j] = x ^ carry
+            carry &= x
+            x = p5[j]
+            p5[j] = x ^ carry
+            carry &= x
+            x = p6[j]
+            p6[j] = x ^ carry
+            p7[j] ^= carry & x
+    for _ in range(count % 8):
+        row = words[base : base + size]
+        base += stride
+        for j in range(size):
+            carry = row[j]
+            for p in range(8):
+                x = planes[p, j]
+                planes[p, j] = x ^ carry
+                carry &= x
 
 
 @_jit
-def _flush(planes, counts):
-    """Move the bit-sliced counters to counts[bit, word * 8 + byte], eight at a time."""
+def _flush(planes, counts, start):
+    """Move the bit-sliced counters to counts[bit, (start + word) * 8 + byte], eight at a time."""
     p0, p1, p2, p3 = planes[0], planes[1], planes[2], planes[3]
     p4, p5, p6, p7 = planes[4], planes[5], planes[6], planes[7]
     for bit in range(8):
-        line, shift = counts[bit], np.uint64(bit)
+        line, shift = counts[bit, start * 8 : (start + p0.size) * 8], np.uint64(bit)
         for j in range(p0.size):
             eight = (p0[j] >> shift) & _BYTES
             eight += ((p1[j] >> shift) & _BYTES) << np.uint64(1)
@@ -265,44 +284,8 @@ def _flush(planes, counts):
             eight += ((p6[j] >> shift) & _BYTES) << np.uint64(6)
             eight += ((p7[j] >> shift) & _BYTES) << np.uint64(7)
             for byte in range(8):
-                line[j * 8 + byte] += np.int64((eight >> np.uint64(8 * byte)) & np.uint64(255))
+                line[j * 8 + byte] += np.uint32((eight >> np.uint64(8 * byte)) & np.uint64(255))
     planes[:] = np.uint64(0)
-
-
-@_jit
-def _count_words(rows, totals):
-    """Add the bit counts of columns of 64-bit words to `totals`, a block of columns at a time."""
-    total, words = rows.shape
-    whole = total // 8 * 8
-    for start in range(0, words, _BLOCK_WORDS):
-        stop = min(start + _BLOCK_WORDS, words)
-        size = stop - start
-        planes = np.zeros((8, size), dtype=np.uint64)
-        counts = np.zeros((8, size * 8), dtype=np.int64)
-        groups = 0
-        for i in range(0, whole, 8):
-            # Contiguous slices of rows: with two indices the loop would not vectorise.
-            _add_eight(
-                rows[i, start:stop],
-                rows[i + 1, start:stop],
-                rows[i + 2, start:stop],
-                rows[i + 3, start:stop],
-                rows[i + 4, start:stop],
-                rows[i + 5, start:stop],
-                rows[i + 6, start:stop],
-                rows[i + 7, start:stop],
-                planes,
-            )
-            groups += 1
-            if groups == _GROUPS_PER_FLUSH:
-                _flush(planes, counts)
-                groups = 0
-        for i in range(whole, total):  # at most 7 rows, so no counter passes 255
-            _add_one(rows[i, start:stop], planes)
-        _flush(planes, counts)
-        for bit in range(8):
-            for j in range(size * 8):
-                totals[start * 64 + j * 8 + bit] += counts[bit, j]
 
 
 def count_columns(reports):
@@ -313,16 +296,21 @@ def count_columns(reports):
     (Harley-Seal), and the counts folded back at the end.
     """
     count, width = reports.shape
-    group = 8 * max(1, _BLOCK_WORDS // width)
-    whole = count // group * group
-    totals = np.zeros(group * width * 8, dtype=np.int64)
-    if whole:
-        _count_words(reports[:whole].reshape(-1, group * width).view(np.uint64), totals)
-    counts = totals.reshape(group, width * 8).sum(axis=0)
-    if whole < count:
-        tail = np.unpackbits(reports[whole:], axis=1, bitorder="little")
-        counts += tail.sum(axis=0, dtype=np.int64)
-    return counts
+    group = 8 * max(1, min(_BLOCK_WORDS // width, count // (8 * _ENOUGH_ROWS)))
+    rows, stride = count // group, group * width // 8
+    words = reports[: rows * group].reshape(-1).view(np.uint64)
+    counts = np.zeros((8, stride * 8), dtype=np.uint32)
+    for start in range(0, stride, _BLOCK_WORDS):
+        planes = np.zeros((8, min(_BLOCK_WORDS, stride - start)), dtype=np.uint64)
+        for first in range(0, rows, _ROWS_PER_FLUSH):
+            some = min(_ROWS_PER_FLUSH, rows - first)
+            _add_rows(words, first * stride + start, stride, some, planes)
+            _flush(planes, counts, start)
+    folded = counts.reshape(8, group, width).sum(axis=1, dtype=np.int64).T.reshape(-1)
+    if rows * group < count:
+        tail = np.unpackbits(reports[rows * group :], axis=1, bitorder="little")
+        folded += tail.sum(axis=0, dtype=np.int64)
+    return folded
 
 
 @_jit
@@ -585,3 +573,68 @@ def mix_indices(seeds, mask, out):
         row = out[i]
         for j in range(row.size):
             row[j] = np.uint16(_mix64(s0 ^ _mix64(s1 + np.uint64(j))) & mask)
+
+
+@_jit
+def pick_cells(cells, keys, low, high, start, stop, scale, steps, refuse, out):
+    """The grid steps of the cells at `keys` (-1 for NaN); returns whether a cell lies outside.
+
+    Every cell of a row is looked at when strangers are to be refused, in the same pass.
+    """
+    bad = False
+    for i in range(keys.shape[0]):
+        row = cells[i]
+        if refuse:
+            for j in range(row.size):
+                bad |= (row[j] < low) | (row[j] > high)
+        for c in range(keys.shape[1]):
+            value = np.float64(row[keys[i, c]])
+            inside = min(max(value, start), stop)
+            step = np.int64(np.floor((inside - start) * scale + 0.5)) if value == value else -1
+            out[i, c] = min(step, steps)
+    return bad
+
+
+@_jit
+def pick_signs(words, cells, steps, low, high, start, stop, scale, refuse, keys, signs, flagged):
+    """For each row one key at random and what it says: 0 not held, 1 rounded up, 2 down.
+
+    The high half of a word picks the key, the low half rounds the value. Rows whose pick
+    must be rejected are listed in `flagged`; returns how many there are, and whether a cell
+    lies outside (looked for only when `refuse`).
+    """
+    bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
+    reject_key, reject_step = np.uint64(4294967296) % bound, np.uint64(4294967296) % grid
+    found, bad = 0, False
+    for i in range(words.size):
+        row, product = cells[i], (words[i] >> _HALF) * bound
+        draw = (words[i] & _LOW) * grid
+        key = product >> _HALF
+        if refuse:
+            for j in range(row.size):
+                bad |= (row[j] < low) | (row[j] > high)
+        value = np.float64(row[key])
+        step = np.floor((min(max(value, start), stop) - start) * scale + 0.5)
+        up = np.float64(draw >> _HALF) < step
+        keys[i] = key
+        signs[i] = (1 if up else 2) if value == value else 0
+        flagged[found] = i
+        found += np.int64(((product & _LOW) < reject_key) | ((draw & _LOW) < reject_step))
+    return found, bad
+
+
+@_jit
+def pick_steps(words, cells, steps, absent, keys, signs, flagged):
+    """As `pick_signs`, from a table of steps that was checked before."""
+    bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
+    reject_key, reject_step = np.uint64(4294967296) % bound, np.uint64(4294967296) % grid
+    found = 0
+    for i in range(words.size):
+        product, draw = (words[i] >> _HALF) * bound, (words[i] & _LOW) * grid
+        key = product >> _HALF
+        step = np.int64(cells[i, key])
+        keys[i] = key
+        signs[i] = 0 if step == absent else (1 if np.int64(draw >> _HALF) < step else 2)
+        flagged[found] = i
+        found += np.int64(((product & _LOW) < reject_key) | ((draw & _LOW) < reject_step))
+    return found

@@ -7,38 +7,18 @@ knows nothing of any kind in particular.
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from rumor.canonical import Json
 from rumor.errors import InputError, shown
+from rumor.kind import Kind, mechanism_wish
+from rumor.kinds_numeric import KeyValue, Number
+from rumor.kinds_text import Text
 from rumor.mechanisms import BY_NAME, FrequencyOracle, Mechanism
 from rumor.privacy.planning import MAX_REPORT_BYTES, choose_oracle
 from rumor.values import checked_labels, checked_size
 from rumor.wishes import known_keys, nearest
-
-
-class Kind(abc.ABC):
-    """One kind of question."""
-
-    name: ClassVar[str]
-    keys: ClassVar[tuple[str, ...]]
-    """What a question of this kind may say beside what every question says."""
-    names: ClassVar[tuple[str, ...]]
-    """What its contract carries beside the mechanism."""
-
-    @abc.abstractmethod
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
-        """The mechanism that a question of this kind asks for."""
-
-    @abc.abstractmethod
-    def named(self, mechanism: Mechanism) -> dict[str, Json]:
-        """The names that the contract carries."""
-
-    @abc.abstractmethod
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
-        """The mechanism of a contract, with its names."""
 
 
 class Choice(Kind):
@@ -99,14 +79,7 @@ class Choice(Kind):
         return mechanism.with_labels(checked_labels(labels))
 
 
-def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """The mechanism that a question names ("auto" unless said), and its options."""
-    choice = wish.get("mechanism", "auto")
-    table = {"name": choice} if isinstance(choice, str) else choice
-    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
-    return table["name"], {key: value for key, value in table.items() if key != "name"}
-
+__all__ = ["KINDS", "Choice", "Kind"]
 
 # A new kind is one class and one entry here.
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Choice(),)}
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Choice(), Text(), Number(), KeyValue())}

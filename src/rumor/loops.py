@@ -56,3 +56,26 @@ def _compiled() -> ModuleType:
     from rumor import kernels
 
     return kernels
+
+
+@functools.cache
+def decode_loops() -> ModuleType:
+    """The loops of decoding: always compiled where numba is, since no decode is small work."""
+    if _has_numba():
+        from rumor import kernels_decode
+
+        return kernels_decode
+    from rumor import twins_decode
+
+    return twins_decode
+
+
+def bayes_loops(size_in_bytes: int) -> ModuleType:
+    """The loops of the Bayesian update, for work of this size in all."""
+    if _has_numba() and size_in_bytes > SMALL_BYTES:
+        from rumor import kernels_bayes
+
+        return kernels_bayes
+    from rumor import twins_bayes
+
+    return twins_bayes

@@ -65,7 +65,8 @@ def privatize_table(
         )
         for values, batch in people:
             reports = question.mechanism.privatize(values, random=random)
-            writer.write(reports, day, {name: batch.column(name) for name in strata.names})
+            kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
+            writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
         if writer.reports == 0:

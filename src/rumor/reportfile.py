@@ -85,11 +85,16 @@ class ReportWriter:
         reports: object,
         day: datetime.date,
         strata: Mapping[str, pa.Array] | None = None,
+        *,
+        ids: Reports | None = None,
     ) -> None:
-        """Add a batch of reports of one day, with a column for each stratum."""
+        """Add a batch of reports of one day, with a column for each stratum.
+
+        New random ids name the reports, unless they have `ids` already (in a collector's store).
+        """
         batch = as_reports(reports, self._width)
         columns = {
-            "id": fixed_binary(self._ids(len(batch))),
+            "id": fixed_binary(self._ids(len(batch)) if ids is None else as_reports(ids, ID_BYTES)),
             "report": fixed_binary(batch),
             "day": pa.repeat(pa.scalar(day, pa.date32()), len(batch)),
             **(strata or {}),

@@ -221,3 +221,75 @@ def mix_indices(seeds: U64, mask: np.uint64, out: NDArray[np.uint16]) -> None:
     steps: U64 = np.arange(out.shape[1], dtype=np.uint64)
     inner = mix64_array(seeds[:, 1:] + steps)
     out[:] = mix64_array(seeds[:, :1] ^ inner) & mask
+
+
+def pick_cells(
+    cells: NDArray[np.floating],
+    keys: I64,
+    low: np.floating,
+    high: np.floating,
+    start: float,
+    stop: float,
+    scale: float,
+    steps: int,
+    refuse: bool,
+    out: NDArray[np.int32],
+) -> bool:
+    """The grid steps of the cells at `keys` (-1 for NaN); returns whether a cell lies outside."""
+    picked = np.take_along_axis(cells, keys, axis=1).astype(np.float64)
+    missing = np.isnan(picked)
+    inside = np.clip(np.where(missing, start, picked), start, stop)
+    found = np.minimum(np.floor((inside - start) * scale + 0.5), steps)
+    out[:] = np.where(missing, -1, found)
+    return bool(refuse and ((cells < low) | (cells > high)).any())
+
+
+def pick_signs(
+    words: U64,
+    cells: NDArray[np.floating],
+    steps: int,
+    low: np.floating,
+    high: np.floating,
+    start: float,
+    stop: float,
+    scale: float,
+    refuse: bool,
+    keys: I64,
+    signs: I64,
+    flagged: I64,
+) -> tuple[int, bool]:
+    """For each row one key at random and what it says: 0 not held, 1 rounded up, 2 down."""
+    half, rest = np.uint64(32), np.uint64(0xFFFFFFFF)
+    bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
+    product, draw = (words >> half) * bound, (words & rest) * grid
+    keys[:] = product >> half
+    found = np.empty((words.size, 1), dtype=np.int32)
+    bad = pick_cells(cells, keys[:, None], low, high, start, stop, scale, steps, refuse, found)
+    up = (draw >> half).astype(np.int64) < found[:, 0]
+    signs[:] = np.where(found[:, 0] < 0, 0, np.where(up, 1, 2))
+    whole = np.uint64(1 << 32)
+    rare = np.flatnonzero(((product & rest) < whole % bound) | ((draw & rest) < whole % grid))
+    flagged[: rare.size] = rare
+    return int(rare.size), bad
+
+
+def pick_steps(
+    words: U64,
+    cells: NDArray[np.unsignedinteger],
+    steps: int,
+    absent: int,
+    keys: I64,
+    signs: I64,
+    flagged: I64,
+) -> int:
+    """As `pick_signs`, from a table of steps that was checked before."""
+    half, rest, whole = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
+    bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
+    product, draw = (words >> half) * bound, (words & rest) * grid
+    keys[:] = product >> half
+    found = cells[np.arange(words.size), keys].astype(np.int64)
+    up = (draw >> half).astype(np.int64) < found
+    signs[:] = np.where(found == absent, 0, np.where(up, 1, 2))
+    rare = np.flatnonzero(((product & rest) < whole % bound) | ((draw & rest) < whole % grid))
+    flagged[: rare.size] = rare
+    return int(rare.size)

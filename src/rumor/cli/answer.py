@@ -42,13 +42,16 @@ def answer(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a collector's questions; only randomised reports leave this machine.
+    """Answer a collector; only randomised reports are sent.
 
     What cannot be sent is kept and goes out with the next call (exit status 1 says so).
+
+    Pairs of a key and a number are typed KEY:NUMBER, with commas between them.
 
     \b
     Example:
       rumor answer http://127.0.0.1:8000 homepage=news
+      rumor answer http://127.0.0.1:8000 apps=Maps:0.5,Chat:2
     """
     from rumor.client.client import Client
 
@@ -86,7 +89,9 @@ def answer(
 
 
 def parse_answer(question: Question, text: str) -> object:
-    """A typed answer as the mechanism takes it: a label, a text or a number."""
+    """A typed answer as the mechanism takes it: a label, a text, a number or pairs."""
+    if question.kind == "keyvalue":
+        return dict(_pair(part) for part in text.split(",") if part.strip())
     if question.labels is not None or question.kind == "text":
         return text
     for number in (int, float):
@@ -95,6 +100,16 @@ def parse_answer(question: Question, text: str) -> object:
         except ValueError:
             continue
     return text
+
+
+def _pair(text: str) -> tuple[str, float]:
+    key, colon, number = text.strip().rpartition(":")
+    try:
+        if colon:
+            return key.strip(), float(number)
+    except ValueError:
+        pass
+    raise InputError(f"pairs must be KEY:NUMBER,KEY:NUMBER...; got {shown(text)}")
 
 
 def default_state_dir() -> Path:

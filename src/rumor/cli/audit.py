@@ -34,7 +34,9 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that the code delivers the epsilon it claims; exit status 1 when it does not.
+    """Check that the code delivers the epsilon it claims.
+
+    Exit status 1 says that it does not.
 
     Two independent ways: the branches of the code are walked exactly, and a distinguishing
     game on sampled reports gives a lower bound on epsilon that holds with 99% confidence.

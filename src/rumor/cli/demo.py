@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rumor.cli.common import AsJson, print_json, progress
+
+if TYPE_CHECKING:
+    from rumor.collector.demo import ServiceDemo
+
+# Devices are real clients with a disk of their own, so a few dozen stand for all.
+_SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
 
 
 def demo(
@@ -24,11 +30,12 @@ def demo(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """See the whole flow: a crowd, a sensitive question, no answers.
+    """See it all: a crowd, a sensitive question, no answers.
 
     Simulated people answer, and nobody gets to see what. Shows what one person answered and
     what left their device, what the reports reveal together, and what the privacy amounts
-    to; writes the same as a page to keep and pass on.
+    to; writes the same as a page to keep and pass on. Then does it as a service: a collector
+    on this machine, devices that answer it over HTTP, an analyst who asks.
 
     \b
     Example:
@@ -40,8 +47,41 @@ def demo(
     with progress("answering") as update:
         shown = run(people, seed=seed, on_progress=update)
     page = write_page(shown, out)
+    served = _served(people, seed)
     if as_json:
-        print_json({**shown.to_dict(), "page": str(page)})
+        print_json(
+            {
+                **shown.to_dict(),
+                "page": str(page),
+                "service": None if served is None else served.to_dict(),
+            }
+        )
     else:
         print(shown.text())
+        print()
+        print(
+            "The service is shown too once its packages are there: pip install 'rumor[server]'."
+            if served is None
+            else served.text()
+        )
         print(f"\nThe same as a page: {page}")
+
+
+def _served(people: int, seed: int | None) -> ServiceDemo | None:
+    """The same through a collector, or None where its packages are missing."""
+    from rumor.demo import SHARES, demo_collection
+
+    try:
+        from rumor.collector.demo import run
+    except ImportError:
+        return None
+    crowd = min(people, _SERVED_PEOPLE)
+    with progress("sending") as update:
+        return run(
+            demo_collection(),
+            SHARES,
+            devices=min(_SERVED_DEVICES, crowd // 10),
+            people=crowd,
+            seed=seed,
+            on_progress=update,
+        )

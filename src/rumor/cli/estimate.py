@@ -49,6 +49,23 @@ def estimate(
     engine: Annotated[
         str, typer.Option("--engine", metavar="NAME", help="Where to count: local.")
     ] = "local",
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="For text questions: the words to look for, one to a line.",
+        ),
+    ] = None,
+    detection_level: Annotated[
+        float | None,
+        typer.Option(
+            "--detection-level",
+            metavar="SHARE",
+            help="For text questions: how many of the words found may be false, on average "
+            "(0.05 unless said).",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -109,6 +126,7 @@ def estimate(
     Example:
       rumor estimate examples/browser.toml reports.parquet
       rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
+      rumor estimate examples/words.toml reports.parquet --candidates words.txt
     """
     from rumor.analysis import analyse
     from rumor.intervals import checked_target, critical_value
@@ -133,6 +151,8 @@ def estimate(
             level=level,
             of=of,
             simultaneous=simultaneous,
+            candidates=candidates,
+            options=None if detection_level is None else {"level": detection_level},
             on_progress=update,
         )
     if save_summary is not None:

@@ -41,7 +41,7 @@ def plan(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Choose parameters: any two of people, epsilon and an error give the third.
+    """Choose people, epsilon and error: any two give the third.
 
     \b
     Examples:

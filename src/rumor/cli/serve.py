@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rumor.cli.common import CollectionFile
+from rumor.cli.common import AsJson, CollectionFile, print_json
 from rumor.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def serve(
     max_connections: Annotated[
         int, typer.Option("--max-connections", min=1, metavar="N", help="Connections at once.")
     ] = 1_000,
+    as_json: AsJson = False,
 ) -> None:
-    """Take reports over HTTP, keep each exactly once, answer analysts.
+    """Take reports over HTTP and keep each exactly once.
 
     Nothing about a sender is stored or logged: no address, no header, no exact time. A report
-    is acknowledged when it is durable. Put a reverse proxy with TLS in front of it.
+    is acknowledged when it is durable. Put a reverse proxy with TLS in front of it. With --json,
+    the URL is printed as JSON once the collector listens.
 
     \b
     Example:
@@ -102,8 +104,8 @@ def serve(
     tokens = None
     if analyst_token_file is not None:
         if not Path(analyst_token_file).exists():
-            token = add_token(analyst_token_file, "first")
-            _say(f"the first analyst's token, shown this once: {token}")
+            first = add_token(analyst_token_file, "first")
+            _say(f"the first analyst's token, shown this once: {first}")
         tokens = Tokens(analyst_token_file)
     service = Service(
         opened,
@@ -112,12 +114,14 @@ def serve(
         dictionary=words,
         limits=Limits(requests_per_second=max_rate, connections=max_connections),
     )
-    run(
-        service,
-        host,
-        port,
-        lambda url: _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}"),
-    )
+
+    def ready(url: str) -> None:
+        _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
+        if as_json:
+            print_json({"url": url, "collection": contract.digest})
+            sys.stdout.flush()
+
+    run(service, host, port, ready)
 
 
 def token(
@@ -125,6 +129,7 @@ def token(
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="Whose token it is.")
     ] = "analyst",
+    as_json: AsJson = False,
 ) -> None:
     """Make a token for an analyst; only its hash is kept.
 
@@ -138,7 +143,11 @@ def token(
         from rumor.collector.tokens import add_token
     except ImportError as problem:
         raise needs_server(problem) from None
-    print(add_token(file, name))
+    made = add_token(file, name)
+    if as_json:
+        print_json({"name": name, "token": made})
+    else:
+        print(made)
 
 
 def read_dictionary(path: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,10 @@ from rumor.cli.common import (
     print_json,
     progress,
 )
+from rumor.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.collection import Question
 
 
 def simulate(
@@ -35,6 +39,14 @@ def simulate(
             "-c",
             metavar="NAME",
             help="The column of answers, where a row is a person (the question's id unless said).",
+        ),
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="For text questions: the words to look for (those of the histogram unless said).",
         ),
     ] = None,
     people: Annotated[
@@ -87,6 +99,16 @@ def simulate(
 
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
+    if asked.kind == "text":
+        _simulate_text(
+            asked, histogram, column, candidates, people, trials, seed, method, top, plot, as_json
+        )
+        return
+    if candidates is not None:
+        raise InputError(
+            f"candidates are for text questions; got --candidates for {asked.id!r}, "
+            f"whose kind is {asked.kind!r}"
+        )
     if asked.kind in ("number", "keyvalue"):
         from rumor.simulate_numeric import read_crowd, simulate_numeric
 
@@ -131,6 +153,56 @@ def simulate(
         save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
     if as_json:
         print_json({"question": asked.id, "privacy": in_words(asked.epsilon), **result.to_dict()})
+    else:
+        print(f"{asked.id}: {asked.text}\n")
+        print(result.table(top or 20))
+        print(wrapped(in_words(asked.epsilon)))
+
+
+def _simulate_text(
+    asked: Question,
+    histogram: str,
+    column: str | None,
+    candidates: str | None,
+    people: int | None,
+    trials: int,
+    seed: int | None,
+    method: str,
+    top: int | None,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """A text question: its bit counts are drawn directly."""
+    from rumor.estimators.candidates import default_cache, read_words
+    from rumor.privacy.words import in_words
+    from rumor.randomness import Seeded
+    from rumor.simulate_words import read_words_held, simulate_words
+    from rumor.tables import Table
+    from rumor.text import wrapped
+
+    words = None if candidates is None else read_words(candidates)
+    held = read_words_held(asked, Table.open(histogram), column)
+    with progress("simulating") as update:
+        result = simulate_words(
+            asked,
+            held,
+            candidates=words,
+            people=people,
+            trials=trials,
+            method=method,
+            random=None if seed is None else Seeded(seed),
+            cache=None if candidates is None else default_cache(),
+            on_progress=update,
+        )
+    if plot is not None:
+        from rumor.charts import Look, frequency_chart, save_chart
+
+        look = Look(of="people", rows=top or 20, title=asked.text or asked.id)
+        save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
+    if as_json:
+        print_json(
+            {"question": asked.id, "privacy": in_words(asked.epsilon), **result.to_dict(top)}
+        )
     else:
         print(f"{asked.id}: {asked.text}\n")
         print(result.table(top or 20))

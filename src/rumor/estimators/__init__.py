@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 import numpy as np
 
 from rumor.errors import InputError, shown
 from rumor.estimates import Estimate
+from rumor.estimates_numeric import KeyValueEstimate, MeanEstimate, NumericEstimate
+from rumor.estimates_words import WordEstimate
 from rumor.estimators.linear import (
     MENDING,
     checked_method,
     estimate_channel_linear,
     estimate_linear,
 )
-from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.estimators.numeric import estimate_numeric, methods_of
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
 from rumor.summary import Summary
+from rumor.wishes import known_keys
 
 METHODS = ("auto", *MENDING)
 
 
-def estimate(mechanism: object, data: object, *, method: str = "auto") -> Estimate:
+@overload
+def estimate(  # type: ignore[overload-overlap]
+    mechanism: MeanMechanism, data: object, *, method: str = ...
+) -> MeanEstimate: ...
+@overload
+def estimate(  # type: ignore[overload-overlap]
+    mechanism: KeyValueMechanism, data: object, *, method: str = ...
+) -> KeyValueEstimate: ...
+@overload
+def estimate(
+    mechanism: Rappor, data: object, *, method: str = ..., candidates: object, **options: Any
+) -> WordEstimate: ...
+@overload
+def estimate(mechanism: object, data: object, *, method: str = ...) -> Estimate: ...
+def estimate(
+    mechanism: object, data: object, *, method: str = "auto", **options: Any
+) -> Estimate | NumericEstimate:
     """Estimate what the crowd answered, from reports or from a summary of them.
 
     `mechanism` is the one that made the reports, or an explicit channel matrix
@@ -27,7 +49,19 @@ def estimate(mechanism: object, data: object, *, method: str = "auto") -> Estima
     Methods: "inversion" (unbiased), "clip" (negatives to zero, rescaled), "projection"
     (nearest point of the simplex), "norm-sub" (the same, by its published iteration).
     "auto" is the projection.
+
+    Means and key-value data have methods of their own: rumor.estimators.means and
+    rumor.estimators.keyvalue list them. Words of RAPPOR are decoded against `candidates`, with
+    the methods and options of rumor.estimators.decode.
     """
+    if isinstance(mechanism, Rappor):
+        from rumor.estimators.decode import decode
+
+        words = options.pop("candidates", None)
+        return decode(summarized(mechanism, data), words, method=method, **options)
+    known_keys("estimate", options, ())
+    if isinstance(mechanism, Mechanism) and methods_of(mechanism) is not None:
+        return estimate_numeric(mechanism, data, method, summarized)
     chosen = checked_method(method, METHODS)
     linear = "projection" if chosen == "auto" else chosen
     if not isinstance(mechanism, Mechanism):
@@ -38,6 +72,15 @@ def estimate(mechanism: object, data: object, *, method: str = "auto") -> Estima
     if isinstance(mechanism, FrequencyOracle):
         return estimate_linear(summary, linear)
     raise InputError(f"no estimator is known for {mechanism!r}")
+
+
+def methods_for(mechanism: Mechanism) -> tuple[str, ...]:
+    """The methods that estimate this mechanism's reports."""
+    if isinstance(mechanism, Rappor):
+        from rumor.estimators import decode
+
+        return tuple(decode.METHODS)
+    return methods_of(mechanism) or METHODS
 
 
 def summarized(mechanism: Mechanism, data: object) -> Summary:

@@ -103,7 +103,7 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
 
 
 def estimate_channel_linear(matrix: object, counts: object, method: str) -> Estimate:
-    """Inversion of any explicit channel (equation 4 of seed 004), mended as the method says.
+    """Inversion of any explicit channel (matrix inversion), mended as the method says.
 
     With more outputs than inputs the inverse is the least-squares one; it is unbiased
     whenever the rows of the matrix are linearly independent, and refused otherwise.

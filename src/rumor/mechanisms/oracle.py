@@ -39,7 +39,7 @@ class ItemCounts:
     one number for all values, or one for each. `dispersion` is the oracle's.
     """
 
-    counts: Tally
+    counts: Tally | Vector
     trials: float | Vector
     hit: float | Vector
     miss: float | Vector

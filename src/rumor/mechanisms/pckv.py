@@ -1,6 +1,6 @@
 """PCKV-GRR: pad a person's keys to a fixed number, draw one, randomise it among all.
 
-Gu, Li, Cao and Xiong 2020, to compare with. A person has l slots (the public cap): their
+Gu, Li, Cheng, Xiong and Cao 2020, to compare with. A person has l slots (the public cap): their
 keys, then dummy keys. One slot is drawn; its key and sign (a fair one for a dummy) are
 reported by randomised response on the 2 (d + l) pairs. With t the threshold of the truth
 and o = (2**64 - t) / 2**64 / (2 (d + l) - 1),

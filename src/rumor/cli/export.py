@@ -1,0 +1,89 @@
+"""`rumor export` and `rumor import`: a collection out of a store, and back into one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rumor.cli.common import AsJson, print_json
+from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
+from rumor.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.collector.backup import Exported
+
+
+def export(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder to make.")],
+    store: StoreUrl = DEFAULT_STORE,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            "--digest", metavar="HEX", help="Which collection, where the store has several."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a collection of a store to Parquet files.
+
+    One for each question and day.
+
+    The folder is a backup (rumor import puts it back, counts and all) and at the same time
+    what rumor estimate reads. A running collector need not be stopped for it.
+
+    \b
+    Example:
+      rumor export backup --store sqlite:///rumor.db
+      rumor estimate backup/contract.json backup/question=homepage
+    """
+    with closing(store_at(store)) as opened:
+        from rumor.collector.backup import export_collection
+
+        known = [entry.collection.digest for entry in opened.registered()]
+        if digest is None and len(known) != 1:
+            raise InputError(
+                f"--digest must say which of the store's {len(known)} collections to export; "
+                f"got none (rumor collections list)"
+            )
+        done = export_collection(opened, known[0] if digest is None else digest, folder)
+    _say(done, f"to {folder!r}", as_json)
+
+
+def import_(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="A folder that rumor export wrote.")
+    ],
+    store: StoreUrl = DEFAULT_STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Put an exported collection back into a store.
+
+    It goes on exactly where it was: reports that are sent again still count once.
+
+    \b
+    Example:
+      rumor import backup --store postgresql://rumor@localhost/rumor
+    """
+    with closing(store_at(store)) as opened:
+        from rumor.collector.backup import import_collection
+
+        done = import_collection(opened, folder)
+    _say(done, f"from {folder!r}", as_json)
+
+
+def _say(done: Exported, where: str, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "collection": done.collection.digest,
+                "reports": done.reports,
+                "counted": done.counted,
+            }
+        )
+    else:
+        print(
+            f"{done.reports:,} reports of {done.collection.name!r} {where} "
+            f"({done.counted:,} counted in all)"
+        )

@@ -1,0 +1,240 @@
+"""The client of a collector: answers in, private reports out, each delivered exactly once.
+
+Everything that matters happens on the device. The contract is checked, the value is
+randomised, the cost is written to the ledger together with the report's bytes, and only
+then is anything sent. What cannot be sent stays on disk and goes out later, byte for byte
+the same under the same random id, so that sending again is always safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rumor.client.ledger import Envelope, Spending
+from rumor.client.respondent import Respondent
+from rumor.client.transport import Refused, Transport, Unreachable
+from rumor.collection import Collection
+from rumor.errors import InputError, shown
+from rumor.files import write_whole
+
+_FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
+_MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
+# What a refusal says about the reports themselves: they can never arrive.
+_FINAL = ("closed", "id-conflict", "invalid-report")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of reports: durable at the collector, waiting on this device, or given up."""
+
+    sent: int
+    waiting: int
+    given_up: int
+    problem: str | None = None
+    """Why some are waiting or were given up, in a sentence."""
+
+
+class Client:
+    """One person's device and one collector.
+
+    `state_dir` holds the person's secret, ledger and unsent reports; several clients may
+    share it, and `max_epsilon` bounds what all of them spend together. The contract is the
+    given `collection` (or a path to it), or else the one that the collector serves, which
+    must have the given `digest` if there is one. `attempts` is how often sending is tried
+    before it is left for later.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        state_dir: str | os.PathLike[str],
+        collection: Collection | str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        digest: str | None = None,
+        *,
+        attempts: int = 3,
+        timeout: float = 10.0,
+    ) -> None:
+        if attempts < 1:
+            raise InputError(f"attempts must be 1 or more; got {shown(attempts)}")
+        self._transport, self._attempts = Transport(url, timeout), attempts
+        if collection is not None and not isinstance(collection, Collection):
+            collection = Collection.load(collection)
+        self._collection, self._digest = collection, digest
+        if collection is not None:
+            self._check_digest(collection.digest)
+        self._respondent = Respondent(state_dir, max_epsilon=max_epsilon)
+        name = hashlib.sha256(self._transport.url.encode()).hexdigest()[:32]
+        # Reports wait for the collector they were made for, and go to no other.
+        self._contracts = Path(state_dir).expanduser() / "collectors" / name
+        self._lock = threading.Lock()
+        if collection is not None:
+            self._remember(collection)
+
+    # The contract
+
+    def collection(self) -> Collection:
+        """The contract that answers are given under: pinned, served, or last seen."""
+        if self._collection is None:
+            try:
+                self._collection = self._served()
+            except Unreachable as problem:
+                return self._last_seen(problem)
+        return self._collection
+
+    def refresh(self) -> Collection:
+        """Ask the collector for its contract anew: it may have been revised, or be a round on."""
+        with self._lock:
+            self._collection = self._served()
+            return self._collection
+
+    def _served(self) -> Collection:
+        served = self._transport.collection()
+        collection = Collection.from_contract(served.contract)
+        if collection.digest != served.digest:
+            raise InputError(
+                f"a collector's contract must have the digest it says, {served.digest[:64]!r}; "
+                f"this one has {collection.digest!r}"
+            )
+        self._check_digest(collection.digest)
+        if not served.open:
+            raise InputError(
+                f"a collection must be open to take answers; {collection.name!r} is closed"
+            )
+        self._remember(collection)
+        return collection
+
+    def _check_digest(self, digest: str) -> None:
+        if self._digest is not None and digest != self._digest:
+            raise InputError(f"the contract must have the digest {self._digest!r}; got {digest!r}")
+
+    def _remember(self, collection: Collection) -> None:
+        self._contracts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._contracts / f"{collection.digest}.json"
+        if not path.exists():
+            collection.save(path)
+        write_whole(self._contracts / "current", collection.digest.encode())
+
+    def _last_seen(self, problem: Unreachable) -> Collection:
+        try:
+            digest = (self._contracts / "current").read_text()
+            collection = Collection.load(self._contracts / f"{digest}.json")
+        except (OSError, InputError):
+            raise InputError(
+                f"the first answer needs the collector's contract (or give collection=); {problem}"
+            ) from None
+        self._check_digest(collection.digest)
+        return collection
+
+    # Answers
+
+    def answer(self, answers: Mapping[str, object]) -> Receipt:
+        """Answer questions by their ids: make reports, keep them durably, try to send them.
+
+        Raises InputError when an answer or a limit forbids a report; nothing is made then.
+        Being offline is no error: the reports wait.
+        """
+        with self._lock:
+            self._respondent.prepare(self.collection(), answers)
+            return self._send_waiting()
+
+    def flush(self) -> Receipt:
+        """Send what is waiting for this collector."""
+        with self._lock:
+            return self._send_waiting()
+
+    def waiting(self) -> list[Envelope]:
+        """The reports that this collector has not acknowledged."""
+        known = {path.stem for path in self._contracts.glob("*.json")}
+        return [envelope for envelope in self._respondent.pending() if envelope.contract in known]
+
+    def _send_waiting(self) -> Receipt:
+        sent = given_up = 0
+        problem: str | None = None
+        for group in _groups(self.waiting()):
+            while group:
+                try:
+                    self._send(group)
+                except Refused as refusal:
+                    problem = str(refusal)
+                    if refusal.type not in _FINAL:
+                        break
+                    lost = [group[i] for i in refusal.indices if 0 <= i < len(group)] or group
+                    self._respondent.acknowledge(lost)
+                    given_up += len(lost)
+                    group = [envelope for envelope in group if envelope not in lost]
+                except Unreachable as trouble:
+                    return Receipt(sent, len(self.waiting()), given_up, str(trouble))
+                else:
+                    self._respondent.acknowledge(group)
+                    sent += len(group)
+                    break
+        return Receipt(sent, len(self.waiting()), given_up, problem)
+
+    def _send(self, group: list[Envelope]) -> None:
+        """Send reports of one question, trying again with growing pauses."""
+        records = b"".join(envelope.id + envelope.report for envelope in group)
+        delay = _FIRST_DELAY
+        for attempt in range(1, self._attempts + 1):
+            try:
+                self._transport.send(group[0].contract, group[0].question, records, len(group))
+                return
+            except Unreachable as trouble:
+                if attempt == self._attempts or trouble.retry_after > _LONGEST_DELAY:
+                    raise
+                # Jitter keeps devices that were cut off together from coming back together.
+                time.sleep(max(trouble.retry_after, delay) * random.uniform(0.7, 1.3))
+                delay = min(2 * delay, _LONGEST_DELAY)
+
+    # The ledger
+
+    @property
+    def spent(self) -> float:
+        """What all reports of this device have cost together, at worst."""
+        return self._respondent.spent
+
+    def spending(self) -> list[Spending]:
+        """What each question has cost so far."""
+        return self._respondent.spending()
+
+    def close(self) -> None:
+        """Close the ledger; what waits is on disk."""
+        self._respondent.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:
+    """Reports to be sent together: of one contract and question, and not too many.
+
+    Their order is that of their random ids, and the groups come in random order, so that
+    neither tells what was answered first.
+    """
+    by_question: dict[tuple[str, str], list[Envelope]] = {}
+    for envelope in sorted(envelopes, key=lambda envelope: envelope.id):
+        by_question.setdefault((envelope.contract, envelope.question), []).append(envelope)
+    groups = []
+    for together in by_question.values():
+        size = 16 + len(together[0].report)
+        most = max(1, min(_MOST_RECORDS, _MOST_BYTES // size))
+        groups += [together[start : start + most] for start in range(0, len(together), most)]
+    random.SystemRandom().shuffle(groups)
+    return groups

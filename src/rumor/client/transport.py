@@ -1,0 +1,156 @@
+"""Speaking to a collector over HTTP, with nothing but the standard library.
+
+It says no more than it must: no cookies, no redirects, a constant user agent. Only the
+answer of a real collector counts as an acknowledgement; whatever else may sit at the other
+end (a login page of a hotel, say) counts as being offline.
+"""
+
+from __future__ import annotations
+
+import email.message
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import IO, Any
+
+from rumor.errors import InputError, shown
+
+_PROBLEM = "urn:rumor:problem:"
+# Problems that pass by themselves.
+_PASSING = ("rate", "unavailable", "timeout", "failed")
+_MAX_ANSWER = 16 << 20
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+
+
+class Unreachable(Exception):  # noqa: N818 (a state, not a mistake)
+    """The collector cannot be reached just now; try again later, after so many seconds."""
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class Refused(Exception):  # noqa: N818 (an answer, not a mistake)
+    """The collector refuses, with a type for programs and a sentence for people."""
+
+    def __init__(self, type: str, detail: str, indices: tuple[int, ...] = ()) -> None:
+        super().__init__(detail)
+        self.type, self.indices = type, indices
+
+
+@dataclass(frozen=True)
+class Served:
+    """What GET /v1/collection says."""
+
+    digest: str
+    open: bool
+    contract: object
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A report goes where it was meant to go, or nowhere."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> None:
+        return None
+
+
+class Transport:
+    """The way to one collector."""
+
+    def __init__(self, url: str, timeout: float = 10.0) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise InputError(f"a collector's URL must be http(s)://HOST[:PORT]; got {shown(url)}")
+        self.url = url.rstrip("/")
+        self._timeout = timeout
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        if parts.hostname in _THIS_MACHINE:
+            handlers.append(urllib.request.ProxyHandler({}))  # no proxy knows the way back here
+        self._opener = urllib.request.build_opener(*handlers)
+        self._opener.addheaders = [("User-Agent", "rumor")]
+
+    def collection(self) -> Served:
+        """The contract that the collector serves, not yet trusted."""
+        answer = self._call(urllib.request.Request(f"{self.url}/v1/collection"))
+        digest, is_open = answer.get("digest"), answer.get("open")
+        if not isinstance(digest, str) or not isinstance(is_open, bool):
+            raise Unreachable(f"{self.url} does not answer as a collector does")
+        return Served(digest, is_open, answer.get("contract"))
+
+    def send(self, digest: str, question: str, records: bytes, count: int) -> int:
+        """Send records of id and report; how many were new to the collector.
+
+        Returns when all are durable there, and raises otherwise.
+        """
+        request = urllib.request.Request(
+            f"{self.url}/v1/reports",
+            data=records,
+            headers={
+                "Content-Type": "application/vnd.rumor.reports",
+                "Rumor-Collection": digest,
+                "Rumor-Question": question,
+            },
+        )
+        answer = self._call(request)
+        accepted, duplicates = answer.get("accepted"), answer.get("duplicates")
+        if (
+            not isinstance(accepted, int)
+            or not isinstance(duplicates, int)
+            or accepted + duplicates != count
+        ):
+            raise Unreachable(f"{self.url} does not answer as a collector does")
+        return accepted
+
+    def _call(self, request: urllib.request.Request) -> dict[str, Any]:
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                if response.status != 200:
+                    raise Unreachable(f"{self.url} answered with status {response.status}")
+                return self._object(response.read(_MAX_ANSWER))
+        except urllib.error.HTTPError as problem:
+            with problem:
+                raise self._refusal(problem) from None
+        except (OSError, http.client.HTTPException) as problem:
+            reason = getattr(problem, "reason", problem)
+            raise Unreachable(f"{self.url} cannot be reached ({reason})") from None
+
+    def _object(self, body: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise Unreachable(f"{self.url} does not answer as a collector does")
+        return answer
+
+    def _refusal(self, problem: urllib.error.HTTPError) -> Exception:
+        try:
+            answer = self._object(problem.read(_MAX_ANSWER))
+        except (Unreachable, OSError, http.client.HTTPException):
+            answer = {}
+        kind, detail = answer.get("type"), answer.get("detail")
+        wait = _seconds(problem.headers)
+        if not isinstance(kind, str) or not kind.startswith(_PROBLEM):
+            return Unreachable(f"{self.url} answered with status {problem.code}", wait)
+        kind = kind.removeprefix(_PROBLEM)
+        if kind in _PASSING:
+            return Unreachable(str(detail), wait)
+        refused = answer.get("refused")
+        indices = refused if isinstance(refused, list) else []
+        return Refused(kind, str(detail), tuple(i for i in indices if isinstance(i, int)))
+
+
+def _seconds(headers: email.message.Message | None) -> float:
+    text = "" if headers is None else headers.get("Retry-After", "")
+    return float(text) if text.isdigit() and len(text) < 6 else 0.0

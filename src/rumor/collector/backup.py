@@ -1,0 +1,175 @@
+"""A collection out of a store and back into one: Parquet files that stand on their own.
+
+    FOLDER/contract.json                            the contract
+    FOLDER/state.json                               format version, and whether it was open
+    FOLDER/question=ID/day=YYYY-MM-DD/reports.parquet   a reports file, as `rumor estimate` reads
+    FOLDER/_counted/ID/YYYY-MM-DD.summary           the summary of a day
+    FOLDER/_counted/ID/ids.bin                      ids of deleted reports, 16 bytes each
+
+The summaries hold what has been counted of reports that are deleted since, and the ids keep
+those from being counted again, so that a restored collection goes on exactly where it was.
+The folder appears whole or not at all; a running collector need not be stopped for it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from rumor.collection import Collection, Question
+from rumor.collector.store import ID_BYTES, Registered, Store, StoredReports
+from rumor.errors import InputError
+from rumor.files import PathLike, write_whole
+from rumor.report import Reports
+from rumor.reportfile import ReportFile, ReportWriter, report_bytes, write_reports
+from rumor.summary import Summary
+
+_VERSION = 1
+_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export holds."""
+
+    collection: Collection
+    reports: int
+    counted: int
+
+
+def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
+    """Write a collection with all its reports, summaries and ids to a new folder."""
+    target = Path(folder)
+    if target.exists():
+        raise InputError(f"an export must go to a new folder; {str(folder)!r} is there already")
+    aside = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        store.summarize()
+        entry = store.find(digest)
+        aside.mkdir(parents=True)
+        entry.collection.save(aside / "contract.json")
+        state = {"rumor export": _VERSION, "open": entry.open}
+        write_whole(aside / "state.json", json.dumps(state).encode())
+        totals = [
+            _export_question(store, entry, question, aside)
+            for question in entry.collection.questions
+        ]
+        aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Exported(entry.collection, sum(a for a, _ in totals), sum(b for _, b in totals))
+
+
+def _export_question(
+    store: Store, entry: Registered, question: Question, folder: Path
+) -> tuple[int, int]:
+    mark, days = store.counted(entry, question.id)
+    counted = folder / "_counted" / question.id
+    counted.mkdir(parents=True)
+    for day, summary in days.items():
+        summary.save(counted / f"{day.isoformat()}.summary")
+    exported = 0
+    with ExitStack() as stack:
+        writer: ReportWriter | None = None
+        current: datetime.date | None = None
+        for part in store.reports(entry, question.id, mark):
+            if writer is None or part.day != current:
+                stack.close()
+                current = part.day
+                place = folder / f"question={question.id}" / f"day={part.day.isoformat()}"
+                place.mkdir(parents=True)
+                path = place / "reports.parquet"
+                writer = stack.enter_context(write_reports(path, entry.collection, question))
+            writer.write(
+                np.ascontiguousarray(part.reports), part.day, ids=np.ascontiguousarray(part.ids)
+            )
+            exported += len(part.ids)
+    # After the reports: one that is deleted meanwhile is in both, and never in neither.
+    with (counted / "ids.bin").open("wb") as file:
+        for ids in store.spent_ids(entry, question.id):
+            file.write(ids.tobytes())
+    return exported, sum(summary.reports for summary in days.values())
+
+
+def import_collection(store: Store, folder: PathLike) -> Exported:
+    """Put an exported collection into a store that does not have it."""
+    source = Path(folder)
+    try:
+        state = json.loads((source / "state.json").read_text())
+    except (OSError, ValueError):
+        state = None
+    if not isinstance(state, dict) or state.get("rumor export") != _VERSION:
+        raise InputError(
+            f"an import needs a folder that rumor export wrote (version {_VERSION}); "
+            f"{str(folder)!r} is not one"
+        )
+    collection = Collection.load(source / "contract.json")
+    if any(entry.collection == collection for entry in store.registered()):
+        raise InputError(
+            f"a collection must be new to the store to be imported; "
+            f"it has {collection.digest[:16]}... already"
+        )
+    entry = store.register(collection, revise=True)
+    try:
+        totals = [
+            _import_question(store, entry, question, source) for question in collection.questions
+        ]
+    except BaseException:
+        store.delete_collection(collection.digest)
+        raise
+    if not state.get("open", True):
+        store.close_collection(collection.digest)
+    return Exported(collection, sum(a for a, _ in totals), sum(b for _, b in totals))
+
+
+def _import_question(
+    store: Store, entry: Registered, question: Question, folder: Path
+) -> tuple[int, int]:
+    counted = folder / "_counted" / question.id
+    days = {}
+    for path in sorted(counted.glob("*.summary")):
+        summary = Summary.load(path)
+        expected = (entry.collection.digest, question.id)
+        if (summary.contract, summary.question) != expected:
+            raise InputError(f"{path}: the summary must be of this collection; it is of another")
+        days[datetime.date.fromisoformat(path.stem)] = summary
+    files = sorted((folder / f"question={question.id}").glob("day=*/*.parquet"))
+    opened = [ReportFile.open(path) for path in files]
+    for file in opened:
+        file.require(entry.collection, question)
+    store.restore(entry, question.id, _stored(opened), _spent(counted / "ids.bin"), days)
+    reports = sum(file.footer.num_rows for file in opened)
+    return reports, sum(summary.reports for summary in days.values())
+
+
+def _stored(files: list[ReportFile]) -> Iterator[StoredReports]:
+    for file in files:
+        with pq.ParquetFile(file.path) as parquet:
+            for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
+                for day in rows.column("day").unique().to_pylist():
+                    some = rows.filter(_is(rows, day))
+                    ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
+                    yield StoredReports(day, ids, reports)
+
+
+def _is(rows: object, day: datetime.date) -> object:
+    import pyarrow.compute as pc
+
+    return pc.equal(rows.column("day"), day)  # type: ignore[attr-defined]
+
+
+def _spent(path: Path) -> Iterator[Reports]:
+    with path.open("rb") as file:
+        while piece := file.read(ID_BYTES * _ROWS):
+            if len(piece) % ID_BYTES:
+                raise InputError(f"{path}: ids must have {ID_BYTES} bytes each; the file is cut")
+            yield np.frombuffer(piece, dtype=np.uint8).reshape(-1, ID_BYTES)

@@ -1,0 +1,45 @@
+"""How much a collector takes: sizes, rates and queues, each with a default that is generous."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on what one request and all requests together may ask of a collector."""
+
+    body_bytes: int = 1 << 20
+    """The most bytes of a body, as sent and, where it is compressed, as decompressed."""
+    json_reports: int = 1_000
+    """The most reports of a JSON body."""
+    binary_reports: int = 10_000
+    """The most reports of a binary body."""
+    requests_per_second: float = 20_000
+    """How many requests are taken, on average over a second, from everybody together."""
+    connections: int = 1_000
+    """How many connections are held at once."""
+    waiting_reports: int = 100_000
+    """How many reports may wait for their commit."""
+    seconds_to_send: float = 30.0
+    """How long a body may take to arrive."""
+
+
+class Bucket:
+    """A token bucket for everybody together: the collector does not tell senders apart."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = per_second, clock
+        self._tokens, self._then = per_second, clock()
+
+    def take(self) -> bool:
+        """Whether one more request may pass now."""
+        now = self._clock()
+        self._tokens = min(self._rate, self._tokens + (now - self._then) * self._rate)
+        self._then = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True

@@ -1,0 +1,191 @@
+"""The interface described for programs: an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rumor import __version__
+from rumor.collector.limits import Limits
+from rumor.collector.problems import TYPES
+from rumor.collector.wire import BINARY_TYPE, JSON_TYPE
+
+
+def openapi(limits: Limits) -> dict[str, Any]:
+    """The document, with this collector's limits."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Rumor collector",
+            "version": __version__,
+            "description": "Takes private reports, keeps each exactly once, and estimates.",
+        },
+        "paths": {
+            "/v1/collection": {"get": _collection()},
+            "/v1/reports": {"post": _reports(limits)},
+            "/v1/estimates/{question}": {"get": _estimates()},
+            "/v1/openapi.json": {"get": _plain("This document.")},
+            "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
+            "/metrics": {"get": _plain("Totals for Prometheus.", kind="text/plain")},
+        },
+        "components": {
+            "schemas": {
+                "Problem": {
+                    "type": "object",
+                    "required": ["type", "title", "status", "detail"],
+                    "properties": {
+                        "type": {"enum": [f"urn:rumor:problem:{name}" for name in TYPES]},
+                        "title": {"type": "string"},
+                        "status": {"type": "integer"},
+                        "detail": {"type": "string", "description": "One clear sentence."},
+                        "refused": {
+                            "type": "array",
+                            "items": {"type": "integer"},
+                            "description": "The indices of the reports that are the reason.",
+                        },
+                    },
+                }
+            },
+            "securitySchemes": {"analyst": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _collection() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["digest", "open", "contract"],
+        "properties": {
+            "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "open": {"type": "boolean"},
+            "contract": {"type": "object", "description": "The contract that was digested."},
+        },
+    }
+    return {
+        "summary": "The contract that new reports are made under, and its digest.",
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(503)},
+    }
+
+
+def _reports(limits: Limits) -> dict[str, Any]:
+    base64 = {"type": "string", "contentEncoding": "base64"}
+    report = {
+        "type": "object",
+        "required": ["id", "report"],
+        "additionalProperties": False,
+        "properties": {
+            "id": {**base64, "description": "16 random bytes that name this report alone."},
+            "report": {**base64, "description": "As many bytes as the question's mechanism says."},
+        },
+    }
+    body = {
+        "type": "object",
+        "required": ["question", "reports"],
+        "additionalProperties": False,
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {
+                "type": "array",
+                "items": report,
+                "minItems": 1,
+                "maxItems": limits.json_reports,
+            },
+        },
+    }
+    binary = {
+        "type": "string",
+        "format": "binary",
+        "maxLength": limits.body_bytes,
+        "description": "Records of 16 bytes of id and then the report, one after the other; "
+        f"at most {limits.binary_reports:,}.",
+    }
+    answer = {
+        "type": "object",
+        "required": ["accepted", "duplicates"],
+        "properties": {"accepted": {"type": "integer"}, "duplicates": {"type": "integer"}},
+    }
+    return {
+        "summary": "Send reports of one question: all are durable when this answers, or none.",
+        "description": "Sending the same reports again is safe: each counts once.",
+        "parameters": [
+            _header("Rumor-Collection", "The digest of the contract.", required=True),
+            _header("Rumor-Question", "The question's id, for binary bodies.", required=False),
+            _header("Content-Encoding", "gzip, or none.", required=False),
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {JSON_TYPE: {"schema": body}, BINARY_TYPE: {"schema": binary}},
+        },
+        "responses": {
+            "200": _content(JSON_TYPE, answer),
+            **_refusals(400, 404, 408, 409, 410, 413, 415, 422, 429, 503),
+        },
+    }
+
+
+def _estimates() -> dict[str, Any]:
+    text = {"type": "string"}
+    options = {
+        "collection": {**text, "description": "A digest, or how it begins (the newest if none)."},
+        "method": {**text, "default": "auto"},
+        "level": {"type": "number", "default": 0.95},
+        "of": {"enum": ["population", "people"], "default": "population"},
+        "simultaneous": {"type": "boolean", "default": False},
+        "from": {**text, "format": "date"},
+        "to": {**text, "format": "date"},
+    }
+    path = {"name": "question", "in": "path", "required": True, "schema": text}
+    queries = [{"name": name, "in": "query", "schema": schema} for name, schema in options.items()]
+    schema = {
+        "type": "object",
+        "required": ["collection", "question", "reports", "estimates"],
+        "properties": {
+            "collection": text,
+            "question": text,
+            "reports": {"type": "integer"},
+            "estimates": {"type": "array", "items": {"type": "object"}},
+        },
+    }
+    return {
+        "summary": "The estimate of a question, with intervals, from all reports so far.",
+        "security": [{"analyst": []}],
+        "parameters": [path, *queries],
+        "responses": {
+            "200": _content(JSON_TYPE, schema),
+            **_refusals(401, 403, 404, 409, 422, 503),
+        },
+    }
+
+
+def _plain(
+    summary: str, *, kind: str = JSON_TYPE, refusals: list[int] | None = None
+) -> dict[str, Any]:
+    schema = {"type": "object" if kind == JSON_TYPE else "string"}
+    return {
+        "summary": summary,
+        "responses": {"200": _content(kind, schema), **_refusals(*(refusals or []))},
+    }
+
+
+def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": {"type": "string"},
+    }
+
+
+def _content(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": "As asked.", "content": {kind: {"schema": schema}}}
+
+
+def _refusals(*statuses: int) -> dict[str, Any]:
+    reference = {"$ref": "#/components/schemas/Problem"}
+    return {
+        str(status): {
+            "description": "Refused; the sentence says why.",
+            "content": {"application/problem+json": {"schema": reference}},
+        }
+        for status in statuses
+    }

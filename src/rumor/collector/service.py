@@ -1,0 +1,245 @@
+"""What a collector does, apart from HTTP: knows contracts, takes reports, gives estimates."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rumor.collection import Collection, Question
+from rumor.collector.keeper import Keeper
+from rumor.collector.limits import Bucket, Limits
+from rumor.collector.metrics import Metrics
+from rumor.collector.problems import Problem, unavailable
+from rumor.collector.rounds import chain
+from rumor.collector.store import (
+    Accepted,
+    Batch,
+    Closed,
+    Conflict,
+    Registered,
+    Store,
+    StoreUnavailable,
+    Window,
+)
+from rumor.collector.tokens import Tokens
+from rumor.collector.writer import Writer
+from rumor.errors import InputError, shown
+from rumor.report import Reports
+
+# Whether a collection was closed or revised is asked of the store at most this often.
+_FRESH_SECONDS = 1.0
+_ILL_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class EstimateQuery:
+    """What an analyst wants to know."""
+
+    question: str
+    collection: str | None = None
+    method: str = "auto"
+    level: float = 0.95
+    of: str = "population"
+    simultaneous: bool = False
+    window: Window = (None, None)
+
+
+@dataclass
+class Service:
+    """One series of collections over one store."""
+
+    store: Store
+    series: str
+    tokens: Tokens | None = None
+    dictionary: Sequence[str] | None = None
+    limits: Limits = field(default_factory=Limits)
+    summarize_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        self.metrics = Metrics()
+        self.bucket = Bucket(self.limits.requests_per_second)
+        self._entries: dict[str, Registered] = {}
+        self._current: Registered | None = None
+        self._checked = self._pinged = -1e9
+        self._healthy = False
+        self._writer: Writer | None = None
+        self._keeper: Keeper | None = None
+        self._estimating = asyncio.Semaphore(1)
+
+    async def start(self) -> None:
+        """Begin to take reports."""
+        await asyncio.to_thread(self._warm_up)
+        await self._refresh()
+        self._writer = Writer(self.store, self.metrics, self.limits.waiting_reports)
+        self._keeper = Keeper(self.store, self.summarize_seconds)
+        # Analysts wait less for their first answer; reports do not wait for this.
+        threading.Thread(target=_load_estimators, name="rumor-loader", daemon=True).start()
+
+    async def stop(self) -> None:
+        """Write what is waiting and let go."""
+        if self._writer is not None:
+            await self._writer.stop()
+        if self._keeper is not None:
+            await asyncio.to_thread(self._keeper.stop)
+        await asyncio.to_thread(self.store.close)
+
+    def _warm_up(self) -> None:
+        """Load and compile what the first report would otherwise wait for."""
+        for entry in self.store.registered():
+            for question in entry.collection.questions:
+                mechanism = question.mechanism
+                rows = np.zeros((1, mechanism.width), dtype=np.uint8)
+                if mechanism.validate(rows).all:
+                    mechanism.tally(rows)
+
+    # Contracts
+
+    async def _refresh(self) -> None:
+        try:
+            known = await asyncio.to_thread(self.store.registered)
+        except StoreUnavailable:
+            if self._current is None:
+                raise
+            return  # what was known a moment ago still serves
+        mine = [entry for entry in known if entry.collection.series == self.series]
+        self._entries = {entry.collection.digest: entry for entry in mine}
+        self._current = next((entry for entry in mine if entry.current), self._current)
+        self._checked = time.monotonic()
+
+    async def _fresh(self) -> None:
+        if time.monotonic() - self._checked > _FRESH_SECONDS:
+            self._checked = time.monotonic()
+            await self._refresh()
+
+    async def current(self) -> Registered:
+        """The newest contract of the series."""
+        await self._fresh()
+        assert self._current is not None
+        return self._current
+
+    async def entry(self, digest: str) -> Registered:
+        """The contract that a sender says its reports are of."""
+        entry = self._entries.get(digest)
+        if entry is None:
+            await self._fresh()
+            entry = self._entries.get(digest)
+        if entry is None:
+            current = None if self._current is None else self._current.collection.digest
+            raise Problem(
+                "unknown-collection",
+                "the header Rumor-Collection must be the digest of a contract that this "
+                f"collector knows; got {shown(digest)}",
+                current=current,
+            )
+        return entry
+
+    def question(self, collection: Collection, id: str) -> Question:
+        """A question of a contract."""
+        for question in collection.questions:
+            if question.id == id:
+                return question
+        ids = ", ".join(question.id for question in collection.questions)
+        raise Problem("not-found", f"a question must be one of {ids}; got {shown(id)}")
+
+    # Reports
+
+    async def take(self, entry: Registered, question: Question, rows: Reports) -> Accepted:
+        """Make reports durable; all of them, or none with a problem that says why."""
+        assert self._writer is not None
+        outcome = await self._writer.submit(Batch(entry.questions[question.id], rows))
+        counts = self.metrics.reports
+        if isinstance(outcome, Accepted):
+            counts["accepted"] += outcome.new
+            counts["duplicate"] += outcome.duplicates
+            return outcome
+        counts["refused"] += len(rows)
+        if isinstance(outcome, Conflict):
+            raise Problem(
+                "id-conflict",
+                f"a report's id must not have been used with other bytes; got "
+                f"{len(outcome.indices)} such reports, the first at index {outcome.indices[0]}, "
+                f"and took none of this body",
+                refused=list(outcome.indices),
+            )
+        assert isinstance(outcome, Closed)
+        raise Problem(
+            "closed",
+            f"the collection must be open to take reports; {entry.collection.name!r} is closed",
+        )
+
+    # Estimates
+
+    async def estimate(self, query: EstimateQuery) -> Mapping[str, Any]:
+        """The estimate of a question as plain data; everything stored so far counts."""
+        async with self._estimating:
+            await self._refresh()
+            entry = await (self.current() if query.collection is None else self._named(query))
+            question = self.question(entry.collection, query.question)
+            try:
+                return await asyncio.to_thread(self._estimate, entry, question, query)
+            except StoreUnavailable:
+                raise unavailable("the store cannot be read just now; try again") from None
+            except InputError as problem:
+                raise Problem("invalid-query", str(problem)) from None
+
+    async def _named(self, query: EstimateQuery) -> Registered:
+        for digest, entry in self._entries.items():
+            if query.collection and digest.startswith(query.collection):
+                return entry
+        raise Problem(
+            "not-found",
+            f"a collection must be named by a digest of series {self.series!r}; "
+            f"got {shown(query.collection)}",
+        )
+
+    def _estimate(
+        self, entry: Registered, question: Question, query: EstimateQuery
+    ) -> Mapping[str, Any]:
+        from rumor.collector.estimating import estimate_summary
+
+        self.store.summarize()
+        summary = self.store.summary(entry, question.id, query.window)
+        if summary.reports == 0:
+            raise Problem(
+                "no-reports",
+                f"an estimate needs at least one report; question {question.id!r} has none yet",
+            )
+        return {
+            "collection": entry.collection.digest,
+            "question": question.id,
+            **estimate_summary(
+                question.mechanism,
+                summary,
+                query,
+                self.dictionary,
+                chain(self.store, entry, question.id),
+            ),
+        }
+
+    # Health
+
+    async def healthy(self) -> bool:
+        """Whether the store takes writes, asked at most once a second.
+
+        A small write may pass where reports just failed (a disk that is nearly full): that
+        counts as ill for a while.
+        """
+        if time.monotonic() - self._pinged > _FRESH_SECONDS:
+            self._pinged = time.monotonic()
+            try:
+                await asyncio.to_thread(self.store.ping)
+                self._healthy = True
+            except StoreUnavailable:
+                self._healthy = False
+        return self._healthy and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+
+
+def _load_estimators() -> None:
+    importlib.import_module("rumor.collector.estimating")

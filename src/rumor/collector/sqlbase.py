@@ -1,0 +1,169 @@
+"""What every SQL store stands on: its tables, transactions, and the collections it knows.
+
+Tables, in every dialect alike:
+
+    collection  number, digest, series, contract (canonical JSON), open
+    question    number, collection, id
+    report      number, id (unique), question, day, report; the last two are NULL once the
+                report has been deleted and only its id is kept
+    summary     question, day, reports, tally (little-endian 64-bit counters)
+    mark        number: reports up to this one are in the summaries
+
+Days are counted from 1970-01-01.
+"""
+
+from __future__ import annotations
+
+import abc
+import datetime
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from rumor.collection import Collection
+from rumor.collector.settle import Known
+from rumor.collector.store import Registered
+from rumor.errors import InputError
+from rumor.report import Reports
+
+Row = tuple[Any, ...]
+Run = Callable[..., list[Row]]
+"""Run a statement (with ? for each parameter) inside a transaction; the rows it gives."""
+
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def day_number(day: datetime.date) -> int:
+    """A day as the store counts it."""
+    return (day - _EPOCH).days
+
+
+def day_of(number: int) -> datetime.date:
+    """The day with this number."""
+    return _EPOCH + datetime.timedelta(days=number)
+
+
+class SqlBase(abc.ABC):
+    """Transactions, bulk movements (both left to the dialect) and collections."""
+
+    def __init__(self) -> None:
+        self._contracts: dict[str, Collection] = {}
+
+    @abc.abstractmethod
+    def _writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
+        """A transaction that becomes durable when the block ends well.
+
+        `alone`: while no other process is between taking a report's number and its commit.
+        """
+
+    @abc.abstractmethod
+    def _reading(self) -> AbstractContextManager[Run]:
+        """A transaction that only reads, and does not wait for writers."""
+
+    @abc.abstractmethod
+    def _insert(self, run: Run, question: int, day: int, rows: Reports) -> int:
+        """Insert rows (id and report) whose ids are not in use; how many those were."""
+
+    @abc.abstractmethod
+    def _insert_spent(self, run: Run, question: int, ids: Reports) -> None:
+        """Insert ids without reports."""
+
+    @abc.abstractmethod
+    def _known(self, run: Run, ids: Reports) -> Known:
+        """Those of these ids that are in use."""
+
+    @abc.abstractmethod
+    def _fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
+        """The reports with these numbers, joined, by question and day."""
+
+    @abc.abstractmethod
+    def _tidy(self) -> None:
+        """After a deletion: let the bytes be gone from the files too."""
+
+    def ping(self) -> None:
+        """Write something small, durably."""
+        with self._writing() as run:
+            run("UPDATE mark SET number = number")
+
+    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+        """Make a collection known, or find it known already."""
+        with self._writing(alone=True) as run:
+            rows = run("SELECT digest FROM collection WHERE series = ?", collection.series)
+            digests = [digest for (digest,) in rows]
+            if collection.digest not in digests:
+                if digests and not revise:
+                    raise InputError(
+                        f"a store takes another contract of series {collection.series!r} only as "
+                        f"a revision (rumor collections revise); got digest "
+                        f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
+                    )
+                self._add_collection(run, collection)
+        return self.find(collection.digest)
+
+    def _add_collection(self, run: Run, collection: Collection) -> None:
+        (number,) = run(
+            "INSERT INTO collection (digest, series, contract, open) VALUES (?, ?, ?, ?)"
+            " RETURNING number",
+            collection.digest,
+            collection.series,
+            collection.canonical().decode(),
+            1,
+        )[0]
+        for question in collection.questions:
+            run("INSERT INTO question (collection, id) VALUES (?, ?)", number, question.id)
+
+    def registered(self) -> list[Registered]:
+        """Every collection, oldest first."""
+        with self._reading() as run:
+            rows = run("SELECT number, digest, series, open FROM collection ORDER BY number")
+            missing = [digest for _, digest, _, _ in rows if digest not in self._contracts]
+            for digest in missing:
+                ((contract,),) = run("SELECT contract FROM collection WHERE digest = ?", digest)
+                self._contracts[digest] = Collection.from_json(contract)
+            numbers = run("SELECT collection, id, number FROM question ORDER BY number")
+        newest = {series: number for number, _, series, _ in rows}
+        questions: dict[int, dict[str, int]] = {}
+        for collection, id, number in numbers:
+            questions.setdefault(collection, {})[id] = number
+        return [
+            Registered(
+                number,
+                self._contracts[digest],
+                bool(is_open),
+                newest[series] == number,
+                questions[number],
+            )
+            for number, digest, series, is_open in rows
+        ]
+
+    def find(self, digest: str) -> Registered:
+        """The collection whose digest begins so."""
+        known = self.registered()
+        found = [entry for entry in known if entry.collection.digest.startswith(digest)]
+        if len(found) != 1 or not digest:
+            raise InputError(
+                f"a digest must name one of the store's {len(known)} collections; "
+                f"got {digest[:64]!r}, which names {len(found) if digest else 'none'}"
+            )
+        return found[0]
+
+    def close_collection(self, digest: str) -> None:
+        """Take no more reports; the ids of deleted reports have done their work."""
+        entry = self.find(digest)
+        with self._writing(alone=True) as run:
+            run("UPDATE collection SET open = 0 WHERE number = ?", entry.number)
+            for number in entry.questions.values():
+                run("DELETE FROM report WHERE question = ? AND report IS NULL", number)
+        self._tidy()
+
+    def delete_collection(self, digest: str) -> None:
+        """Delete a collection with all that belongs to it."""
+        entry = self.find(digest)
+        with self._writing(alone=True) as run:
+            run("UPDATE mark SET number = number")  # nobody counts meanwhile
+            for number in entry.questions.values():
+                run("DELETE FROM report WHERE question = ?", number)
+                run("DELETE FROM summary WHERE question = ?", number)
+            run("DELETE FROM question WHERE collection = ?", entry.number)
+            run("DELETE FROM collection WHERE number = ?", entry.number)
+        self._tidy()

@@ -1,0 +1,224 @@
+"""Where reports are kept: what every store promises, and the few words it speaks.
+
+A store holds collections (each a contract, open or closed), the reports of their questions
+and the summaries of them. Its promises:
+
+- *Durable*: when `write` returns, what it accepted survives any crash.
+- *Exactly once*: a report is named by its 16-byte id. The same id and bytes again is a
+  duplicate and counts once; the same id with other bytes is refused, and with it the whole
+  batch that held it. Ids are kept while the collection accepts reports, even when the
+  reports themselves have been deleted.
+- *No clock*: of the time a row has the day; the rows of a commit are ordered by their ids,
+  which are random, so their order says nothing about who came first.
+- *Counted once*: `summarize` adds what is new to the stored summaries and moves on, so that
+  an estimate never reads a report again.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.collection import Collection
+from rumor.errors import InputError, shown
+from rumor.report import Reports
+from rumor.summary import Summary
+
+ID_BYTES = 16
+
+Window = tuple[datetime.date | None, datetime.date | None]
+"""The first and the last day, both included; None where there is no bound."""
+
+
+class StoreUnavailable(Exception):  # noqa: N818 (a state, not a mistake)
+    """The store cannot write or read just now (disk full, database gone); try again later."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A collection that a store knows: its contract, and whether it takes reports."""
+
+    number: int
+    collection: Collection
+    open: bool
+    current: bool
+    """Whether it is the newest revision of its series."""
+    questions: dict[str, int]
+    """The store's number for each question, by the question's id."""
+
+    @property
+    def state(self) -> str:
+        """Its state in a word."""
+        if not self.open:
+            return "closed"
+        return "open" if self.current else "superseded"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Reports of one question that stand or fall together: rows of id and report."""
+
+    question: int
+    rows: Reports
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A batch is durable: how many of its reports are new, how many were there before."""
+
+    new: int
+    duplicates: int
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A batch is refused: some of its ids were used with other bytes."""
+
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A batch is refused: its collection takes no more reports."""
+
+
+Outcome = Accepted | Conflict | Closed
+
+
+@dataclass(frozen=True)
+class StoredReports:
+    """Some reports of one question and one day, with their ids."""
+
+    day: datetime.date
+    ids: Reports
+    reports: Reports
+
+
+class Store(Protocol):
+    """Collections, their reports and the summaries of them."""
+
+    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+        """Make a collection known, or find it known already.
+
+        Another contract of the same series is taken only as a revision of it, said so.
+        """
+        ...
+
+    def registered(self) -> list[Registered]:
+        """Every collection, oldest first."""
+        ...
+
+    def find(self, digest: str) -> Registered:
+        """The one collection whose digest begins so."""
+        ...
+
+    def close_collection(self, digest: str) -> None:
+        """Take no more reports of this collection, and forget the ids of deleted ones."""
+        ...
+
+    def delete_collection(self, digest: str) -> None:
+        """Delete a collection with its reports, ids and summaries."""
+        ...
+
+    def write(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Make batches durable in one commit; what became of each, in their order."""
+        ...
+
+    def summarize(self) -> int:
+        """Add reports that are not counted yet to the summaries; how many there were."""
+        ...
+
+    def summary(self, registered: Registered, question: str, window: Window = ...) -> Summary:
+        """The summary of a question as counted so far, over the days of a window."""
+        ...
+
+    def counted(
+        self, registered: Registered, question: str
+    ) -> tuple[int, dict[datetime.date, Summary]]:
+        """The summary of each day, and the number of the last report that is in them."""
+        ...
+
+    def expire(self, today: datetime.date) -> int:
+        """Delete reports that are past their question's retention; how many there were.
+
+        They have been counted before; their ids stay.
+        """
+        ...
+
+    def reports(
+        self, registered: Registered, question: str, upto: int | None = None
+    ) -> Iterator[StoredReports]:
+        """The reports that are still there (up to a number), day by day, some at a time."""
+        ...
+
+    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+        """The ids of reports that were deleted after they had been counted."""
+        ...
+
+    def restore(
+        self,
+        registered: Registered,
+        question: str,
+        reports: Iterator[StoredReports],
+        spent_ids: Iterator[Reports],
+        days: dict[datetime.date, Summary],
+    ) -> None:
+        """Put back what was exported, into a question that has nothing yet."""
+        ...
+
+    def ping(self) -> None:
+        """Return if the store can be written to now; else raise `StoreUnavailable`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+def open_store(url: str) -> Store:
+    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://..."""
+    if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
+        from rumor.collector.sqlite import SqliteStore
+
+        return SqliteStore(url.removeprefix("sqlite:///"))
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from rumor.collector.postgres import PostgresStore
+        except ImportError:
+            raise InputError(
+                "a PostgreSQL store needs psycopg: pip install 'rumor[server]'"
+            ) from None
+        return PostgresStore(url)
+    raise InputError(
+        "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
+        f"got {shown(_without_password(url))}"
+    )
+
+
+def _without_password(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}...@{rest.rpartition('@')[2]}" if "@" in rest else url
+
+
+def today() -> datetime.date:
+    """The day in UTC: all that is ever kept of the time."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def sorted_by_id(rows: Reports) -> Reports:
+    """Rows in the order of their ids.
+
+    Ids are random, so this is a shuffle that needs no randomness; and several collectors
+    that write the same ids at once take their locks in the same order.
+    """
+    words = np.ascontiguousarray(rows[:, :ID_BYTES]).view(">u8")
+    order: NDArray[np.intp] = np.lexsort((words[:, 1], words[:, 0]))
+    return np.ascontiguousarray(rows[order])

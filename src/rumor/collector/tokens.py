@@ -1,0 +1,83 @@
+"""Analysts' tokens: 256 random bits each, of which only a hash is kept.
+
+A token file has a line for each token: a name, a space and the SHA-256 of the token in
+hexadecimal. A token is random, so nothing slower than a plain hash is needed. The file is read
+again when it changes: adding a line adds an analyst, deleting one takes effect at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from rumor.errors import InputError, shown
+from rumor.files import PathLike
+from rumor.wishes import checked_slug
+
+_PREFIX = "rumor-"
+
+
+class Tokens:
+    """The tokens of a file."""
+
+    def __init__(self, path: PathLike) -> None:
+        self._path = Path(path)
+        self._seen: tuple[int, int] | None = None
+        self._hashes: list[bytes] = []
+        self._refresh()
+
+    def _refresh(self) -> None:
+        try:
+            status = self._path.stat()
+            seen = (status.st_mtime_ns, status.st_size)
+            if seen != self._seen:
+                self._hashes = [digest for _, digest in read_tokens(self._path)]
+                self._seen = seen
+        except FileNotFoundError:
+            raise InputError(f"a token file must exist; got {str(self._path)!r}") from None
+
+    def allow(self, token: str) -> bool:
+        """Whether this is one of the tokens; the time it takes does not say how nearly."""
+        try:
+            self._refresh()
+        except InputError:
+            return False  # whoever broke or removed the file has taken all tokens back
+        offered = hashlib.sha256(token.encode("utf-8", "replace")).digest()
+        matches = [hmac.compare_digest(offered, known) for known in self._hashes]
+        return any(matches)
+
+
+def read_tokens(path: Path) -> list[tuple[str, bytes]]:
+    """The names and hashes in a token file."""
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, digits = line.partition(" ")
+        try:
+            digest = bytes.fromhex(digits)
+        except ValueError:
+            digest = b""
+        if len(digest) != 32:
+            raise InputError(
+                f"{path}, line {number}: a token file must have a name and 64 hexadecimal digits "
+                f"in each line; got {shown(line)}"
+            )
+        found.append((name, digest))
+    return found
+
+
+def add_token(path: PathLike, name: str) -> str:
+    """Make a token, add its hash to a file that only its owner can read, and return it once."""
+    checked_slug({"name": name}, "name", "a token")
+    token = _PREFIX + secrets.token_urlsafe(32)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(handle, "a", encoding="utf-8") as file:
+        file.write(f"{name} {digest}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return token

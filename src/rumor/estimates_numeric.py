@@ -1,0 +1,374 @@
+"""Estimates of numbers: one mean, or the frequency and the mean of every key.
+
+As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
+estimate with its standard error, and the interval, which says what it covers.
+"""
+
+from __future__ import annotations
+
+import abc
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rumor.errors import InputError, shown
+from rumor.estimates import ROWS_SHOWN
+from rumor.intervals import Bounds, Intervals, checked_target, critical_value
+from rumor.intervals_keyvalue import KeyIntervals
+from rumor.mechanisms.oracle import Vector
+from rumor.text import aligned, bar, decimals_for, one_line, percent
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+Columns = dict[str, list[object]]
+QUANTITIES = ("frequency", "mean")
+
+
+class NumericEstimate(abc.ABC):
+    """What estimates of numbers share: their rows as Arrow, CSV and plain data."""
+
+    reports: int
+    epsilon: float
+    method: str
+    diagnostics: Mapping[str, object]
+
+    @abc.abstractmethod
+    def columns(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> Columns:
+        """The estimate as columns."""
+
+    @abc.abstractmethod
+    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+        """The indices of the rows to show first."""
+
+    @abc.abstractmethod
+    def table(
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+    ) -> str:
+        """The estimate as text."""
+
+    def to_arrow(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> pa.Table:
+        """The estimate as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self.columns(level, of=of, simultaneous=simultaneous))
+
+    def to_csv(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> str:
+        """The estimate as CSV text, in full precision."""
+        columns, text = self.columns(level, of=of, simultaneous=simultaneous), io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue()
+
+    def to_dict(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> dict[str, object]:
+        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
+        columns = self.columns(level, of=of, simultaneous=simultaneous)
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {
+            "reports": self.reports,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "level": level,
+            "of": of,
+            "simultaneous": simultaneous,
+            "diagnostics": dict(self.diagnostics),
+            "estimates": rows,
+        }
+
+    def _facts(self, of: str, simultaneous: bool) -> str:
+        jointly = ", all covering at once" if simultaneous else ""
+        return (
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
+            f"method {self.method}; intervals of the {of}{jointly}"
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+@dataclass(frozen=True, eq=False)
+class MeanEstimate(NumericEstimate):
+    """The estimated mean of one number.
+
+    `mean` is the method's answer, `unbiased` and `stderr` the linear estimate and its
+    standard error, `range` what values can be.
+    """
+
+    mean: float
+    unbiased: float
+    stderr: float
+    range: tuple[float, float]
+    reports: int
+    epsilon: float
+    method: str
+    intervals: Intervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Sequence[str]:
+        """There is one row: the mean."""
+        return ("mean",)
+
+    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+        """The one row."""
+        return [0]
+
+    def interval(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> tuple[float, float]:
+        """A confidence interval for the mean, within the range.
+
+        Of the "population" that the people were drawn from. Of these "people" the same
+        interval holds with somewhat more than the level: their values are not known well
+        enough for a shorter one.
+        """
+        checked_target(of)
+        low, high = self.intervals.bounds(critical_value(level, 1), "population")
+        ends = np.clip([float(low[0]), float(high[0])], *self.range)
+        answer = float(np.clip(self.mean, *self.range))
+        return min(float(ends[0]), answer), max(float(ends[1]), answer)
+
+    def columns(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> Columns:
+        """One row: value, mean, low, high, unbiased, stderr."""
+        low, high = self.interval(level, of=of)
+        return {
+            "value": ["mean"],
+            "mean": [self.mean],
+            "low": [low],
+            "high": [high],
+            "unbiased": [self.unbiased],
+            "stderr": [self.stderr],
+        }
+
+    def table(
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+    ) -> str:
+        """The mean as text, with its interval."""
+        low, high = self.interval(level, of=of)
+        digits = digits_for(self.stderr)
+        body = [
+            (
+                f"{self.mean:.{digits}f}",
+                f"{low:.{digits}f} to {high:.{digits}f}",
+                f"{self.stderr:.{digits}f}",
+                f"{self.range[0]:g} to {self.range[1]:g}",
+            )
+        ]
+        head = ("mean", f"{percent(level)} interval", "std. error", "range")
+        return "\n".join([aligned(head, body, left=()), self._facts(of, False)])
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        level: float = 0.95,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+        title: str | None = None,
+        truth: float | None = None,
+    ) -> alt.LayerChart:
+        """The mean and its interval on the range; written to `path` when one is given."""
+        from rumor.charts import save_chart
+        from rumor.charts_numeric import mean_chart
+
+        chart = mean_chart(self, level=level, of=of, title=title, truth=truth)
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+@dataclass(frozen=True, eq=False)
+class KeyValueEstimate(NumericEstimate):
+    """For every key the share of people who hold it and the mean of their values.
+
+    `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and
+    `product` (of frequency times mean, values scaled to [-1, 1]) are linear estimates;
+    `stderr` and `mean_stderr` are the standard errors of `unbiased` and of the ratio of
+    the two. `frequency_known` and `mean_known` say where the reports of a key tell
+    something: where they do not, the answer is no better than the prior.
+    """
+
+    values: Sequence[int] | Sequence[str]
+    frequency: Vector = field(repr=False)
+    mean: Vector = field(repr=False)
+    unbiased: Vector = field(repr=False)
+    product: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    mean_stderr: Vector = field(repr=False)
+    frequency_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
+    mean_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
+    range: tuple[float, float]
+    reports: int
+    epsilon: float
+    method: str
+    intervals: KeyIntervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    def interval(
+        self,
+        level: float = 0.95,
+        *,
+        quantity: str = "frequency",
+        of: str = "population",
+        simultaneous: bool = False,
+    ) -> Bounds:
+        """Ends of a confidence interval for the "frequency" or the "mean" of every key.
+
+        Clopper and Pearson's for frequencies, Fieller's for means: the whole range where
+        the key is too rare to say anything. Of the population: a report is about keys drawn
+        at random, so these people differ from it by next to nothing. Each key's interval
+        covers with the level given; when `simultaneous`, all of a quantity at once do.
+        """
+        if checked_target(of) != "population":
+            raise InputError(
+                f'key-value estimates have intervals of the "population" only; got {shown(of)}'
+            )
+        z = critical_value(level, len(self.values) if simultaneous else 1)
+        if quantity == "frequency":
+            low, high = self.intervals.frequency(z)
+            answer, bounds = self.frequency, (0.0, 1.0)
+        elif quantity == "mean":
+            low, high = self.intervals.mean(z)
+            answer, bounds = self.mean, self.range
+        else:
+            raise InputError(
+                f"an interval's quantity must be one of {', '.join(QUANTITIES)}; "
+                f"got {shown(quantity)}"
+            )
+        low, high, answer = (np.clip(x, *bounds) for x in (low, high, answer))
+        # fmin and fmax: an answer that is not known stretches nothing.
+        return np.fmin(low, answer), np.fmax(high, answer)
+
+    def columns(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> Columns:
+        """A row for each key; NaN where there is no answer becomes None."""
+        columns: dict[str, Sequence[object]] = {"value": list(self.values)}
+        for quantity, answer, error, known in (
+            ("frequency", self.frequency, self.stderr, self.frequency_known),
+            ("mean", self.mean, self.mean_stderr, self.mean_known),
+        ):
+            low, high = self.interval(level, quantity=quantity, of=of, simultaneous=simultaneous)
+            prefix = "" if quantity == "frequency" else "mean_"
+            columns[quantity] = _plain(answer)
+            columns[f"{prefix}low"], columns[f"{prefix}high"] = _plain(low), _plain(high)
+            columns[f"{prefix}stderr"] = _plain(error)
+            columns[f"{prefix}known"] = known.tolist()
+        columns["unbiased"], columns["product"] = _plain(self.unbiased), _plain(self.product)
+        return {name: list(column) for name, column in columns.items()}
+
+    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+        """The indices of the most frequent keys, the most frequent first."""
+        order = np.argsort(-np.nan_to_num(self.frequency), kind="stable")
+        return [int(i) for i in order[:rows]]
+
+    def table(
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+    ) -> str:
+        """The most frequent keys as text; a ? marks answers that are no better than the prior."""
+        low, high = self.interval(level, of=of, simultaneous=simultaneous)
+        mlow, mhigh = self.interval(level, quantity="mean", of=of, simultaneous=simultaneous)
+        order = self.ranking(rows)
+        digits = decimals_for(_least(self.stderr[order]))
+        decimals = digits_for(_least(self.mean_stderr[order]))
+        full = float(np.nan_to_num(self.frequency[order]).max())
+        body = [
+            (
+                one_line(self.values[i]),
+                "none"
+                if np.isnan(self.frequency[i])
+                else percent(self.frequency[i], digits) + ("" if self.frequency_known[i] else " ?"),
+                f"{percent(low[i], digits)} to {percent(high[i], digits)}",
+                f"{self.mean[i]:.{decimals}f}" + ("" if self.mean_known[i] else " ?"),
+                f"{mlow[i]:.{decimals}f} to {mhigh[i]:.{decimals}f}",
+                bar(float(np.nan_to_num(self.frequency[i])), full),
+            )
+            for i in order
+        ]
+        head = ("key", "share", f"{percent(level)} interval", "mean", f"{percent(level)} interval")
+        lines = [aligned((*head, ""), body, left=(0, 5))]
+        hidden = len(self.values) - len(order)
+        if hidden:
+            lines.append(f"... and {hidden:,} less frequent")
+        unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
+        if unknown:
+            lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
+        lines.append(self._facts(of, simultaneous))
+        return "\n".join(lines)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        level: float = 0.95,
+        of: str = "population",
+        simultaneous: bool = False,
+        rows: int = ROWS_SHOWN,
+        title: str | None = None,
+        truth: tuple[Vector, Vector] | None = None,
+    ) -> alt.HConcatChart:
+        """Shares and means side by side with their intervals; written to `path` when given."""
+        from rumor.charts import save_chart
+        from rumor.charts_numeric import keyvalue_chart
+
+        chart = keyvalue_chart(
+            self,
+            level=level,
+            of=of,
+            simultaneous=simultaneous,
+            rows=rows,
+            title=title,
+            truth=truth,
+        )
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+def digits_for(error: float) -> int:
+    """How many decimals of a number carry information when its error is this large."""
+    if not np.isfinite(error) or error <= 0:
+        return 3
+    return int(min(9, max(0, 1 - np.floor(np.log10(error)))))
+
+
+def _least(errors: Vector) -> float:
+    known = errors[np.isfinite(errors)]
+    return float(known.min()) if known.size else 0.0
+
+
+def _plain(numbers: Vector) -> list[object]:
+    return [None if np.isnan(number) else float(number) for number in numbers]

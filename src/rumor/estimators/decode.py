@@ -1,0 +1,218 @@
+"""Words out of bits: decoding RAPPOR's counts against a dictionary of candidates.
+
+    rumor.estimate(rappor, reports_or_summary, candidates=words, method="auto", level=0.05)
+
+Everything works from the bit counts of each cohort: a billion reports decode as fast as a
+thousand, and the order of the candidates does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rumor.errors import InputError, shown
+from rumor.estimates_words import WordEstimate, WordIntervals
+from rumor.estimators.candidates import Candidates, Progress, candidate_map
+from rumor.estimators.decode_auto import TRIM, decode_auto
+from rumor.estimators.decode_counts import BitShares, bit_shares
+from rumor.estimators.decode_fit import PENALTIES
+from rumor.estimators.decode_literature import CUT, PENALTY, decode_literature
+from rumor.estimators.linear import checked_method
+from rumor.files import PathLike
+from rumor.mechanisms.oracle import Vector
+from rumor.mechanisms.rappor import Rappor
+from rumor.summary import Summary
+from rumor.values import checked_size
+from rumor.wishes import known_keys
+
+LEVEL = 0.05
+_MAX_DECOYS = 1 << 31
+# Above this the words found leave more noise than the reports' own.
+_UNEXPLAINED = 1.3
+
+# The options of each method.
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "auto": ("level", "decoys", "penalties", "trim"),
+    "lasso-ols": ("level", "penalty", "cut"),
+}
+
+
+def decode(
+    summary: Summary,
+    candidates: object,
+    *,
+    method: str = "auto",
+    cache: PathLike | None = None,
+    on_progress: Progress | None = None,
+    **options: Any,
+) -> WordEstimate:
+    """The frequencies of candidate words, and which of them anyone holds.
+
+    "auto" finds words at a false discovery rate of at most `level`, whether or not the
+    dictionary is complete. Its further options: `decoys`, how many made-up words calibrate the
+    p-values (all possible ones unless said); `penalties`, the path of the Lasso in standard
+    deviations, strongest first; `trim`, from how many standard deviations on an unexplained bit
+    is left out (math.inf: none).
+
+    "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty`
+    of the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
+
+    `cache` is a directory in which the map of the dictionary is kept for the next time;
+    `on_progress` is called while it is built.
+    """
+    chosen = checked_method(method, METHODS)
+    known_keys(f'method "{chosen}"', options, METHODS[chosen])
+    level = _number("level", options.get("level", LEVEL), 0.0, 1.0)
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    settings = _auto_settings(options) if chosen == "auto" else _literature_settings(options)
+    words = candidate_map(rappor.bloom, candidates, cache=cache, on_progress=on_progress)
+    decoded = _auto if chosen == "auto" else _literature
+    return decoded(summary, words, bit_shares(summary), level, settings)
+
+
+def _auto(
+    summary: Summary, words: Candidates, shares: BitShares, level: float, settings: dict[str, Any]
+) -> WordEstimate:
+    result, decoys = decode_auto(words, shares, level=level, **settings), settings["decoys"]
+    found, chosen = result.detected, result.refit
+    frequency = np.zeros(len(words))
+    frequency[found] = chosen.coefficients
+    unbiased, stderr = result.fit.estimate.copy(), result.fit.stderr.copy()
+    unbiased[found] = chosen.unbiased
+    # What else is in the bits adds to the known noise, and never takes from it.
+    inflation = math.sqrt(max(1.0, result.noise))
+    stderr[found] = inflation * chosen.stderr
+    alarms = []
+    if decoys is not None and decoys < len(words) / level:
+        alarms.append(
+            f"{decoys:,} decoys are fewer than candidates / level, "
+            f"{math.ceil(len(words) / level):,}: a lone true word cannot be found"
+        )
+    if result.noise > _UNEXPLAINED:
+        alarms.append(
+            f"the words found do not explain the data: its noise is {result.noise:.2f} times "
+            f"the reports' own, so words are missing from the dictionary or too rare to tell"
+        )
+    if result.trimmed:
+        alarms.append(
+            f"{result.trimmed:,} of {shares.share.size:,} bits are far above what the words found "
+            f"explain and were left out: a frequent word is missing from the dictionary"
+        )
+    return _estimate(
+        summary,
+        words,
+        frequency=frequency,
+        unbiased=unbiased,
+        stderr=stderr,
+        other_stderr=inflation * chosen.total_stderr,
+        detected=found,
+        p_value=result.p_value,
+        method="auto",
+        level=level,
+        controls=f"false discovery rate at most {100 * level:g} %",
+        alarms=alarms,
+        diagnostics={
+            "decoys": "all" if decoys is None else decoys,
+            "penalty": result.fit.penalty,
+            "fit_support": result.fit.support,
+            "fit_noise": result.fit.tau**2,
+            "noise": result.noise,
+            "trimmed_bits": result.trimmed,
+        },
+    )
+
+
+def _literature(
+    summary: Summary, words: Candidates, shares: BitShares, level: float, settings: dict[str, Any]
+) -> WordEstimate:
+    result = decode_literature(words, shares, level=level, **settings)
+    return _estimate(
+        summary,
+        words,
+        frequency=np.where(result.detected, result.frequency, 0.0),
+        unbiased=result.frequency,
+        stderr=result.stderr,
+        other_stderr=result.total_stderr,
+        detected=result.detected,
+        p_value=result.p_value,
+        method="lasso-ols",
+        level=level,
+        controls=f"uncorrected t-tests at {100 * level:g} %: no error rate is controlled",
+        alarms=[],
+        diagnostics={**settings, "kept_by_lasso": result.kept},
+    )
+
+
+def _estimate(
+    summary: Summary,
+    words: Candidates,
+    *,
+    frequency: Vector,
+    unbiased: Vector,
+    stderr: Vector,
+    other_stderr: float,
+    detected: Any,
+    p_value: Vector,
+    alarms: Sequence[str],
+    **facts: Any,
+) -> WordEstimate:
+    """The estimate in the order of the words, with the sampling of people added."""
+    other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
+    share = np.clip(unbiased, 0.0, 1.0)
+    population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
+    center, people = words.restore(unbiased), words.restore(stderr)
+    both = words.restore(population)
+    return WordEstimate(
+        values=words.words,
+        frequency=words.restore(frequency),
+        unbiased=center,
+        stderr=both,
+        reports=summary.reports,
+        epsilon=summary.mechanism.epsilon,
+        intervals=WordIntervals(center, people, both),
+        detected=words.restore(detected),
+        p_value=words.restore(p_value),
+        other=other,
+        other_stderr=math.sqrt(other_stderr**2 + other * (1 - other) / summary.reports),
+        alarms=tuple(alarms),
+        **facts,
+    )
+
+
+def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    decoys = options.get("decoys")
+    if decoys is not None:
+        decoys = checked_size("decoys", decoys, 1, _MAX_DECOYS)
+    penalties = options.get("penalties", PENALTIES)
+    if not isinstance(penalties, Sequence) or isinstance(penalties, str) or not penalties:
+        raise InputError(f"penalties must be a list of numbers above 0; got {shown(penalties)}")
+    path = [_number("a penalty", penalty, 0.0, math.inf) for penalty in penalties]
+    if path != sorted(path, reverse=True):
+        raise InputError(f"penalties must fall from strong to weak; got {shown(penalties)}")
+    trim = options.get("trim", TRIM)
+    if trim != math.inf:
+        trim = _number("trim", trim, 0.0, math.inf)
+    return {"decoys": decoys, "penalties": path, "trim": trim}
+
+
+def _literature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "penalty": _number("penalty", options.get("penalty", PENALTY), 0.0, math.inf),
+        "cut": _number("cut", options.get("cut", CUT), -math.inf, math.inf),
+    }
+
+
+def _number(name: str, value: object, above: float, below: float) -> float:
+    bounds = [f"above {above:g}"] if above > -math.inf else []
+    bounds += [f"below {below:g}"] if below < math.inf else []
+    rule = f"{name} must be a number {' and '.join(bounds) or 'that is finite'}"
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{rule}; got {shown(value)}")
+    if not (above < value < below) or not math.isfinite(value):
+        raise InputError(f"{rule}; got {float(value):g}")
+    return float(value)

@@ -1,0 +1,113 @@
+"""Empirical Bayes on the support counts: the default estimator of frequencies.
+
+Each value's count is binomial given its frequency; the frequencies are draws from an
+unknown law. A ladder of laws, from "one value has all" to "all are equal", and one law
+fitted freely to the counts are scored by how well they predict all counts, given that
+frequencies sum to one; the answer is the average of their posterior means. It needs the
+counts alone, treats all values alike, is never negative and sums to one.
+
+Source: research/frequency-default, section 1 (steps 1 to 8), with more laws (see priors).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.estimators.posterior import CountTable
+from rumor.estimators.priors import Grid, Noise, ladder, make_grid
+from rumor.mechanisms.oracle import ItemCounts, Vector
+
+# The fitted law begins at the ladder's average, counts it as this many values, and is
+# improved this often: more would fit the noise.
+_PSEUDO_VALUES = 3.0
+_FITTING_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """Posterior mean frequencies, and what the counts said of the laws behind them."""
+
+    frequency: Vector
+    variance: Vector
+    """Of the posterior: for a second pass over the reports, not for intervals."""
+    evidence: float
+    """The log evidence of the laws together against "all values are equally frequent"."""
+    fitted: float
+    """The weight of the freely fitted law."""
+
+
+def shrink(items: ItemCounts) -> Shrunk:
+    """The posterior mean of every frequency, averaged over the laws."""
+    grid = make_grid(items, items.unbiased)
+    table = CountTable(items, grid)
+    domain, even = grid.domain, 1 / grid.domain
+    laws, odds = ladder(grid, Noise(items).sd(even))
+    posterior = table.condition(laws)
+    base = table.even_evidence()
+    evidence = np.append(posterior.evidence + np.log(odds), base) - math.log(odds.sum() + 1)
+    best = evidence.max()
+    weights = np.exp(evidence - best)
+    together = float(best + math.log(weights.sum()))
+    weights /= weights.sum()
+    means = posterior.means @ weights[:-1] + weights[-1] * even
+    squares = (posterior.variances + posterior.means**2) @ weights[:-1] + weights[-1] * even**2
+    average = np.exp(laws) @ weights[:-1]
+    average[grid.even] += weights[-1]
+    law, atoms = _fitted_law(table, grid, average / average.sum())
+    free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
+    penalty = max(math.log(domain), 2 * atoms)
+    fitted = _logistic(float(free.evidence[0]) - together - penalty)
+    if fitted > 0:
+        means = fitted * free.means[:, 0] + (1 - fitted) * means
+        second = free.variances[:, 0] + free.means[:, 0] ** 2
+        squares = fitted * second + (1 - fitted) * squares
+    variance = np.maximum(squares - means**2, 0.0)
+    frequency = np.maximum(means[table.where], 0.0)
+    return Shrunk(frequency / frequency.sum(), variance[table.where], together - base, fitted)
+
+
+def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, float]:
+    """The law of mean 1/D that the counts suggest, and its effective number of atoms.
+
+    Expectation-maximisation for the weights of the grid points, with a few imaginary
+    values distributed as `start`, and the mean held by a Lagrange multiplier.
+    """
+    away = grid.points - 1 / grid.domain
+    total = grid.domain + _PSEUDO_VALUES
+    law, pull = (start + 1 / start.size) / 2, 0.0
+    expected = law
+    for _ in range(_FITTING_STEPS):
+        expected = table.responsibilities(law) + _PSEUDO_VALUES * start
+        pull = _balance(expected, away, total, pull)
+        law = expected / (total + pull * away)
+        law /= law.sum()
+    return law, table.concentration(law, expected)
+
+
+def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float:
+    """The multiplier m at which the weights expected / (total + m away) have mean 1/D."""
+    # Weights must stay positive: m lies strictly between these.
+    low, high = -total / float(away.max()), -total / float(away.min())
+    pull = min(max(pull, 0.999 * low), 0.999 * high)
+    for _ in range(60):
+        share = away / (total + pull * away)
+        value, slope = float(expected @ share), -float(expected @ (share * share))
+        if value > 0:
+            low = pull
+        else:
+            high = pull
+        step = value / slope if slope < 0 else 0.0
+        proposed = pull - step
+        if not low < proposed < high:
+            proposed = (low + high) / 2
+        if abs(proposed - pull) <= 1e-10 * (abs(pull) + total):
+            return proposed
+        pull = proposed
+    return pull
+
+
+def _logistic(x: float) -> float:
+    return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

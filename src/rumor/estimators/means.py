@@ -1,0 +1,63 @@
+"""Means of one number from a summary of Harmony or piecewise reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.estimates_numeric import MeanEstimate
+from rumor.intervals import Bounds, Intervals, NormalIntervals
+from rumor.mechanisms.mean import Harmony, MeanMechanism
+from rumor.mechanisms.oracle import Target
+from rumor.summary import Summary
+
+MEAN_METHODS = ("auto", "inversion", "clip")
+
+
+@dataclass(frozen=True)
+class ShareIntervals:
+    """Score (Wilson) intervals of a binomial share, mapped by a line to the mean."""
+
+    share: float
+    reports: int
+    zero: float
+    one: float
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, on the line."""
+        k = z * z / self.reports
+        centre = (self.share + k / 2) / (1 + k)
+        root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
+        low, high = (self.zero + (self.one - self.zero) * (centre + e) for e in (-root, root))
+        return np.array([low]), np.array([high])
+
+
+def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
+    """The mean: "inversion" as it comes out, "clip" (and "auto") kept within the range."""
+    mechanism, n = summary.mechanism, summary.reports
+    assert isinstance(mechanism, MeanMechanism)
+    grid = mechanism.grid
+    unbiased, variance = mechanism.moments(summary.tally, n)
+    stderr = math.sqrt(max(variance, 0.0) / n)
+    intervals: Intervals
+    if isinstance(mechanism, Harmony):
+        hit, miss = mechanism.rates
+        zero = grid.low - grid.span * miss / (hit - miss)
+        one = zero + grid.span / (hit - miss)
+        intervals = ShareIntervals(int(summary.tally[0]) / n, n, zero, one)
+    else:
+        intervals = NormalIntervals(np.array([unbiased]), np.array([stderr]))
+    chosen = "clip" if method == "auto" else method
+    mean = unbiased if chosen == "inversion" else min(max(unbiased, grid.low), grid.high)
+    return MeanEstimate(
+        mean=mean,
+        unbiased=unbiased,
+        stderr=stderr,
+        range=(grid.low, grid.high),
+        reports=n,
+        epsilon=mechanism.epsilon,
+        method=chosen,
+        intervals=intervals,
+    )

@@ -1,0 +1,234 @@
+"""The heavy loops of decoding, compiled by numba; plain twins of them are in twins_decode.py.
+
+A candidate is a row of a map: for each cohort and hash the bit that it sets, as an index
+within the cohort; a bit that an earlier hash of the cohort set already is written as `bits`,
+one past the last. So tables over the bits have a column more, which holds zero, and a sum over
+a row of the map counts every bit once. Free levels, one for each cohort, are eliminated
+throughout: `inverse` holds 1 / (total weight of the cohort), or 0 where there is no level.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+_jit = numba.njit(cache=True, nogil=True)
+# Dot products may be summed in any order: the compiled order is fixed, so results repeat.
+_sums = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+_inline = numba.njit(cache=True, nogil=True, inline="always")
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@_jit
+def pack_map(positions, hashes, bits, out):
+    """Copy positions to a map, repeated bits of a cohort written as `bits`."""
+    for j in range(positions.shape[0]):
+        row, target = positions[j], out[j]
+        for first in range(0, row.size, hashes):
+            for i in range(first, first + hashes):
+                position = np.int64(row[i])
+                for earlier in range(first, i):
+                    if row[earlier] == row[i]:
+                        position = bits
+                target[i] = position
+
+
+@_jit
+def column_norms(rows, hashes, weights, inverse, out):
+    """Squared length of every column, weighted, after the levels are taken out."""
+    for j in range(rows.shape[0]):
+        row, total = rows[j], 0.0
+        for c in range(inverse.size):
+            in_cohort = 0.0
+            for i in range(c * hashes, (c + 1) * hashes):
+                in_cohort += weights[c, row[i]]
+            total += in_cohort - in_cohort * in_cohort * inverse[c]
+        out[j] = total
+
+
+@_sums
+def column_scores(rows, hashes, table, out):
+    """The total of a table over the bits of every candidate."""
+    for j in range(rows.shape[0]):
+        row, total = rows[j], 0.0
+        for c in range(table.shape[0]):
+            for i in range(c * hashes, (c + 1) * hashes):
+                total += table[c, row[i]]
+        out[j] = total
+
+
+@_inline
+def _gradient(row, hashes, pull, weights, level):
+    """The score of one candidate: weighted residuals `pull`, less the levels."""
+    total = 0.0
+    for c in range(level.size):
+        for i in range(c * hashes, (c + 1) * hashes):
+            bit = row[i]
+            total += pull[c, bit] - level[c] * weights[c, bit]
+    return total
+
+
+@_inline
+def _shift(row, hashes, pull, weights, inverse, level, step):
+    """Move one coefficient by `step`: residuals and levels follow."""
+    for c in range(level.size):
+        in_cohort = 0.0
+        for i in range(c * hashes, (c + 1) * hashes):
+            weight = weights[c, row[i]]
+            pull[c, row[i]] -= step * weight
+            in_cohort += weight
+        level[c] -= step * in_cohort * inverse[c]
+
+
+@_jit
+def descend(
+    rows,
+    hashes,
+    pull,
+    weights,
+    inverse,
+    level,
+    norms,
+    penalties,
+    coefficients,
+    tolerance,
+    most,
+):
+    """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took.
+
+    `pull` (weight times residual), `level` and `coefficients` are updated in place. It ends
+    when no coefficient moves the fit by more than `tolerance` standard deviations.
+    """
+    for sweep in range(most):
+        largest = 0.0
+        for j in range(rows.shape[0]):
+            if norms[j] <= 0.0:
+                continue
+            old = coefficients[j]
+            score = _gradient(rows[j], hashes, pull, weights, level)
+            new = max(0.0, old + (score - penalties[j]) / norms[j])
+            if new != old:
+                coefficients[j] = new
+                _shift(rows[j], hashes, pull, weights, inverse, level, new - old)
+                largest = max(largest, abs(new - old) * np.sqrt(norms[j]))
+        if largest <= tolerance:
+            return sweep + 1
+    return most
+
+
+@_inline
+def _mix64(z):
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@_jit
+def decoy_scores(seed, start, hashes, bits, table, out):
+    """The total of a table over the bits of made-up words number start, start + 1, ...
+
+    Their bits come from SplitMix64, as many to a word as fit.
+    """
+    width, mask = 0, np.uint64(bits - 1)
+    while (1 << width) < bits:
+        width += 1
+    shift, fit = np.uint64(width), 64 // width
+    cohorts = table.shape[0]
+    words = (cohorts * hashes + fit - 1) // fit
+    chosen = np.empty(hashes, dtype=np.int64)
+    for d in range(out.size):
+        counter = seed + _GOLDEN * np.uint64((start + d) * words)
+        left, word, total = 0, np.uint64(0), 0.0
+        for c in range(cohorts):
+            for i in range(hashes):
+                if left == 0:
+                    counter += _GOLDEN
+                    word, left = _mix64(counter), fit
+                bit = np.int64(word & mask)
+                word >>= shift
+                left -= 1
+                for earlier in range(i):
+                    if chosen[earlier] == bit:
+                        bit = bits
+                        break
+                chosen[i] = bit
+                total += table[c, bit]
+        out[d] = total
+
+
+@_jit
+def gram(rows, hashes, weights, inverse, out):
+    """The weighted Gram matrix of candidates, levels taken out (lower triangle and diagonal)."""
+    count, cohorts = rows.shape[0], inverse.size
+    marked = np.zeros(weights.shape, dtype=np.float64)
+    sums = np.zeros((count, cohorts), dtype=np.float64)
+    for j in range(count):
+        for c in range(cohorts):
+            for i in range(c * hashes, (c + 1) * hashes):
+                sums[j, c] += weights[c, rows[j, i]]
+    for j in range(count):
+        for c in range(cohorts):
+            for i in range(c * hashes, (c + 1) * hashes):
+                marked[c, rows[j, i]] = weights[c, rows[j, i]]
+        for other in range(j + 1):
+            total = 0.0
+            for c in range(cohorts):
+                for i in range(c * hashes, (c + 1) * hashes):
+                    total += marked[c, rows[other, i]]
+                total -= sums[j, c] * sums[other, c] * inverse[c]
+            out[j, other] = total
+        for c in range(cohorts):
+            for i in range(c * hashes, (c + 1) * hashes):
+                marked[c, rows[j, i]] = 0.0
+
+
+@_sums
+def factor(matrix):
+    """The Cholesky factor, in place in the lower triangle; False if not positive definite."""
+    size = matrix.shape[0]
+    for i in range(size):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(j):
+                total += matrix[i, k] * matrix[j, k]
+            if i == j:
+                rest = matrix[i, i] - total
+                if not rest > 1e-10 * matrix[i, i]:
+                    return False
+                matrix[i, i] = np.sqrt(rest)
+            else:
+                matrix[i, j] = (matrix[i, j] - total) / matrix[j, j]
+    return True
+
+
+@_sums
+def solve(lower, right, out):
+    """Solve L L' x = right for a Cholesky factor L."""
+    size = lower.shape[0]
+    for i in range(size):
+        total = 0.0
+        for k in range(i):
+            total += lower[i, k] * out[k]
+        out[i] = (right[i] - total) / lower[i, i]
+    for i in range(size - 1, -1, -1):
+        out[i] /= lower[i, i]
+        for k in range(i):
+            out[k] -= lower[i, k] * out[i]
+
+
+@_sums
+def inverse_diagonal(lower, out):
+    """The diagonal of (L L')^-1: the squared lengths of the columns of L^-1."""
+    size = lower.shape[0]
+    column = np.empty(size, dtype=np.float64)
+    for start in range(size):
+        column[start] = 1.0 / lower[start, start]
+        squares = column[start] * column[start]
+        for i in range(start + 1, size):
+            total = 0.0
+            for k in range(start, i):
+                total += lower[i, k] * column[k]
+            column[i] = -total / lower[i, i]
+            squares += column[i] * column[i]
+        out[start] = squares

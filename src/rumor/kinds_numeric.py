@@ -1,0 +1,112 @@
+"""Questions about numbers: one number ("number"), or keys with a number each ("keyvalue")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rumor.canonical import Json
+from rumor.errors import InputError, shown
+from rumor.kind import Kind, mechanism_wish
+from rumor.mechanisms import BY_NAME, KeyValueMechanism, MeanMechanism, Mechanism, PrivKVM
+from rumor.mechanisms.keyvalue_choice import key_value
+from rumor.mechanisms.mean import choose_mean
+from rumor.values import checked_labels
+from rumor.wishes import known_keys, nearest
+
+_RANGE = ("low", "high", "outside")
+
+
+class Number(Kind):
+    """One number within a range; what is learned is its mean."""
+
+    name = "number"
+    keys = (*_RANGE, "epsilon", "mechanism")
+    names = ()
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+        """Harmony or the piecewise mechanism, by name or whichever has less noise."""
+        if "low" not in wish or "high" not in wish:
+            raise InputError("a number must have a low and a high end; got one or none")
+        name, arguments = _arguments(wish, MeanMechanism, ("steps",))
+        return choose_mean(**arguments) if name == "auto" else _made(name, arguments)
+
+    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+        """Numbers have no names."""
+        return {}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+        """As it is."""
+        if not isinstance(mechanism, MeanMechanism):
+            raise InputError(f"a number needs a mechanism for means; got {mechanism!r}")
+        return mechanism
+
+
+class KeyValue(Kind):
+    """Some of a fixed list of keys, each with a number; shares and means are learned."""
+
+    name = "keyvalue"
+    keys = ("keys", "cap", *_RANGE, "epsilon", "mechanism")
+    names = ("labels", "parent")
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+        """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
+        if "keys" not in wish:
+            raise InputError("a keyvalue question must have keys (a list or a number); got none")
+        name, arguments = _arguments(wish, KeyValueMechanism, ())
+        arguments["keys"] = wish["keys"]
+        if "cap" in wish:
+            arguments["cap"] = wish["cap"]
+        return key_value(**arguments) if name == "auto" else _made(name, arguments)
+
+    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+        """What the keys are called, and the contract that this one follows (PrivKVM)."""
+        assert isinstance(mechanism, KeyValueMechanism)
+        parent = mechanism.parent if isinstance(mechanism, PrivKVM) else None
+        return {"labels": mechanism.labels, "parent": parent}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+        """The mechanism, its keys called by the contract's labels."""
+        if not isinstance(mechanism, KeyValueMechanism):
+            raise InputError(f"a keyvalue question needs such a mechanism; got {mechanism!r}")
+        labels, parent = contract["labels"], contract["parent"]
+        if labels is not None and not isinstance(labels, list):
+            raise InputError(f"labels must be a list or null; got {shown(labels)}")
+        named = mechanism.with_labels(None if labels is None else checked_labels(labels))
+        if isinstance(named, PrivKVM):
+            return named.with_parent(parent)
+        if parent is not None:
+            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
+        return named
+
+
+def _arguments(
+    wish: Mapping[str, object], family: type, extra: Sequence[str]
+) -> tuple[str, dict[str, Any]]:
+    """The mechanism's name and the keywords of its constructor."""
+    name, options = mechanism_wish(wish)
+    if "epsilon" not in wish:
+        raise InputError(f"mechanism {name!r} needs an epsilon; got none")
+    known = {n: m for n, m in BY_NAME.items() if issubclass(m, family)}
+    if name == "auto":
+        known_keys('mechanism "auto"', options, ())
+    elif name not in known:
+        names = ("auto", *known)
+        raise InputError(
+            f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
+        )
+    else:
+        own: tuple[str, ...] = getattr(known[name], "OPTIONS", ())
+        known_keys(f"mechanism {name!r}", options, (*own, *extra))
+    ends = {key: wish[key] for key in _RANGE if key in wish}
+    return name, {**ends, "epsilon": wish["epsilon"], **options}
+
+
+def _made(name: str, arguments: Mapping[str, Any]) -> Mechanism:
+    mechanism = BY_NAME[name]
+    options: tuple[str, ...] = getattr(mechanism, "OPTIONS", ())
+    if "cap" in arguments and "cap" not in options:
+        raise InputError(f"mechanism {name!r} takes no cap; got {shown(arguments['cap'])}")
+    if "cap" in options and "cap" not in arguments:
+        raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
+    return mechanism(**arguments)

@@ -1,0 +1,132 @@
+"""Export and import, and the commands of a collection's life."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pytest
+
+import rumor
+from rumor.analysis import analyse
+from rumor.cli import main
+from rumor.collector import sqlstore
+from rumor.collector.backup import export_collection, import_collection
+from rumor.collector.store import Accepted, Store, open_store
+from tests.collector.tools import batch, collection, stored
+
+DAY = datetime.date(2026, 3, 1)
+
+
+def test_a_collection_goes_on_where_it_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = store.register(collection(retention=10))
+    days = [DAY, DAY + datetime.timedelta(days=9), DAY + datetime.timedelta(days=15)]
+    batches = []
+    for size, day in enumerate(days, start=3):
+        monkeypatch.setattr(sqlstore, "today", lambda day=day: day)
+        batches += [batch(entry, "colour", [0] * size), batch(entry, "many", [1] * size)]
+        store.write(batches[-2:])
+    assert store.expire(days[2]) == 6
+    done = export_collection(store, entry.collection.digest[:12], tmp_path / "backup")
+    assert (done.reports, done.counted) == (18, 24)
+    files = sorted(str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*.parquet"))
+    assert files[0] == "backup/question=colour/day=2026-03-10/reports.parquet"
+    assert len(files) == 4
+
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    busy = other.register(collection(series="busy"))
+    other.write([batch(busy, "colour", [1, 2])])
+    assert import_collection(other, tmp_path / "backup") == done
+    restored = other.find(entry.collection.digest)
+    for question in ("colour", "many"):
+        assert stored(other, restored, question) == stored(store, entry, question)
+        assert other.counted(restored, question)[1] == store.counted(entry, question)[1]
+    # Every report that was ever taken is known, and nothing is counted anew.
+    numbers = {entry.questions[id]: restored.questions[id] for id in entry.questions}
+    again = [type(part)(numbers[part.question], part.rows) for part in batches]
+    assert other.write(again) == [Accepted(0, len(part)) for part in batches]
+    assert other.summarize() == 0
+    assert other.summary(busy, "colour").reports == 2
+    other.close()
+
+
+def test_an_export_is_what_estimate_reads(store: Store, tmp_path: Path) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0] * 60 + [1] * 30)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    backup = tmp_path / "backup"
+    analysis = analyse(backup / "contract.json", backup / "question=colour")
+    assert analysis.summary() == store.summary(entry, "colour")
+
+
+def test_a_closed_collection_is_restored_closed(store: Store, tmp_path: Path) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0])])
+    store.close_collection(entry.collection.digest)
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    import_collection(other, tmp_path / "backup")
+    assert [entry.state for entry in other.registered()] == ["closed"]
+    other.close()
+
+
+def test_what_cannot_be_restored_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0] * 5), batch(entry, "many", [0] * 5)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    with pytest.raises(rumor.InputError, match="must be new to the store"):
+        import_collection(store, tmp_path / "backup")
+    with pytest.raises(rumor.InputError, match="must go to a new folder"):
+        export_collection(store, entry.collection.digest, tmp_path / "backup")
+    with pytest.raises(rumor.InputError, match="needs a folder that rumor export wrote"):
+        import_collection(store, tmp_path)
+    damaged = next((tmp_path / "backup" / "question=many").rglob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(rumor.InputError, match="must be a complete Parquet file"):
+        import_collection(other, tmp_path / "backup")
+    assert other.registered() == []
+    other.close()
+
+
+def test_the_commands_of_a_life(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    collection().save("one.json")
+    collection(name="Revised").save("two.json")
+    store = open_store("sqlite:///rumor.db")
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0, 1])])
+    store.close()
+
+    def listed() -> list[tuple[str, int]]:
+        assert main(["collections", "list", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["collections"]
+        return [(item["state"], sum(item["reports"].values())) for item in found]
+
+    assert listed() == [("open", 2)]
+    assert main(["collections", "revise", "two.json"]) == 0
+    assert capsys.readouterr().out.startswith(collection(name="Revised").digest)
+    assert listed() == [("superseded", 2), ("open", 0)]
+    assert main(["collections", "list"]) == 0
+    assert "superseded" in capsys.readouterr().out
+    assert main(["export", "backup"]) == 2
+    assert "--digest must say which of the store's 2" in capsys.readouterr().err
+    digest = collection().digest[:10]
+    assert main(["export", "backup", "--digest", digest, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reports"] == 2
+    assert main(["collections", "close", digest]) == 0
+    assert main(["collections", "delete", digest]) == 2
+    capsys.readouterr()
+    assert listed() == [("closed", 2), ("open", 0)]
+    assert main(["collections", "delete", digest, "--yes"]) == 0
+    capsys.readouterr()
+    assert listed() == [("open", 0)]
+    assert main(["import", "backup"]) == 0
+    assert "2 reports of 'A test'" in capsys.readouterr().out
+    assert main(["collections", "close", "ffff"]) == 2
+    assert "must name one of the store's 2 collections" in capsys.readouterr().err

@@ -1,0 +1,119 @@
+"""Every kind of question from the device to the analyst, PrivKVM's rounds among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.collection import Collection
+from rumor.collector.rounds import advance
+from rumor.collector.server import background
+from rumor.collector.service import Service
+from rumor.collector.store import open_store
+from rumor.collector.tokens import Tokens, add_token
+from tests.collector.tools import call, rows, send
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+class Place:
+    """A collector for one collection, with a device and an analyst."""
+
+    def __init__(self, tmp_path: Path, contract: Collection, words: list[str] | None) -> None:
+        self.store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        self.entry = self.store.register(contract)
+        self.token = add_token(tmp_path / "tokens", "alice")
+        tokens = Tokens(tmp_path / "tokens")
+        self.service = Service(self.store, contract.series, tokens=tokens, dictionary=words)
+
+    def estimate(self, url: str, question: str) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        answer = call(url, f"/v1/estimates/{question}", headers=headers)
+        assert answer.status == 200, answer.body
+        document: dict[str, Any] = answer.json()
+        return document
+
+
+@pytest.mark.parametrize(
+    ("example", "question", "value", "words"),
+    [
+        ("commute.toml", "minutes", 35.0, None),
+        ("app-usage.toml", "apps", {"Maps": 1.5, "Chat": 2.0}, None),
+        ("words.toml", "engine", "duckduckgo", ["duckduckgo", "google", "ecosia"]),
+        ("survey.toml", "medicine", 12, None),
+    ],
+)
+def test_the_examples_go_all_the_way(
+    tmp_path: Path, example: str, question: str, value: object, words: list[str] | None
+) -> None:
+    contract = Collection.load(EXAMPLES / example)
+    place = Place(tmp_path, contract, words)
+    with background(place.service) as url:
+        for number in range(3):
+            with rumor.Client(url, tmp_path / str(number)) as client:
+                assert client.answer({question: value}).sent == 1
+        document = place.estimate(url, question)
+        assert document["reports"] == 3
+        assert isinstance(document["estimates"], list)
+
+
+def test_words_need_a_dictionary(tmp_path: Path) -> None:
+    place = Place(tmp_path, Collection.load(EXAMPLES / "words.toml"), None)
+    with background(place.service) as url:
+        with rumor.Client(url, tmp_path / "device") as client:
+            client.answer({"engine": "ecosia"})
+        headers = {"Authorization": f"Bearer {place.token}"}
+        answer = call(url, "/v1/estimates/engine", headers=headers)
+        assert (answer.status, answer.problem) == (422, "invalid-query")
+        assert "--dictionary" in answer.json()["detail"]
+
+
+def test_rounds_are_advanced_and_served(tmp_path: Path) -> None:
+    question = {
+        "id": "apps",
+        "kind": "keyvalue",
+        "keys": ["maps", "mail", "chat"],
+        "low": 0,
+        "high": 1,
+        "epsilon": 8.0,
+        "mechanism": {"name": "privkvm", "rounds": 2},
+        "reports_per_person": 2,
+    }
+    contract = Collection.resolve(
+        {"name": "Rounds", "series": "rounds", "contact": "x", "questions": [question]}
+    )
+    place = Place(tmp_path, contract, None)
+    store = place.store
+    # Everybody holds maps (0.8), half hold mail (0.2), nobody holds chat.
+    people = np.full((4000, 3), np.nan)
+    people[:, 0], people[::2, 1] = 0.8, 0.2
+    with pytest.raises(rumor.InputError, match="at least one report to be advanced"):
+        advance(store, contract.digest)
+    with background(place.service) as url, rumor.Client(url, tmp_path / "device") as client:
+        assert client.answer({"apps": {"maps": 0.8}}).sent == 1
+        first = rows(place.entry, "apps", people)
+        assert send(url, contract, "apps", first.tobytes()).status == 200
+        second = advance(store, contract.digest)
+        with pytest.raises(rumor.InputError, match="only the newest round"):
+            advance(store, contract.digest)
+        mechanism = second.collection.question().mechanism
+        assert isinstance(mechanism, rumor.PrivKVM)
+        assert (mechanism.round, mechanism.parent) == (2, contract.digest)
+        # The device asks again and answers the new round; its ledger holds both.
+        place.service._checked = -1e9
+        assert client.refresh() == second.collection
+        assert client.answer({"apps": {"maps": 0.8}}).sent == 1
+        body = rows(second, "apps", people).tobytes()
+        assert send(url, second.collection, "apps", body).status == 200
+        with pytest.raises(rumor.InputError, match="ends with round 2"):
+            advance(store, second.collection.digest)
+        document = place.estimate(url, "apps")
+        found = {row["value"]: row for row in document["estimates"]}
+        assert document["reports"] == 8002
+        assert found["maps"]["frequency"] > 0.9
+        assert found["mail"]["frequency"] == pytest.approx(0.5, abs=0.1)
+        assert found["maps"]["mean"] == pytest.approx(0.8, abs=0.1)

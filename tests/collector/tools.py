@@ -1,0 +1,146 @@
+"""What the tests of the collector share: collections, rows, stores, a database server."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rumor.collection import Collection
+from rumor.collector.store import Batch, Registered, Store
+from rumor.report import Reports
+
+
+def collection(
+    *, series: str = "series", name: str = "A test", retention: int | None = None
+) -> Collection:
+    """Two questions of different widths: one byte, and four."""
+    limits: Mapping[str, object] = {} if retention is None else {"retention_days": retention}
+    return Collection.resolve(
+        {
+            "name": name,
+            "series": series,
+            "contact": "nobody@example.org",
+            "questions": [
+                {
+                    "id": "colour",
+                    "kind": "choice",
+                    "labels": ["red", "green", "blue"],
+                    "epsilon": 1.0,
+                    "mechanism": "randomized-response",
+                    "reports_per_person": 1000,
+                    **limits,
+                },
+                {
+                    "id": "many",
+                    "kind": "choice",
+                    "domain": 30,
+                    "epsilon": 1.0,
+                    "mechanism": "unary",
+                    **limits,
+                },
+            ],
+        }
+    )
+
+
+def rows(entry: Registered, question: str, values: object) -> Reports:
+    """Fresh reports of some values, each with a random id in front."""
+    reports = entry.collection.question(question).mechanism.privatize(values)
+    ids = np.frombuffer(secrets.token_bytes(16 * len(reports)), np.uint8).reshape(-1, 16)
+    return np.concatenate([ids, reports], axis=1)
+
+
+def batch(entry: Registered, question: str, values: object) -> Batch:
+    """A batch of fresh reports."""
+    return Batch(entry.questions[question], rows(entry, question, values))
+
+
+def stored(store: Store, entry: Registered, question: str) -> dict[bytes, bytes]:
+    """The reports that a store holds, by id."""
+    found: dict[bytes, bytes] = {}
+    for part in store.reports(entry, question):
+        for id, report in zip(part.ids, part.reports, strict=True):
+            assert id.tobytes() not in found
+            found[id.tobytes()] = report.tobytes()
+    return found
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP response."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def problem(self) -> str:
+        """The type of a refusal, which must be well formed."""
+        assert self.headers["content-type"] == "application/problem+json"
+        document = self.json()
+        assert document["status"] == self.status
+        assert document["detail"]
+        assert "\n" not in document["detail"]
+        return str(document["type"]).removeprefix("urn:rumor:problem:")
+
+
+def call(
+    url: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    method: str | None = None,
+) -> Answer:
+    """One HTTP request to a collector on this machine."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    try:
+        connection.request(
+            method or ("GET" if body is None else "POST"), path, body, dict(headers or {})
+        )
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read())
+    finally:
+        connection.close()
+
+
+def send(url: str, contract: Collection, question: str, records: bytes, **extra: str) -> Answer:
+    """Send a binary body."""
+    headers = {
+        "Content-Type": "application/vnd.rumor.reports",
+        "Rumor-Collection": contract.digest,
+        "Rumor-Question": question,
+        **{name.replace("_", "-"): value for name, value in extra.items()},
+    }
+    return call(url, "/v1/reports", records, headers)
+
+
+def send_json(url: str, contract: Collection, document: object) -> Answer:
+    """Send a JSON body."""
+    headers = {"Content-Type": "application/json", "Rumor-Collection": contract.digest}
+    return call(url, "/v1/reports", json.dumps(document).encode(), headers)
+
+
+def as_json(question: str, records: Reports) -> dict[str, object]:
+    """Rows as a JSON body."""
+    return {
+        "question": question,
+        "reports": [
+            {
+                "id": base64.b64encode(row[:16].tobytes()).decode(),
+                "report": base64.b64encode(row[16:].tobytes()).decode(),
+            }
+            for row in records
+        ],
+    }

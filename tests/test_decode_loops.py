@@ -1,0 +1,129 @@
+"""The loops of decoding: compiled and plain agree, and both do what they say."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from rumor import kernels_decode, twins_decode
+from rumor.estimators.candidates import Candidates, candidate_map
+from rumor.estimators.decode_lasso import Lasso, padded
+from rumor.mechanisms.bloom import BloomFilter
+
+SHAPES = [(16, 1, 3), (8, 3, 4), (256, 2, 2), (4, 4, 1)]
+
+
+def case(bits: int, hashes: int, cohorts: int) -> tuple[Candidates, np.ndarray, np.ndarray]:
+    bloom = BloomFilter(bits, hashes, cohorts, b"loops")
+    rng = np.random.default_rng(bits)
+    weight = rng.uniform(0.5, 2.0, (cohorts, bits))
+    weight[0, 1] = 0.0
+    return candidate_map(bloom, [str(i) for i in range(20)]), rng.normal(size=weight.shape), weight
+
+
+def dense(made: Candidates) -> np.ndarray:
+    """The design matrix, (candidates, cohorts, bits)."""
+    bloom = made.bloom
+    out = np.zeros((len(made), bloom.cohorts, bloom.bits + 1))
+    for j, row in enumerate(made.rows):
+        for i, bit in enumerate(row.tolist()):
+            out[j, i // bloom.hashes, bit] = 1.0
+    return out[:, :, :-1]
+
+
+@pytest.mark.parametrize("loops", [kernels_decode, twins_decode])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_are_those_of_the_design_matrix(
+    loops: ModuleType, shape: tuple[int, int, int]
+) -> None:
+    made, table, weight = case(*shape)
+    x, inverse = dense(made), 1.0 / weight.sum(axis=1)
+    scores, norms, gram = np.empty(20), np.empty(20), np.zeros((20, 20))
+    hashes = made.bloom.hashes
+    loops.column_scores(made.rows, hashes, padded(table), scores)
+    loops.column_norms(made.rows, hashes, padded(weight), inverse, norms)
+    loops.gram(made.rows, hashes, padded(weight), inverse, gram)
+    in_cohort = (x * weight).sum(axis=2)
+    expected = np.einsum("jcb,lcb,cb->jl", x, x, weight) - (in_cohort * inverse) @ in_cohort.T
+    assert scores == pytest.approx((x * table).sum(axis=(1, 2)), abs=1e-12)
+    assert norms == pytest.approx(np.diag(expected), abs=1e-12)
+    assert gram == pytest.approx(np.tril(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_descents_agree(shape: tuple[int, int, int]) -> None:
+    made, share, weight = case(*shape)
+    results = []
+    for loops in (kernels_decode, twins_decode):
+        lasso = Lasso(made.rows, made.bloom.hashes, share, weight)
+        b = np.zeros(20)
+        loops.descend(
+            made.rows,
+            made.bloom.hashes,
+            lasso.pull,
+            lasso.weight,
+            lasso.inverse,
+            lasso.level,
+            lasso.norms,
+            0.3 * lasso.lengths,
+            b,
+            1e-9,
+            5_000,
+        )
+        results.append((b, lasso.pull, lasso.level))
+    for ours, theirs in zip(*results, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-7)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_decoys_agree_word_for_word(shape: tuple[int, int, int]) -> None:
+    made, table, _ = case(*shape)
+    bloom = made.bloom
+    both = [np.empty(500, dtype=np.float32) for _ in range(2)]
+    for loops, out in zip((kernels_decode, twins_decode), both, strict=True):
+        loops.decoy_scores(np.uint64(77), 5, bloom.hashes, bloom.bits, padded(table), out)
+    assert both[0] == pytest.approx(both[1], abs=1e-5)
+    later = np.empty(495, dtype=np.float32)
+    kernels_decode.decoy_scores(np.uint64(77), 10, bloom.hashes, bloom.bits, padded(table), later)
+    assert np.array_equal(later, both[0][5:])
+
+
+@pytest.mark.parametrize("loops", [kernels_decode, twins_decode])
+def test_factors_solve(loops: ModuleType) -> None:
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(30, 12))
+    matrix = root.T @ root
+    lower = np.tril(matrix)
+    assert loops.factor(lower)
+    right, out, diagonal = rng.normal(size=12), np.empty(12), np.empty(12)
+    loops.solve(lower, right, out)
+    loops.inverse_diagonal(lower, diagonal)
+    assert matrix @ out == pytest.approx(right)
+    assert diagonal == pytest.approx(np.diag(np.linalg.inv(matrix)))
+    assert not loops.factor(np.tril(np.ones((3, 3))))
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_a_solution_satisfies_its_optimality_conditions(levels: bool) -> None:
+    """x'(w r) is the penalty where a coefficient is positive and at most that elsewhere."""
+    bloom = BloomFilter(32, 2, 6, b"optimal")
+    made = candidate_map(bloom, [str(i) for i in range(300)])
+    rng = np.random.default_rng(1)
+    share, weight = rng.normal(size=(6, 32)), rng.uniform(0.5, 2.0, (6, 32))
+    lasso = Lasso(made.rows, 2, share, weight, levels=levels)
+    penalties = 0.8 * lasso.lengths
+    lasso.approach(0.8)
+    lasso.solve(penalties)
+    x = dense(made)
+    fitted = np.einsum("j,jcb->cb", lasso.coefficients, x)
+    level = (weight * (share - fitted)).sum(axis=1) / weight.sum(axis=1) if levels else np.zeros(6)
+    score = ((share - fitted - level[:, None]) * weight * x).sum(axis=(1, 2))
+    positive = lasso.coefficients > 0
+    assert 5 < positive.sum() < 150
+    assert score[positive] == pytest.approx(penalties[positive], abs=0.02)
+    assert (score[~positive] <= penalties[~positive] + 0.02).all()
+    assert lasso.squares() == pytest.approx(
+        (weight * (share - fitted - level[:, None]) ** 2).sum(), rel=1e-9
+    )

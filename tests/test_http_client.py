@@ -1,0 +1,355 @@
+"""The client of a collector: on the device, exactly once, and never lost."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import rumor
+from rumor.cli import main
+from rumor.cli.answer import parse_answer
+from rumor.client.client import Receipt
+from rumor.collection import Collection
+from rumor.collector.server import background
+from rumor.collector.service import Service
+from rumor.collector.store import Store, open_store
+from tests.collector.tools import collection, stored
+
+
+@contextmanager
+def serving(store: Store) -> Iterator[str]:
+    with background(Service(store, "series")) as url:
+        yield url
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    opened = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    opened.register(collection())
+    return opened
+
+
+Answering = Callable[[http.server.BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def impostor(answering: Answering) -> Iterator[str]:
+    """Something else where a collector should be."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answering(self)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answering(self)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def reply(status: int, body: bytes, **headers: str) -> Answering:
+    def answering(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answering
+
+
+def problem(status: int, kind: str) -> Answering:
+    body = {"type": f"urn:rumor:problem:{kind}", "status": status, "detail": f"it is {kind}"}
+    return reply(status, json.dumps(body).encode())
+
+
+class TestDelivery:
+    def test_answers_arrive_as_reports_of_their_questions(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        with serving(store) as url:
+            with rumor.Client(url, tmp_path / "device", max_epsilon=3) as client:
+                assert client.answer({"colour": "red", "many": 7}) == Receipt(2, 0, 0)
+                assert client.spent == pytest.approx(2.0, abs=1e-9)
+                assert client.collection() == collection()
+            store_again = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+            entry = store_again.registered()[0]
+            assert len(stored(store_again, entry, "colour")) == 1
+            assert len(stored(store_again, entry, "many")) == 1
+            store_again.close()
+
+    def test_offline_answers_wait_on_disk_and_go_out_later(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        device = tmp_path / "device"
+        with serving(store) as url, rumor.Client(url, device) as client:
+            client.answer({"colour": "red"})
+        # Gone: the contract was seen before, so answers can still be given.
+        with rumor.Client(url, device, attempts=1) as client:
+            receipt = client.answer({"colour": "blue"})
+            assert (receipt.sent, receipt.waiting) == (0, 1)
+            assert receipt.problem is not None
+            assert "cannot be reached" in receipt.problem
+            (waiting,) = client.waiting()
+        # Back, and at the same place.
+        again = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        with at_the_same_place(again, url), rumor.Client(url, device) as client:
+            assert client.flush() == Receipt(1, 0, 0)
+            assert client.flush() == Receipt(0, 0, 0)
+        kept = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        entry = kept.registered()[0]
+        assert stored(kept, entry, "colour")[waiting.id] == waiting.report
+        assert len(stored(kept, entry, "colour")) == 2
+        kept.close()
+
+    def test_an_answer_that_was_lost_is_asked_for_again_and_counts_once(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        with serving(store) as url, rumor.Client(url, tmp_path / "device") as client:
+            envelopes = client._respondent.prepare(client.collection(), {"colour": "red"})
+            records = envelopes[0].id + envelopes[0].report
+            client._transport.send(envelopes[0].contract, "colour", records, 1)
+            # As far as the device knows, nothing has arrived.
+            assert client.flush() == Receipt(1, 0, 0)
+            store.summarize()
+            assert store.summary(store.registered()[0], "colour").reports == 1
+
+    def test_it_tries_again_with_pauses(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pauses: list[float] = []
+        monkeypatch.setattr("rumor.client.client.time.sleep", pauses.append)
+        answers = [
+            problem(503, "unavailable"),
+            reply(429, b"{}", Retry_After="3"),
+            reply(200, b'{"accepted": 1, "duplicates": 0}'),
+        ]
+        with (
+            impostor(lambda handler: answers.pop(0)(handler)) as url,
+            rumor.Client(url, tmp_path, collection()) as client,
+        ):
+            assert client.answer({"colour": "red"}) == Receipt(1, 0, 0)
+        assert len(pauses) == 2
+        assert 0.1 < pauses[0] < 0.4
+        assert 2 < pauses[1] < 4
+
+    def test_a_closed_collection_is_not_answered(self, store: Store, tmp_path: Path) -> None:
+        store.close_collection(collection().digest)
+        with serving(store) as url:
+            with (
+                rumor.Client(url, tmp_path / "device") as client,
+                pytest.raises(rumor.InputError, match="must be open to take answers"),
+            ):
+                client.answer({"colour": "red"})
+            with rumor.Client(url, tmp_path / "device", collection()) as client:
+                receipt = client.answer({"colour": "red"})
+                assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 0, 1)
+                assert client.spent == pytest.approx(1.0)  # what was made has been paid for
+
+    def test_one_refused_report_does_not_hold_up_the_others(self, tmp_path: Path) -> None:
+        seen: list[int] = []
+
+        def answering(handler: http.server.BaseHTTPRequestHandler) -> None:
+            count = int(handler.headers["Content-Length"]) // 17
+            seen.append(count)
+            if len(seen) == 1:
+                detail = {"type": "urn:rumor:problem:id-conflict", "detail": "no", "refused": [1]}
+                reply(409, json.dumps(detail).encode())(handler)
+            else:
+                reply(200, b'{"accepted": %d, "duplicates": 0}' % count)(handler)
+
+        with impostor(answering) as url:
+            with rumor.Client("http://127.0.0.1:9", tmp_path, collection(), attempts=1) as away:
+                for _ in range(3):
+                    away.answer({"colour": "red"})
+            (tmp_path / "collectors").rename(tmp_path / "gone")
+            with rumor.Client(url, tmp_path, collection()) as client:
+                receipt = client.flush()
+        assert (receipt.sent, receipt.waiting, receipt.given_up) == (2, 0, 1)
+        assert seen == [3, 2]
+
+
+@contextmanager
+def at_the_same_place(store: Store, url: str) -> Iterator[None]:
+    """A collector at a URL where one was before."""
+    from rumor.collector.server import Server, listen
+
+    host, _, port = url.removeprefix("http://").partition(":")
+    ready = threading.Event()
+    listener = listen(host, int(port))
+    server = Server(Service(store, "series"), listener, lambda url: ready.set())
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    assert ready.wait(30)
+    yield
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+class TestTrust:
+    def test_the_contract_must_have_its_digest(self, tmp_path: Path) -> None:
+        served = {"digest": "0" * 64, "open": True, "contract": collection().contract()}
+        with (
+            impostor(reply(200, json.dumps(served).encode())) as url,
+            rumor.Client(url, tmp_path) as client,
+            pytest.raises(rumor.InputError, match="must have the digest it says"),
+        ):
+            client.answer({"colour": "red"})
+
+    def test_the_application_may_pin_the_digest(self, store: Store, tmp_path: Path) -> None:
+        with serving(store) as url:
+            with rumor.Client(url, tmp_path / "a", digest=collection().digest) as client:
+                assert client.answer({"colour": "red"}).sent == 1
+            with (
+                rumor.Client(url, tmp_path / "b", digest="0" * 64) as client,
+                pytest.raises(rumor.InputError, match="must have the digest '0000"),
+            ):
+                client.answer({"colour": "red"})
+        with pytest.raises(rumor.InputError, match="must have the digest '0000"):
+            rumor.Client(url, tmp_path / "c", collection(), digest="0" * 64)
+
+    @pytest.mark.parametrize(
+        "answering",
+        [
+            reply(200, b"<html>Welcome to the hotel</html>"),
+            reply(200, b'{"accepted": 5, "duplicates": 0}'),
+            reply(200, b'{"accepted": true}'),
+            reply(204, b""),
+            reply(302, b"", Location="http://127.0.0.1:9/"),
+            reply(404, b"nothing here"),
+            reply(500, b'{"type": "about:blank"}'),
+            problem(503, "unavailable"),
+        ],
+    )
+    def test_only_a_collector_acknowledges(self, tmp_path: Path, answering: Answering) -> None:
+        with (
+            impostor(answering) as url,
+            rumor.Client(url, tmp_path, collection(), attempts=1) as client,
+        ):
+            receipt = client.answer({"colour": "red"})
+            assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 1, 0)
+            assert receipt.problem
+
+    def test_the_device_keeps_its_own_limit(self, store: Store, tmp_path: Path) -> None:
+        with serving(store) as url, rumor.Client(url, tmp_path / "d", max_epsilon=1.5) as client:
+            client.answer({"colour": "red"})
+            with pytest.raises(rumor.InputError, match=r"at most epsilon 1\.5"):
+                client.answer({"colour": "red"})
+
+    def test_reports_go_to_the_collector_they_were_made_for(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        device = tmp_path / "device"
+        other = Collection.resolve(
+            {
+                "name": "other",
+                "series": "other",
+                "contact": "x",
+                "questions": [{"id": "q", "kind": "choice", "domain": 2, "epsilon": 1.0}],
+            }
+        )
+        with rumor.Client("http://127.0.0.1:9", device, other, attempts=1) as away:
+            assert away.answer({"q": 1}).waiting == 1
+        with serving(store) as url, rumor.Client(url, device) as client:
+            assert client.answer({"colour": "red"}) == Receipt(1, 0, 0)
+        with rumor.Client("http://127.0.0.1:9", device, other, attempts=1) as away:
+            assert len(away.waiting()) == 1
+
+    @pytest.mark.parametrize("url", ["ftp://x", "collector.example", "http://", "http://x?y=1"])
+    def test_other_urls_are_refused(self, tmp_path: Path, url: str) -> None:
+        with pytest.raises(rumor.InputError, match="a collector's URL must be"):
+            rumor.Client(url, tmp_path)
+
+    def test_without_a_contract_nothing_is_made(self, tmp_path: Path) -> None:
+        with (
+            rumor.Client("http://127.0.0.1:9", tmp_path) as client,
+            pytest.raises(rumor.InputError, match="the first answer needs the collector's"),
+        ):
+            client.answer({"colour": "red"})
+
+
+def test_a_thin_client_loads_nothing_heavy(store: Store, tmp_path: Path) -> None:
+    script = """
+        import sys, rumor
+        with rumor.Client(sys.argv[1], sys.argv[2]) as client:
+            assert client.answer({"colour": "red"}).sent == 1
+        heavy = {"numba", "scipy", "pyarrow", "pandas", "altair", "starlette", "msgspec"}
+        print(sorted(heavy & set(sys.modules)))
+    """
+    with serving(store) as url:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script), url, str(tmp_path / "device")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_command_answers(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(*arguments: str) -> tuple[int, str, str]:
+        status = main(["answer", *arguments, "--state-dir", str(tmp_path / "device")])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    with serving(store) as url:
+        status, out, _ = answer(url, "colour=red", "many=3", "--json")
+        assert (status, json.loads(out)["sent"]) == (0, 2)
+        status, out, err = answer(url, "colour=purple")
+        assert (status, out) == (2, "")
+        assert err.startswith("rumor: ")
+        assert len(err.splitlines()) == 1
+        for wrong in ("colour", "smell=red", "many=many"):
+            assert answer(url, wrong)[0] == 2
+        assert answer(url, "colour=red", "colour=red")[0] == 2
+    status, out, _ = answer(url, "colour=red")
+    assert status == 1
+    assert "0 sent, 1 waiting" in out
+    assert "cannot be reached" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("maps:0.5", {"maps": 0.5}),
+        ("maps:0.5, mail:2", {"maps": 0.5, "mail": 2.0}),
+        ("", {}),
+    ],
+)
+def test_pairs_are_typed_with_colons(text: str, value: object) -> None:
+    question = {"id": "q", "kind": "keyvalue", "keys": ["maps", "mail"], "low": 0, "high": 3}
+    contract = Collection.resolve(
+        {
+            "name": "x",
+            "series": "x",
+            "contact": "x",
+            "questions": [{**question, "epsilon": 1.0}],
+        }
+    )
+    assert parse_answer(contract.question(), text) == value
+    with pytest.raises(rumor.InputError, match="must be KEY:NUMBER"):
+        parse_answer(contract.question(), "maps=3")
