@@ -257,6 +257,25 @@ class TestLedger:
             assert device.spent == pytest.approx(3 * mechanism.epsilon, rel=1e-12)
             assert len({envelope.report for envelope in device.pending()}) == 3
 
+    def test_rounds_are_answered_once_each_in_order_and_their_costs_add_up(
+        self, tmp_path: Path
+    ) -> None:
+        first = rumor.PrivKVM(keys=3, epsilon=1.0, rounds=2)
+        second = first.next([0.1, 0.2, 0.3], parent="0" * 64)
+        value = {0: 0.5}
+        with rumor.Respondent(tmp_path) as device:
+            with pytest.raises(rumor.InputError, match="has not answered round 1"):
+                device.prepare(collection(second, reports=1), {"question": value})
+            for mechanism in (first, second):
+                device.prepare(collection(mechanism, reports=1), {"question": value})
+                with pytest.raises(rumor.InputError, match=r"round . of .* takes at most 1 report"):
+                    device.prepare(collection(mechanism, reports=1), {"question": value})
+            (spending,) = device.spending()
+            assert spending.reports == 2
+            assert spending.epsilon == pytest.approx(first.epsilon + second.epsilon)
+            assert spending.epsilon <= first.epsilon_rounds + 1e-12
+            assert len(device.pending()) == 2
+
     def test_a_damaged_or_newer_ledger_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "ledger.sqlite3").write_bytes(b"not a database" * 100)
         with pytest.raises(rumor.InputError, match="must be an intact database"):

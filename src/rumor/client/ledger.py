@@ -26,10 +26,10 @@ _VERSION = 1
 _SCHEMA = """
 CREATE TABLE mechanism (digest TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE spending (
-    series TEXT NOT NULL, question TEXT NOT NULL, mechanism TEXT NOT NULL,
-    epoch BLOB NOT NULL, tag BLOB NOT NULL,
+    series TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL,
+    mechanism TEXT NOT NULL, epoch BLOB NOT NULL, tag BLOB NOT NULL,
     reports INTEGER NOT NULL, epsilon REAL NOT NULL,
-    PRIMARY KEY (series, question, mechanism, epoch, tag)
+    PRIMARY KEY (series, question, round, mechanism, epoch, tag)
 ) WITHOUT ROWID;
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL
@@ -141,18 +141,25 @@ class Ledger:
         self, debit: Debit, epoch: bytes, report: bytes, contract: str, max_epsilon: float | None
     ) -> Envelope:
         """Charge one report and keep its bytes, within a transaction; refuse past a limit."""
-        made = self._reports_made(debit.series, debit.question)
-        if made >= debit.reports_per_person:
+        number = debit.mechanism.round
+        if number > 1 and not self._reports_made(debit.series, debit.question, number - 1):
             raise InputError(
-                f"question {debit.question!r} takes at most {debit.reports_per_person} reports "
+                f"rounds must be answered in order; question {debit.question!r} is in round "
+                f"{number}, and this device has not answered round {number - 1}"
+            )
+        made = self._reports_made(debit.series, debit.question, number)
+        if made >= debit.reports_per_person:
+            which = f"round {number} of question" if debit.mechanism.rounds > 1 else "question"
+            raise InputError(
+                f"{which} {debit.question!r} takes at most {debit.reports_per_person} reports "
                 f"of a person; {made} were made"
             )
         debit.mechanism.check_repeats(made + 1)
         kind = digest(debit.mechanism.describe())
-        key = (debit.series, debit.question, kind, epoch, debit.tag)
+        key = (debit.series, debit.question, number, kind, epoch, debit.tag)
         row = self._database.execute(
-            "SELECT reports, epsilon FROM spending WHERE (series, question, mechanism, epoch, tag)"
-            " = (?, ?, ?, ?, ?)",
+            "SELECT reports, epsilon FROM spending"
+            " WHERE (series, question, round, mechanism, epoch, tag) = (?, ?, ?, ?, ?, ?)",
             key,
         ).fetchone()
         before, cost = row or (0, 0.0)
@@ -169,7 +176,7 @@ class Ledger:
                 (kind, canonical_json(debit.mechanism.describe()).decode()),
             )
         self._database.execute(
-            "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (*key, before + 1, total),
         )
         envelope = Envelope(secrets.token_bytes(16), contract, debit.question, report)
@@ -179,10 +186,11 @@ class Ledger:
         )
         return envelope
 
-    def _reports_made(self, series: str, question: str) -> int:
+    def _reports_made(self, series: str, question: str, number: int) -> int:
         (made,) = self._database.execute(
-            "SELECT COALESCE(SUM(reports), 0) FROM spending WHERE series = ? AND question = ?",
-            (series, question),
+            "SELECT COALESCE(SUM(reports), 0) FROM spending"
+            " WHERE (series, question, round) = (?, ?, ?)",
+            (series, question, number),
         ).fetchone()
         return int(made)
 
@@ -194,7 +202,7 @@ class Ledger:
         return float(spent)
 
     def spending(self) -> list[Spending]:
-        """What each question has cost."""
+        """What each question has cost, all its rounds together."""
         rows = self._database.execute(
             "SELECT series, question, SUM(reports), COUNT(DISTINCT tag), SUM(epsilon)"
             " FROM spending GROUP BY series, question ORDER BY series, question"

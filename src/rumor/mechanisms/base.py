@@ -51,6 +51,10 @@ class Mechanism(abc.ABC):
 
     name: ClassVar[str]
     """What contracts call it."""
+    rounds: int = 1
+    """How many collections, one after the other, ask for one answer; usually one."""
+    round: int = 1
+    """Which of those rounds this is."""
 
     @property
     @abc.abstractmethod
