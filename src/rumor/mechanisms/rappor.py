@@ -268,18 +268,21 @@ class Rappor(Mechanism):
 
     def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
         """Every bit that only one of the two words sets speaks for it or against it."""
-        cohorts = from_little_endian(reports[:, : self._head]) if self._head else None
-        which = np.zeros(len(reports), dtype=np.int64) if cohorts is None else cohorts
-        lanes = np.unpackbits(
-            reports[:, self._head :], axis=1, count=self.bits, bitorder="little"
-        ).astype(np.float64)
-        table = np.zeros((self.cohorts, self.bits))
-        for cohort in np.unique(which).tolist():
-            for word, sign in ((first, 1.0), (second, -1.0)):
-                table[cohort, list(set(self.bloom.positions(_word(word), cohort)))] += sign
+        which = (
+            from_little_endian(reports[:, : self._head])
+            if self._head
+            else np.zeros(len(reports), dtype=np.int64)
+        )
         p, q = self.p_star, self.q_star
         up, down = math.log(q / p), math.log((1 - q) / (1 - p))
-        return np.asarray((table[which] * (lanes * up + (1 - lanes) * down)).sum(axis=1))
+        out = np.zeros(len(reports))
+        for cohort in np.unique(which).tolist():
+            rows = np.flatnonzero(which == cohort)
+            for word, sign in ((first, 1.0), (second, -1.0)):
+                for bit in set(self.bloom.positions(_word(word), cohort)):
+                    ones = reports[rows, self._head + (bit >> 3)] >> (bit & 7) & 1
+                    out[rows] += sign * np.where(ones == 1, up, down)
+        return out
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """below(cohorts), then the permanent bits, then the report, all from one stream."""
