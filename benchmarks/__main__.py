@@ -37,6 +37,7 @@ BENCHMARKS = (
     "ingest",
     "rappor",
     "keyvalue",
+    "decode_scale",
 )
 
 _MARKS = {True: "[green]pass[/]", False: "[bold red]miss[/]", None: ""}

@@ -84,7 +84,8 @@ class Rates:
     def above_level(self) -> float:
         """How many standard errors the false discovery rate lies above the level."""
         spread = float(np.std(self.false, ddof=1)) / math.sqrt(len(self.false))
-        return (float(np.mean(self.false)) - LEVEL) / max(spread, 1e-12)
+        excess = float(np.mean(self.false)) - LEVEL
+        return excess / spread if spread > 0 else math.copysign(math.inf, excess)
 
 
 def zipf(words: int) -> Vector:
@@ -260,7 +261,7 @@ def _print_situations(rows: Sequence[dict[str, object]], console: Console) -> No
             f"{row['recall']:.3f}",
             f"{row['oracle']:.3f}",
             f"{row['false']:.4f}",
-            f"{above:+.1f} s.e." if row["method"] != "oracle" else "",
+            "" if row["method"] == "oracle" else "always" if above > 1e9 else f"{above:+.1f} s.e.",
             f"{row['error']:.3f}",
             verdict,
         )

@@ -31,7 +31,7 @@ from benchmarks.harness import Row, Scale, as_ratio, ceiling, engineering
 from rumor.collection import Collection
 
 _WIDTH, _BATCH, _DIRECT = 125, 100, 1_600
-_BINARY_CONNECTIONS, _JSON_CONNECTIONS = 16, 64
+_BINARY_CONNECTIONS, _JSON_CONNECTIONS = 20, 64
 
 Turn = Callable[[], Callable[[], float]]
 """Prepares a turn; what it gives runs it and says how many seconds it took."""

@@ -7,10 +7,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from rumor import kernels_decode, twins_decode
+import rumor
+from rumor import kernels_decode, loops, twins_decode
 from rumor.estimators.candidates import Candidates, candidate_map
 from rumor.estimators.decode_lasso import Lasso, padded
 from rumor.mechanisms.bloom import BloomFilter
+from rumor.mechanisms.rappor_simulation import simulate_counts
 
 SHAPES = [(16, 1, 3), (8, 3, 4), (256, 2, 2), (4, 4, 1)]
 
@@ -33,18 +35,18 @@ def dense(made: Candidates) -> np.ndarray:
     return out[:, :, :-1]
 
 
-@pytest.mark.parametrize("loops", [kernels_decode, twins_decode])
+@pytest.mark.parametrize("module", [kernels_decode, twins_decode])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sums_are_those_of_the_design_matrix(
-    loops: ModuleType, shape: tuple[int, int, int]
+    module: ModuleType, shape: tuple[int, int, int]
 ) -> None:
     made, table, weight = case(*shape)
     x, inverse = dense(made), 1.0 / weight.sum(axis=1)
     scores, norms, gram = np.empty(20), np.empty(20), np.zeros((20, 20))
     hashes = made.bloom.hashes
-    loops.column_scores(made.rows, hashes, padded(table), scores)
-    loops.column_norms(made.rows, hashes, padded(weight), inverse, norms)
-    loops.gram(made.rows, hashes, padded(weight), inverse, gram)
+    module.column_scores(made.rows, hashes, padded(table), scores)
+    module.column_norms(made.rows, hashes, padded(weight), inverse, norms)
+    module.gram(made.rows, hashes, padded(weight), inverse, gram)
     in_cohort = (x * weight).sum(axis=2)
     expected = np.einsum("jcb,lcb,cb->jl", x, x, weight) - (in_cohort * inverse) @ in_cohort.T
     assert scores == pytest.approx((x * table).sum(axis=(1, 2)), abs=1e-12)
@@ -56,10 +58,10 @@ def test_sums_are_those_of_the_design_matrix(
 def test_descents_agree(shape: tuple[int, int, int]) -> None:
     made, share, weight = case(*shape)
     results = []
-    for loops in (kernels_decode, twins_decode):
+    for module in (kernels_decode, twins_decode):
         lasso = Lasso(made.rows, made.bloom.hashes, share, weight)
         b = np.zeros(20)
-        loops.descend(
+        module.descend(
             made.rows,
             made.bloom.hashes,
             lasso.pull,
@@ -82,27 +84,27 @@ def test_decoys_agree_word_for_word(shape: tuple[int, int, int]) -> None:
     made, table, _ = case(*shape)
     bloom = made.bloom
     both = [np.empty(500, dtype=np.float32) for _ in range(2)]
-    for loops, out in zip((kernels_decode, twins_decode), both, strict=True):
-        loops.decoy_scores(np.uint64(77), 5, bloom.hashes, bloom.bits, padded(table), out)
+    for module, out in zip((kernels_decode, twins_decode), both, strict=True):
+        module.decoy_scores(np.uint64(77), 5, bloom.hashes, bloom.bits, padded(table), out)
     assert both[0] == pytest.approx(both[1], abs=1e-5)
     later = np.empty(495, dtype=np.float32)
     kernels_decode.decoy_scores(np.uint64(77), 10, bloom.hashes, bloom.bits, padded(table), later)
     assert np.array_equal(later, both[0][5:])
 
 
-@pytest.mark.parametrize("loops", [kernels_decode, twins_decode])
-def test_factors_solve(loops: ModuleType) -> None:
+@pytest.mark.parametrize("module", [kernels_decode, twins_decode])
+def test_factors_solve(module: ModuleType) -> None:
     rng = np.random.default_rng(5)
     root = rng.normal(size=(30, 12))
     matrix = root.T @ root
     lower = np.tril(matrix)
-    assert loops.factor(lower)
+    assert module.factor(lower)
     right, out, diagonal = rng.normal(size=12), np.empty(12), np.empty(12)
-    loops.solve(lower, right, out)
-    loops.inverse_diagonal(lower, diagonal)
+    module.solve(lower, right, out)
+    module.inverse_diagonal(lower, diagonal)
     assert matrix @ out == pytest.approx(right)
     assert diagonal == pytest.approx(np.diag(np.linalg.inv(matrix)))
-    assert not loops.factor(np.tril(np.ones((3, 3))))
+    assert not module.factor(np.tril(np.ones((3, 3))))
 
 
 @pytest.mark.parametrize("levels", [True, False])
@@ -127,3 +129,20 @@ def test_a_solution_satisfies_its_optimality_conditions(levels: bool) -> None:
     assert lasso.squares() == pytest.approx(
         (weight * (share - fitted - level[:, None]) ** 2).sum(), rel=1e-9
     )
+
+
+def test_without_numba_the_same_words_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rappor = rumor.Rappor(bits=64, hashes=2, cohorts=4, f=0, p=0.3, q=0.7, key=b"plain")
+    words = [f"word {i}" for i in range(40)]
+    summary = simulate_counts(rappor, words[:3], [500, 300, 200], random=rumor.Seeded(1))
+    compiled = rumor.estimate(rappor, summary, candidates=words)
+    loops.decode_loops.cache_clear()
+    monkeypatch.setattr(loops, "_has_numba", lambda: False)
+    try:
+        assert loops.decode_loops() is twins_decode
+        plain = rumor.estimate(rappor, summary, candidates=words)
+    finally:
+        loops.decode_loops.cache_clear()
+    assert list(plain.found()) == list(compiled.found()) == words[:3]
+    assert plain.frequency == pytest.approx(compiled.frequency, abs=1e-6)
+    assert plain.p_value == pytest.approx(compiled.p_value, rel=1e-3)

@@ -109,7 +109,7 @@ def test_the_three_answers_stay_apart() -> None:
 def test_unknown_methods_are_listed() -> None:
     oracle = RandomizedResponse(domain=2, epsilon=1.0)
     for wrong in ("inverse", None, 3, ["clip"]):
-        with pytest.raises(InputError, match="method must be one of auto, inversion, clip, proj"):
+        with pytest.raises(InputError, match="method must be one of auto, refined, bayes, em, inv"):
             rumor.estimate(oracle, [b"\0"], method=wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="estimate needs a mechanism or a channel matrix; got 'x'"):
         rumor.estimate("x", [b"\0"])

@@ -38,6 +38,7 @@ _HOMES = {
     "Summary": "rumor.summary",
     "System": "rumor.randomness",
     "UnaryEncoding": "rumor.mechanisms",
+    "WordEstimate": "rumor.estimates_words",
     "estimate": "rumor.estimators",
     "key_value": "rumor.mechanisms.keyvalue_choice",
     "merge": "rumor.summary",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from rumor.estimates import Estimate as Estimate
     from rumor.estimates_numeric import KeyValueEstimate as KeyValueEstimate
     from rumor.estimates_numeric import MeanEstimate as MeanEstimate
+    from rumor.estimates_words import WordEstimate as WordEstimate
     from rumor.estimators import estimate as estimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony

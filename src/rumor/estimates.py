@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rumor.errors import InputError
 from rumor.intervals import Bounds, Intervals, checked_target, critical_value
 from rumor.mechanisms.oracle import Vector
 from rumor.text import aligned, bar, decimals_for, one_line, percent
@@ -40,19 +41,30 @@ class Estimate:
     method: str
     intervals: Intervals = field(repr=False)
     diagnostics: Mapping[str, object] = field(default_factory=dict)
+    exact: Intervals | None = field(default=None, repr=False)
 
     def interval(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        exact: bool = False,
     ) -> Bounds:
         """Lower and upper ends of a confidence interval for every value.
 
         Of the "population" that the people were drawn from, or of these "people" (the
         noise of the mechanism alone). Each value's interval covers with the level given;
-        when `simultaneous`, all of them at once do. Ends are clipped to [0, 1] and, where
-        the method's answer lies outside, stretched to contain it.
+        when `simultaneous`, all of them at once do. When `exact`, they cover at least as
+        often as they say however few the reports (Clopper and Pearson), and are wider. Ends
+        are clipped to [0, 1] and, where the method's answer lies outside, stretched to
+        contain it.
         """
         z = critical_value(level, len(self.values) if simultaneous else 1)
-        low, high = self.intervals.bounds(z, checked_target(of))
+        way = self.exact if exact else self.intervals
+        if way is None:
+            raise InputError("exact intervals need binomial counts; this estimate has none")
+        low, high = way.bounds(z, checked_target(of))
         low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
         answer = np.clip(self.frequency, 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
@@ -143,7 +155,7 @@ class Estimate:
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
             f"method {self.method}; intervals of the {of}{jointly}"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, *_footer(self.diagnostics)])
 
     def __str__(self) -> str:
         return self.table()
@@ -165,3 +177,21 @@ class Estimate:
         if path is not None:
             save_chart(chart, path)
         return chart
+
+
+def _footer(diagnostics: Mapping[str, object]) -> list[str]:
+    """The diagnostics as lines under a table."""
+    lines = []
+    noise, least = diagnostics.get("noise"), diagnostics.get("detectable")
+    power, gap = diagnostics.get("power"), diagnostics.get("gap")
+    if isinstance(noise, float) and isinstance(power, float):
+        found = f"{percent(least, 2)} and more" if isinstance(least, float) else "no share"
+        lines.append(
+            f"noise {percent(noise, 2)} on a value that nobody holds; "
+            f"{found} would be noticed with {percent(power)} power"
+        )
+    if isinstance(gap, float) and diagnostics.get("converged") is False:
+        lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
+    if "warning" in diagnostics:
+        lines.append(f"note: {diagnostics['warning']}")
+    return lines

@@ -29,7 +29,7 @@ class Validity:
     @classmethod
     def of_all(cls, count: int, reason: str) -> Self:
         """That all of so many reports are valid: one True, spread over them."""
-        return cls(np.broadcast_to(np.True_, (count,)), reason)
+        return cls(np.ndarray((count,), np.bool_, b"\1", strides=(0,)), reason)
 
     @classmethod
     def below(cls, numbers: NDArray[np.integer], bound: int, reason: str) -> Self:

@@ -101,7 +101,18 @@ def simulate(
     asked = Collection.load(collection).question(question)
     if asked.kind == "text":
         _simulate_text(
-            asked, histogram, column, candidates, people, trials, seed, method, top, plot, as_json
+            asked,
+            histogram,
+            column,
+            candidates,
+            people,
+            trials,
+            seed,
+            method,
+            level,
+            top,
+            plot,
+            as_json,
         )
         return
     if candidates is not None:
@@ -168,6 +179,7 @@ def _simulate_text(
     trials: int,
     seed: int | None,
     method: str,
+    level: float,
     top: int | None,
     plot: str | None,
     as_json: bool,
@@ -197,7 +209,7 @@ def _simulate_text(
     if plot is not None:
         from rumor.charts import Look, frequency_chart, save_chart
 
-        look = Look(of="people", rows=top or 20, title=asked.text or asked.id)
+        look = Look(level, of="people", rows=top or 20, title=asked.text or asked.id)
         save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
     if as_json:
         print_json(

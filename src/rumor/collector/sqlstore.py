@@ -23,10 +23,14 @@ from rumor.collector.store import (
     today,
 )
 
+OPEN_QUESTIONS = (
+    "SELECT question.number FROM question JOIN collection"
+    " ON collection.number = question.collection WHERE collection.open = 1"
+)
 _ATTEMPTS = 20
 
 
-class _Repeated(Exception):  # noqa: N818 (not an error)
+class Repeated(Exception):  # noqa: N818 (not an error)
     """Some ids are there already; the transaction is rolled back and done with care."""
 
 
@@ -38,12 +42,12 @@ class SqlStore(SqlArchive):
         day = day_number(today())
         try:
             return self._write_new(batches, day)
-        except _Repeated:
+        except Repeated:
             pass
         for _ in range(_ATTEMPTS):
             try:
                 return self._write_with_care(batches, day)
-            except _Repeated:  # another process was quicker with some of them
+            except Repeated:  # another process was quicker with some of them
                 continue
         raise StoreUnavailable("other collectors keep writing the same reports")
 
@@ -53,7 +57,7 @@ class SqlStore(SqlArchive):
             live, outcomes = self._live(run, batches)
             for question, rows in joined(live).items():
                 if self._insert(run, question, day, sorted_by_id(rows)) != len(rows):
-                    raise _Repeated
+                    raise Repeated
             return _merged(outcomes, [Accepted(len(batch), 0) for batch in live])
 
     def _write_with_care(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
@@ -66,16 +70,12 @@ class SqlStore(SqlArchive):
             settled, fresh = settle(live, known)
             for question, rows in fresh.items():
                 if len(rows) and self._insert(run, question, day, sorted_by_id(rows)) != len(rows):
-                    raise _Repeated
+                    raise Repeated
             return _merged(outcomes, settled)
 
     def _live(self, run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome | None]]:
         """The batches whose collections are open, and the answer to the others."""
-        rows = run(
-            "SELECT question.number FROM question JOIN collection"
-            " ON collection.number = question.collection WHERE collection.open = 1"
-        )
-        taking = {number for (number,) in rows}
+        taking = {number for (number,) in run(OPEN_QUESTIONS)}
         live = [batch for batch in batches if batch.question in taking]
         return live, [None if batch.question in taking else Closed() for batch in batches]
 

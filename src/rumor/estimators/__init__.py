@@ -10,18 +10,16 @@ from rumor.errors import InputError, shown
 from rumor.estimates import Estimate
 from rumor.estimates_numeric import KeyValueEstimate, MeanEstimate, NumericEstimate
 from rumor.estimates_words import WordEstimate
-from rumor.estimators.linear import (
-    MENDING,
-    checked_method,
-    estimate_channel_linear,
-    estimate_linear,
-)
+from rumor.estimators.frequencies import METHODS, OPTIONS, estimate_channel, estimate_oracle
+from rumor.estimators.linear import checked_method
+from rumor.estimators.material import Material
 from rumor.estimators.numeric import estimate_numeric, methods_of
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
+from rumor.report import as_reports
 from rumor.summary import Summary
 from rumor.wishes import known_keys
 
-METHODS = ("auto", *MENDING)
+__all__ = ["METHODS", "OPTIONS", "estimate", "methods_for", "summarized"]
 
 
 @overload
@@ -37,7 +35,21 @@ def estimate(
     mechanism: Rappor, data: object, *, method: str = ..., candidates: object, **options: Any
 ) -> WordEstimate: ...
 @overload
-def estimate(mechanism: object, data: object, *, method: str = ...) -> Estimate: ...
+def estimate(
+    mechanism: object,
+    data: object,
+    *,
+    method: str = ...,
+    target: str = ...,
+    start: str = ...,
+    gap: float = ...,
+    tolerance: float = ...,
+    norm: str = ...,
+    max_iterations: int = ...,
+    max_updates: int = ...,
+    per_bit: bool = ...,
+    likelihood: str = ...,
+) -> Estimate: ...
 def estimate(
     mechanism: object, data: object, *, method: str = "auto", **options: Any
 ) -> Estimate | NumericEstimate:
@@ -46,9 +58,12 @@ def estimate(
     `mechanism` is the one that made the reports, or an explicit channel matrix
     P[x, y] = P(output y | input x); then `data` is how often each output was seen.
 
-    Methods: "inversion" (unbiased), "clip" (negatives to zero, rescaled), "projection"
-    (nearest point of the simplex), "norm-sub" (the same, by its published iteration).
-    "auto" is the projection.
+    Methods for frequencies: "auto" (empirical Bayes on the counts; the default), "refined"
+    (a second pass over the reports), "bayes" (largest likelihood, certified), "em" (the
+    iterative Bayesian update), "inversion" (unbiased), "clip" (negatives to zero, rescaled),
+    "projection" (nearest point of the simplex), "norm-sub" (the same, by its published
+    iteration). Their options are in rumor.estimators.frequencies. "bayes", "em" and "refined"
+    need the reports, or a summary that counts whole reports.
 
     Means and key-value data have methods of their own: rumor.estimators.means and
     rumor.estimators.keyvalue list them. Words of RAPPOR are decoded against `candidates`, with
@@ -59,19 +74,20 @@ def estimate(
 
         words = options.pop("candidates", None)
         return decode(summarized(mechanism, data), words, method=method, **options)
-    known_keys("estimate", options, ())
     if isinstance(mechanism, Mechanism) and methods_of(mechanism) is not None:
+        known_keys("estimate", options, ())
         return estimate_numeric(mechanism, data, method, summarized)
     chosen = checked_method(method, METHODS)
-    linear = "projection" if chosen == "auto" else chosen
-    if not isinstance(mechanism, Mechanism):
-        if isinstance(mechanism, (np.ndarray, list, tuple)):
-            return estimate_channel_linear(mechanism, data, linear)
-        raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")
-    summary = summarized(mechanism, data)
+    known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
     if isinstance(mechanism, FrequencyOracle):
-        return estimate_linear(summary, linear)
-    raise InputError(f"no estimator is known for {mechanism!r}")
+        summary = summarized(mechanism, data)
+        reports = None if isinstance(data, Summary) else as_reports(data, mechanism.width)
+        return estimate_oracle(Material(summary, reports), chosen, options)
+    if isinstance(mechanism, (np.ndarray, list, tuple)):
+        return estimate_channel(mechanism, data, chosen, options)
+    if isinstance(mechanism, Mechanism):
+        raise InputError(f"no estimator is known for {mechanism!r}")
+    raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")
 
 
 def methods_for(mechanism: Mechanism) -> tuple[str, ...]:

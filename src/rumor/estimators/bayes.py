@@ -1,4 +1,4 @@
-"""The generalised iterative Bayesian update of seed 004, and the optimum that it approaches.
+"""The generalised iterative Bayesian update (CSS 2020), and the optimum that it approaches.
 
 "em" repeats h <- h * G (equations 5 and 9 to 12) with the start and the stopping rule of the
 caller's choice; "bayes" finds the same optimum by a solver, to a certified gap. Both work on
@@ -62,7 +62,9 @@ class Stopping:
         return 1e-6 if self.tolerance is None else -math.inf
 
 
-def iterate(likelihood: Likelihood, start: Vector, stopping: Stopping) -> tuple[Vector, Diagnostics]:
+def iterate(
+    likelihood: Likelihood, start: Vector, stopping: Stopping
+) -> tuple[Vector, Diagnostics]:
     """The plain update, repeated."""
     here, step = start, math.inf
     for iteration in range(stopping.max_iterations + 1):
@@ -143,7 +145,7 @@ def oracle_bayes(
     likelihood = oracle_likelihood(oracle, reports, weights)
     if oracle.dispersion == 0:
         # Every report supports one value: the counts are all there is to know.
-        counts = oracle.support_counts(summary.tally)
+        counts = oracle.support_counts(summary.tally).astype(np.float64)
         exact = single_support(counts, oracle.hit, oracle.miss)
         now = likelihood.update(exact)
         return exact, _told(Solution(exact, now.gap, now.log_likelihood, 1), gap)
@@ -180,17 +182,16 @@ def _told(found: Solution, gap: float) -> Diagnostics:
 
 
 def two_states(items: ItemCounts, start: str, stopping: Stopping) -> tuple[Vector, Diagnostics]:
-    """Each value's support as a channel of two states, supported or not (seed 004, 2.3.2)."""
+    """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
     share = items.counts / items.trials
     here = np.full(share.size, 0.5) if start == "uniform" else share
     if start not in ("uniform", "observed"):
         raise InputError(f'start must be "uniform" or "observed"; got {shown(start)}')
-    step = math.inf
+    step, iterations = math.inf, 0
     limit = stopping.tolerance if stopping.tolerance is not None else 1e-9
-    for iteration in range(1, stopping.max_iterations + 1):
+    while step >= limit and iterations < stopping.max_iterations:
+        iterations += 1
         seen = items.miss + items.gain * here
         moved = here * (share * items.hit / seen + (1 - share) * (1 - items.hit) / (1 - seen))
         step, here = NORMS[stopping.norm](moved - here), moved
-        if step < limit:
-            break
-    return clip_and_rescale(here), {"iterations": iteration, "converged": step < limit}
+    return clip_and_rescale(here), {"iterations": iterations, "converged": step < limit}

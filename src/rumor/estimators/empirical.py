@@ -6,7 +6,7 @@ fitted freely to the counts are scored by how well they predict all counts, give
 frequencies sum to one; the answer is the average of their posterior means. It needs the
 counts alone, treats all values alike, is never negative and sums to one.
 
-Source: research/frequency-default, section 1 (steps 1 to 8), with more laws (see priors).
+How it was chosen and what it gains: docs/explanation/estimation.md.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rumor.estimators.material import Material
 from rumor.estimators.posterior import CountTable
 from rumor.estimators.priors import Grid, Noise, ladder, make_grid
+from rumor.estimators.simplex import project
+from rumor.intervals import checked_target
 from rumor.mechanisms.oracle import ItemCounts, Vector
 
 # The fitted law begins at the ladder's average, counts it as this many values, and is
 # improved this often: more would fit the noise.
 _PSEUDO_VALUES = 3.0
 _FITTING_STEPS = 100
+# From fewer values there is no law to learn, and with fewer reports in some block of a
+# blocked oracle its share is not known: the projection serves.
+_FEWEST_VALUES = 5
+_FEWEST_TRIALS = 300.0
+_PEOPLE_EPSILON = 5.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,41 @@ class Shrunk:
     """The log evidence of the laws together against "all values are equally frequent"."""
     fitted: float
     """The weight of the freely fitted law."""
+
+
+def oracle_auto(
+    material: Material, *, target: str = "population"
+) -> tuple[Vector, dict[str, object]]:
+    """Method "auto": the default.
+
+    `target` is what the error is to be small against: the "population" that the people were
+    drawn from, or the histogram of these "people", which is known better at large epsilon.
+    """
+    oracle, summary = material.oracle, material.summary
+    items = oracle.item_channel(summary.tally, summary.reports)
+    few = oracle.domain < _FEWEST_VALUES or float(np.min(items.trials)) < _FEWEST_TRIALS
+    if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
+        # There, nearly all of the noise is the people's own sampling: it is to be kept.
+        few = True
+    if few:
+        return project(material.unbiased), {"estimator": "projection"}
+    found = shrink(items)
+    frequency = found.frequency
+    if target == "people":
+        frequency = towards_people(items, frequency)
+    return frequency, {
+        "estimator": "empirical Bayes",
+        "evidence": found.evidence,
+        "fitted": found.fitted,
+    }
+
+
+def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
+    """One Bayesian update on the counts: from the population's frequencies to these people's."""
+    share, support = items.counts / items.trials, items.miss + items.gain * frequency
+    moved = share * items.hit / support + (1 - share) * (1 - items.hit) / (1 - support)
+    moved = np.maximum(frequency * moved, 0.0)
+    return np.asarray(moved / moved.sum())
 
 
 def shrink(items: ItemCounts) -> Shrunk:

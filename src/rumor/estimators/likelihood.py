@@ -2,7 +2,7 @@
 
 With L[i, x] proportional to P(report i | value x), an update at h computes the gradient of
 the mean log-likelihood, G_x = (1/N) sum_i n_i L[i, x] / (Lh)_i; the generalised iterative
-Bayesian update (seed 004, equation 10) is then h * G. Reports that occur more than once
+Bayesian update (CSS 2020, equation 10) is then h * G. Reports that occur more than once
 are taken once, with their number n_i (equation 11).
 
 For an oracle L is 1 + (odds - 1) Z: two values, whatever the domain, so nothing underflows
@@ -12,6 +12,7 @@ the oracle's `forward` and `adjoint`. A dense matrix of reports by values never 
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -132,9 +133,7 @@ def oracle_likelihood(
     return SupportLikelihood(sums, oracle.domain, oracle.odds, total, independent)
 
 
-def _sums(
-    oracle: FrequencyOracle, reports: Reports, weights: Vector, threads: int | None
-) -> Sums:
+def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, threads: int | None) -> Sums:
     lists = oracle.lists(reports)
     if lists is not None:
         flat = np.ascontiguousarray(lists).reshape(-1)
@@ -171,9 +170,7 @@ class _OracleSums:
 class _BitSums:
     """By the byte tables of kernels_bayes."""
 
-    def __init__(
-        self, bitmaps: Reports, weights: Vector, values: int, threads: int | None
-    ) -> None:
+    def __init__(self, bitmaps: Reports, weights: Vector, values: int, threads: int | None) -> None:
         self._bitmaps, self._weights, self._values = bitmaps, weights, values
         self._words = (bitmaps.shape[1] + 7) // 8
         self._kernels = bayes_loops(bitmaps.nbytes * _REPEATS)
@@ -229,7 +226,7 @@ class _Parts:
         parts = _PARTS if rows >= _PARTS * _PART_ROWS else 1
         # Parts begin at multiples of 8 rows, where rows of any width begin at a whole word.
         ends = [rows * k // parts // 8 * 8 for k in range(parts)] + [rows]
-        self._slices = [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+        self._slices = list(itertools.starmap(slice, itertools.pairwise(ends)))
         self._threads = min(parts, threads or os.cpu_count() or 1)
 
     def __call__(
@@ -245,4 +242,3 @@ class _Parts:
             collected += more[0]
             logs, weight = logs + more[1], weight + more[2]
         return collected, logs, weight
-

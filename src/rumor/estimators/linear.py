@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from rumor.errors import InputError, shown
 from rumor.estimates import Estimate
+from rumor.estimators.diagnostics import facts
+from rumor.estimators.material import Material
 from rumor.estimators.simplex import clip_and_rescale, norm_sub, project
-from rumor.intervals import NormalIntervals, ScoreIntervals
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.summary import Summary
+from rumor.intervals import ExactIntervals, ScoreIntervals
+from rumor.mechanisms.oracle import Vector
 
 
 def _as_it_is(estimate: Vector) -> Vector:
@@ -31,25 +32,13 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
 }
 
 
-def estimate_linear(summary: Summary, method: str) -> Estimate:
-    """The linear estimate of an oracle's frequencies, mended as the method says."""
-    oracle = summary.mechanism
-    assert isinstance(oracle, FrequencyOracle)
-    unbiased = oracle.unbiased(summary.tally, summary.reports)
-    return frequency_estimate(summary, MENDING[method](unbiased), method)
-
-
 def frequency_estimate(
-    summary: Summary,
-    frequency: Vector,
-    method: str,
-    diagnostics: Mapping[str, object] | None = None,
+    material: Material, frequency: Vector, method: str, told: Mapping[str, object] | None = None
 ) -> Estimate:
     """An Estimate of an oracle's frequencies: any method's answer beside the linear facts."""
-    oracle = summary.mechanism
-    assert isinstance(oracle, FrequencyOracle)
-    unbiased = oracle.unbiased(summary.tally, summary.reports)
+    summary, oracle, unbiased = material.summary, material.oracle, material.unbiased
     plausible = np.clip(unbiased, 0.0, 1.0)
+    items = oracle.item_channel(summary.tally, summary.reports)
     return Estimate(
         values=range(oracle.domain) if oracle.labels is None else oracle.labels,
         frequency=frequency,
@@ -59,7 +48,9 @@ def frequency_estimate(
         epsilon=oracle.epsilon,
         method=method,
         intervals=ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
-        diagnostics=dict(diagnostics or {}),
+        # Counts out of a fixed number of reports are exactly binomial.
+        exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
+        diagnostics={**facts(summary), **(told or {})},
     )
 
 
@@ -102,14 +93,12 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
     return seen.astype(np.float64)
 
 
-def estimate_channel_linear(matrix: object, counts: object, method: str) -> Estimate:
-    """Inversion of any explicit channel (matrix inversion), mended as the method says.
+def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vector, Vector]:
+    """Inversion of any explicit channel (CSS 2020, equation 4), and its standard errors.
 
     With more outputs than inputs the inverse is the least-squares one; it is unbiased
     whenever the rows of the matrix are linearly independent, and refused otherwise.
     """
-    channel = checked_channel(matrix)
-    seen = checked_counts(counts, channel.shape[1])
     inputs = channel.shape[0]
     if np.linalg.matrix_rank(channel) < inputs:
         raise InputError(
@@ -122,18 +111,7 @@ def estimate_channel_linear(matrix: object, counts: object, method: str) -> Esti
     unbiased = shares @ inverse
     # Multinomial counts: Var = (sum_y A_yx^2 s_y - (sum_y A_yx s_y)^2) / n.
     variance = np.maximum(shares @ inverse**2 - unbiased**2, 0.0) / total
-    stderr = np.sqrt(variance)
-    return Estimate(
-        values=range(inputs),
-        frequency=MENDING[method](unbiased),
-        unbiased=unbiased,
-        stderr=stderr,
-        reports=round(total),
-        epsilon=channel_epsilon(channel),
-        method=method,
-        intervals=NormalIntervals(unbiased, stderr),
-        diagnostics={},
-    )
+    return np.asarray(unbiased), np.sqrt(variance)
 
 
 def channel_epsilon(channel: NDArray[np.float64]) -> float:

@@ -35,7 +35,7 @@ class Material:
         return self.oracle.unbiased(self.summary.tally, self.summary.reports)
 
     def distinct(self, method: str) -> tuple[Reports, Vector | None]:
-        """Reports, and how often each occurs (None: once each); equation 11 of seed 004.
+        """Reports, and how often each occurs (None: once each); CSS 2020, equation 11.
 
         A summary that counts outputs says all that the reports do.
         """

@@ -6,8 +6,6 @@ frequencies independent draws, so conditioning on their sum is one tilt e^(t v) 
 prior, found such that the posterior means sum to one: the saddle-point approximation, and
 with it the evidence of the prior given the sum. Everything is kept in logarithms, since
 the tilts are steep.
-
-Source: research/frequency-default, section 1, steps 3 and 5.
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ class CountTable:
         seen = np.clip((self._share - self._miss) / self._gain, 0.0, 1.0)
         right = np.searchsorted(points, seen).clip(1, points.size - 1)
         better = self._energy(rows, right) > self._energy(rows, right - 1)
-        return np.where(better, right, right - 1)
+        return np.asarray(np.where(better, right, right - 1))
 
     def _cut(self) -> list[_Block]:
         rows, last_point = np.arange(self._share.size), self.grid.points.size - 1

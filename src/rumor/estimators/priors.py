@@ -8,8 +8,7 @@ one. They form a ladder, from "one value holds nearly everything" to "all are eq
 - rarer, and weighted so: Dirichlet laws of totals far below 1 (one value holds all), and
   such laws over an even background (one value holds much, and nobody else stands out).
 
-Source: the Dirichlet laws and the grid of research/frequency-default. The other laws are
-ours. Over 1,000 simulated cells the sparse and background laws removed every failure above
+Over 1,000 simulated cells the sparse and background laws removed every failure above
 1.6 times the simplex projection (there were nine, up to 2.9), and the Zipf laws lowered the
 error on Zipf data by 5 per cent at no cost elsewhere.
 """

@@ -1,9 +1,10 @@
 """The paper's way to write the likelihood of unary encoding: probabilities, times a constant.
 
-Seed 004 iterates on P(report | value) itself (equation 11), which underflows in doubles on
-domains of some hundred values, and then on those probabilities divided by what all of them
-have in common (equation 12), which reaches some ten thousand. They are here so that these
-limits can be seen; the odds of support need neither (see likelihood).
+The generalised iterative Bayesian technique (CSS 2020) iterates on P(report | value) itself
+(equation 11), which underflows in doubles on domains of some hundred values, and then on
+those probabilities divided by what all of them have in common (equation 12), which reaches
+some ten thousand. They are here so that these limits can be seen; the odds of support need
+neither (see likelihood).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ProbabilityLikelihood:
 def probability_likelihood(
     oracle: FrequencyOracle, reports: Reports, weights: Vector | None, *, scaled: bool
 ) -> ProbabilityLikelihood:
-    """Equation 11 of seed 004, or equation 12 when scaled; of unary encodings only."""
+    """Equation 11 of CSS 2020, or equation 12 when scaled; of unary encodings only."""
     if not isinstance(oracle, BitPerValue):
         raise InputError(
             f"likelihoods by probability are those of unary encodings; got {oracle.name!r}"

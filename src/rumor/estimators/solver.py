@@ -9,7 +9,7 @@ whenever the likelihood falls, the plain update, which cannot fall, takes the st
 
 The certificate: F is concave and G its gradient, so for every h', F(h') - F(h) is at most
 max G - h'G = max G - 1. Plain updates need thousands of passes for a gap of 1e-6; these
-need 5 to 60 (docs/estimation.md).
+need 5 to 60 (docs/explanation/estimation.md).
 """
 
 from __future__ import annotations
