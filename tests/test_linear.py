@@ -205,4 +205,4 @@ WRONG: dict[str, tuple[object, object, str]] = {
 @pytest.mark.parametrize(("matrix", "counts", "sentence"), WRONG.values(), ids=WRONG.keys())
 def test_what_is_not_a_channel(matrix: object, counts: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        rumor.estimate(matrix, counts)
+        rumor.estimate(matrix, counts, method="projection")

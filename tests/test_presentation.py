@@ -50,7 +50,7 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     assert lines[5] == (
         f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people"
     )
-    assert estimate.table(simultaneous=True).endswith("population, all covering at once")
+    assert "of the population, all covering at once\nnoise " in estimate.table(simultaneous=True)
     assert str(estimate) == estimate.table()
 
 
