@@ -62,7 +62,7 @@ def test_parquet_keeps_its_types_and_streams(
         ("", "must have a header line; got an empty file"),
         ("a,a\n1,2\n", r"columns must have distinct names; got \['a', 'a'\]"),
         ("b,c\n1,2\n", "must have a column 'a'; got the columns 'b, c'"),
-        ("a,b\n1\n", "must be well-formed CSV .*; CSV parse error: Expected 2 columns, got 1"),
+        ("a,b\n1\n", "must be well-formed CSV .*; CSV parse error: .*Expected 2 columns, got 1"),
         ("a\nx\n", "the column must hold integers; got 'x'"),
         ("a\n1.5\n", "the column must hold integers; got '1.5'"),
         ("a\n99999999999999999999\n", "the column must hold integers; got '99999999999999999999'"),

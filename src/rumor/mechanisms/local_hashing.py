@@ -44,6 +44,8 @@ _MAX_BUCKETS = 1 << 16
 _MAX_HASHES = 10**11
 # Reports worked on at a time: what is made of them on the way stays in the cache.
 _CHUNK = 1 << 14
+# Hashes worked out at a time for bitmaps.
+_CHUNK_HASHES = 1 << 18
 
 
 class LocalHashing(FrequencyOracle):
@@ -242,6 +244,18 @@ class LocalHashing(FrequencyOracle):
     def support_counts(self, tally: Tally) -> Tally:
         """A report supports the values in its bucket."""
         return tally
+
+    def bitmaps(self, reports: Reports) -> Reports:
+        """The values of each reported bucket: hashed once, for those who need them often."""
+        a, c, span = (part[:, None] for part in self._ranges(reports))
+        values = np.arange(self.domain, dtype=np.uint64)
+        out = np.empty((len(reports), (self.domain + 7) // 8), dtype=np.uint8)
+        rows = max(1, _CHUNK_HASHES // self.domain)
+        for start in range(0, len(reports), rows):
+            some = slice(start, start + rows)
+            held = (a[some] * values + c[some]) & self._mask <= span[some]
+            out[some] = np.packbits(held, axis=1, bitorder="little")
+        return out
 
     def forward(self, reports: Reports, h: Vector) -> Vector:
         """The total of h over the reported bucket."""

@@ -282,6 +282,11 @@ class SubsetSelection(FrequencyOracle):
         """A set has a fixed size, so two values share it a little less often than by chance."""
         return self.domain * (self.size - 1) / (self.size * (self.domain - 1))
 
+    @property
+    def counts_outputs(self) -> bool:
+        """A set of one value is that value, so its tally is of reports."""
+        return self.size == 1
+
     def bitmaps(self, reports: Reports) -> Reports | None:
         """Bitmap reports as they are."""
         return reports if self.bitmap else None
