@@ -188,7 +188,7 @@ class TestLedger:
             for revision in range(2):
                 contract = collection(memoising(), reports=2, name=f"revision {revision}")
                 device.prepare(contract, {"question": "a"})
-            with pytest.raises(rumor.InputError, match=r"takes at most 2 reports .* 2 were made"):
+            with pytest.raises(rumor.InputError, match=r"takes at most 2 reports .* got 2 already"):
                 device.prepare(contract, {"question": "a"})
             assert len(device.pending()) == 2
 

@@ -150,9 +150,10 @@ class Ledger:
         made = self._reports_made(debit.series, debit.question, number)
         if made >= debit.reports_per_person:
             which = f"round {number} of question" if debit.mechanism.rounds > 1 else "question"
+            limit = debit.reports_per_person
             raise InputError(
-                f"{which} {debit.question!r} takes at most {debit.reports_per_person} reports "
-                f"of a person; {made} were made"
+                f"{which} {debit.question!r} takes at most {limit} report{'s'[: limit > 1]} "
+                f"of a person; got {made} already"
             )
         debit.mechanism.check_repeats(made + 1)
         kind = digest(debit.mechanism.describe())
