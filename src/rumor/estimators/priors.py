@@ -99,7 +99,8 @@ def make_grid(items: ItemCounts, seen: Vector) -> Grid:
     it has a few hundred points whatever the number of reports.
     """
     noise, domain = Noise(items), items.counts.size
-    lowest = min(0.02 / domain, 0.05 * noise.sd(0.0))
+    single = 1 / (noise.trials * noise.gain)
+    lowest = min(0.02 / domain, 0.05 * max(noise.sd(0.0), single))
     steps = math.ceil(-math.log(lowest) / math.log(_RATIO))
     coarse = lowest ** (1 - np.arange(steps + 1) / steps)
     # From here on a geometric step is longer than a fine one.

@@ -1,0 +1,292 @@
+"""The default estimator: what it promises for every count, and what it gains on known truths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import rumor
+from rumor.errors import InputError
+from rumor.estimators.empirical import shrink, towards_people
+from rumor.estimators.posterior import CountTable
+from rumor.estimators.priors import Grid, Noise, ladder, make_grid
+from rumor.estimators.simplex import clip_and_rescale, project
+from rumor.mechanisms import FrequencyOracle, SubsetSelection, UnaryEncoding
+from rumor.mechanisms.oracle import ItemCounts
+from rumor.summary import Summary
+
+Vector = NDArray[np.float64]
+
+
+def zipf(domain: int) -> Vector:
+    law = 1.0 / np.arange(1, domain + 1)
+    return np.asarray(law / law.sum())
+
+
+def geometric(domain: int) -> Vector:
+    law = 0.8 ** np.arange(1.0, domain + 1)
+    return np.asarray(law / law.sum())
+
+
+def one_value(domain: int, share: float) -> Vector:
+    return np.append(share, np.full(domain - 1, (1 - share) / (domain - 1)))
+
+
+def draw(oracle: FrequencyOracle, law: Vector, people: int, seed: int) -> NDArray[np.uint8]:
+    values = np.random.default_rng(seed).choice(law.size, people, p=law)
+    return oracle.privatize(values, random=rumor.Seeded(seed))
+
+
+def errors(
+    oracle: FrequencyOracle, law: Vector, people: int, trials: int, *methods: str
+) -> list[float]:
+    """The mean squared error of each method, summed over values, against the law."""
+    found = np.zeros(len(methods))
+    for trial in range(trials):
+        reports = draw(oracle, law, people, trial)
+        data = reports if "refined" in methods else Summary.empty(oracle).update(reports)
+        for i, method in enumerate(methods):
+            frequency = rumor.estimate(oracle, data, method=method).frequency
+            found[i] += ((frequency - law) ** 2).sum() / trials
+    return found.tolist()
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(5, 60),
+    st.integers(1, 10**6),
+    st.floats(0.001, 0.9),
+    st.floats(0.01, 1.0),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.integers(0, 2**32),
+)
+def test_any_counts_give_frequencies(
+    domain: int, people: int, miss: float, lift: float, dispersion: float, seed: int
+) -> None:
+    """Non-negative, summing to one, alike for alike; values in another order, so are answers."""
+    hit = miss + lift * (1 - miss) * 0.999
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, people + 1, domain)
+    items = ItemCounts(counts, float(people), hit, miss, dispersion)
+    frequency = shrink(items).frequency
+    assert frequency.min() >= 0
+    assert frequency.sum() == pytest.approx(1, abs=1e-9)
+    order = rng.permutation(domain)
+    moved = shrink(ItemCounts(counts[order], float(people), hit, miss, dispersion)).frequency
+    np.testing.assert_allclose(moved, frequency[order], atol=1e-9)
+    # More support is never less frequency.
+    ranked = frequency[np.argsort(counts, kind="stable")]
+    assert (np.diff(ranked) >= -1e-9).all()
+    same = counts[:, None] == counts[None]
+    assert np.abs(frequency[:, None] - frequency[None])[same].max() < 1e-9
+
+
+def test_below_five_values_it_is_the_projection() -> None:
+    oracle = UnaryEncoding(domain=4, epsilon=1.0)
+    result = rumor.estimate(oracle, draw(oracle, zipf(4), 500, 1))
+    np.testing.assert_array_equal(result.frequency, project(result.unbiased))
+    assert result.method == "auto"
+    assert result.diagnostics["estimator"] == "projection"
+
+
+def test_blocks_with_few_reports_are_left_to_the_projection() -> None:
+    oracle = rumor.HadamardResponse(domain=100, epsilon=4.0)
+    assert oracle.blocks > 1
+    few = rumor.estimate(oracle, draw(oracle, zipf(100), 1000, 1))
+    np.testing.assert_array_equal(few.frequency, project(few.unbiased))
+    many = rumor.estimate(oracle, draw(oracle, zipf(100), 60_000, 1))
+    assert many.diagnostics["estimator"] == "empirical Bayes"
+    assert ((many.frequency - zipf(100)) ** 2).sum() < ((few.frequency - zipf(100)) ** 2).sum()
+
+
+def test_without_noise_the_counts_are_believed() -> None:
+    law = zipf(30)
+    counts = np.rint(1e9 * law).astype(np.int64)
+    items = ItemCounts(counts, float(counts.sum()), 1 - 1e-12, 0.0, 0.0)
+    np.testing.assert_allclose(shrink(items).frequency, law, atol=1e-6)
+
+
+def test_counts_that_say_nothing_give_equal_frequencies_and_a_warning() -> None:
+    oracle = SubsetSelection(domain=500, epsilon=0.2)
+    result = rumor.estimate(oracle, draw(oracle, np.full(500, 1 / 500), 2000, 3))
+    off = ((result.frequency - 1 / 500) ** 2).sum()
+    assert off < 0.05 * ((project(result.unbiased) - 1 / 500) ** 2).sum()
+    assert float(result.diagnostics["even_p"]) > 0.05  # type: ignore[arg-type]
+    assert "all of them equally frequent would look the same" in str(result)
+    telling = rumor.estimate(oracle, draw(oracle, one_value(500, 0.9), 20_000, 3))
+    assert "warning" not in telling.diagnostics
+    assert float(telling.diagnostics["evidence"]) > 5  # type: ignore[arg-type]
+
+
+def test_the_p_value_of_evenness_is_one() -> None:
+    """On even truths a p-value below a tenth comes a tenth of the time, or less: it is the
+    smaller of two, doubled.
+    """
+    oracle = UnaryEncoding(domain=40, epsilon=1.0)
+    even = np.full(40, 1 / 40)
+    values = [
+        float(rumor.estimate(oracle, draw(oracle, even, 400, s)).diagnostics["even_p"])  # type: ignore[arg-type]
+        for s in range(200)
+    ]
+    # A binomial of 200 and 0.1 exceeds 36 once in 10,000 times.
+    assert sum(value < 0.1 for value in values) <= 36
+    assert sum(value < 0.5 for value in values) >= 40
+
+
+def test_what_is_called_detectable_is_detected() -> None:
+    oracle, people = SubsetSelection(domain=200, epsilon=1.0), 4000
+    told = rumor.estimate(oracle, draw(oracle, zipf(200), people, 1)).diagnostics
+    least, noise = float(told["detectable"]), float(told["noise"])  # type: ignore[arg-type]
+    assert noise == pytest.approx(float(np.sqrt(oracle.variance(0.0, people))))
+    law = one_value(200, least)
+    threshold = 1.6449 * noise
+    found = sum(
+        rumor.estimate(oracle, draw(oracle, law, people, s), method="inversion").unbiased[0]
+        > threshold
+        for s in range(300)
+    )
+    assert 0.9 * 300 - 20 <= found <= 0.9 * 300 + 20, "300 coins of 0.9: sd 5.2"
+
+
+def test_tables_of_likelihood_are_the_binomial_law() -> None:
+    """Means under a prior, against the posterior summed by hand (with no sum known: tilt 0)."""
+    items = ItemCounts(np.array([3, 40, 41, 3, 90]), 200.0, 0.6, 0.1, 1.0)
+    grid = make_grid(items, items.unbiased)
+    table = CountTable(items, grid)
+    laws, _ = ladder(grid, Noise(items).sd(0.2))
+    support = 0.1 + 0.5 * grid.points
+    for column in (0, 3, 8):
+        prior = np.exp(laws[:, column])
+        expected = np.zeros(grid.points.size)
+        for count in items.counts.tolist():
+            likelihood = support**count * (1 - support) ** (200 - count)
+            expected += prior * likelihood / (prior @ likelihood)
+        np.testing.assert_allclose(table.responsibilities(prior), expected, atol=1e-9)
+
+
+def test_priors_are_laws_of_mean_one_over_the_domain() -> None:
+    for domain, people in ((5, 100), (100, 10_000), (3000, 500)):
+        items = ItemCounts(np.arange(domain), float(people + domain), 0.5, 0.2, 1.0)
+        grid = make_grid(items, items.unbiased)
+        laws, weights = ladder(grid, Noise(items).sd(1 / domain))
+        masses = np.exp(laws)
+        assert weights.size == laws.shape[1]
+        np.testing.assert_allclose(masses.sum(axis=0), 1, atol=1e-9)
+        np.testing.assert_allclose(grid.points @ masses * domain, 1, atol=1e-6)
+
+
+def test_the_grid_is_small_whatever_the_number_of_reports() -> None:
+    for people in (100, 10**5, 10**9):
+        counts = np.random.default_rng(1).binomial(people, 0.2 + 0.3 * zipf(1000))
+        items = ItemCounts(counts, float(people), 0.5, 0.2, 1.0)
+        grid = make_grid(items, items.unbiased)
+        assert isinstance(grid, Grid)
+        assert grid.points.size < 12_000
+        assert grid.points[0] == 0
+        assert grid.points[-1] == 1
+        assert (np.diff(grid.points) > 0).all()
+
+
+# --- What it gains (sums of squared errors; trials are few, so the bars are wide) -------------
+
+
+def test_a_tenth_of_the_published_table() -> None:
+    """Zipf and geometric data, 1000 values: below the best published of five methods."""
+    cells = [
+        (zipf(1000), 4.0, 1000, 8, 0.01225),
+        (geometric(1000), 2.0, 1000, 8, 0.03681),
+        (geometric(1000), 4.0, 10_000, 3, 0.00077),
+    ]
+    ratios = []
+    for law, epsilon, people, trials, published in cells:
+        oracle = SubsetSelection(domain=1000, epsilon=epsilon)
+        auto, projection = errors(oracle, law, people, trials, "auto", "projection")
+        assert auto < projection
+        ratios.append(auto / published)
+    assert max(ratios) < 1
+    assert float(np.exp(np.mean(np.log(ratios)))) < 0.75
+
+
+def test_the_second_pass_gains_on_concentrated_data() -> None:
+    oracle = SubsetSelection(domain=1000, epsilon=4.0)
+    auto, refined = errors(oracle, geometric(1000), 10_000, 3, "auto", "refined")
+    assert refined < 0.95 * auto
+
+
+@pytest.mark.parametrize("share", [0.9, 0.999, 1.0])
+def test_one_value_that_holds_nearly_everything(share: float) -> None:
+    oracle = SubsetSelection(domain=1000, epsilon=4.0)
+    auto, projection = errors(oracle, one_value(1000, share), 10_000, 3, "auto", "projection")
+    assert auto < 2e-4
+    if share > 0.99:
+        assert auto < 1e-4
+    assert auto < 1.6 * projection + 0.05 / 10_000
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        UnaryEncoding(domain=300, epsilon=2.0),
+        UnaryEncoding(domain=300, epsilon=2.0, variant="symmetric"),
+        rumor.RandomizedResponse(domain=300, epsilon=4.0),
+        rumor.LocalHashing(domain=300, epsilon=2.0),
+        rumor.HadamardResponse(domain=300, epsilon=1.0),
+    ],
+    ids=lambda oracle: oracle.name,
+)
+def test_every_mechanism_gains(oracle: FrequencyOracle) -> None:
+    auto, projection, clip = errors(oracle, zipf(300), 4000, 6, "auto", "projection", "clip")
+    assert auto < 0.9 * projection
+    assert auto < clip
+
+
+def test_a_step_towards_the_people() -> None:
+    """Against these people's own histogram it helps where their sampling is most of the noise."""
+    oracle = SubsetSelection(domain=100, epsilon=5.0)
+    gained = 0.0
+    for seed in range(10):
+        values = np.random.default_rng(seed).choice(100, 1000, p=zipf(100))
+        histogram = np.bincount(values, minlength=100) / 1000
+        reports = oracle.privatize(values, random=rumor.Seeded(seed))
+        people = rumor.estimate(oracle, reports, target="people").frequency
+        population = rumor.estimate(oracle, reports).frequency
+        gained += ((population - histogram) ** 2).sum() - ((people - histogram) ** 2).sum()
+    assert gained > 0
+    items = ItemCounts(np.array([10, 20, 70]), 100.0, 0.9, 0.05, 0.0)
+    moved = towards_people(items, np.full(3, 1 / 3))
+    assert moved.sum() == pytest.approx(1)
+    assert (np.diff(moved) > 0).all()
+    sure = SubsetSelection(domain=100, epsilon=8.0)
+    reports = draw(sure, zipf(100), 1000, 1)
+    kept = rumor.estimate(sure, reports, target="people")
+    np.testing.assert_array_equal(kept.frequency, project(kept.unbiased))
+
+
+def test_the_second_pass_has_its_limits() -> None:
+    oracle = SubsetSelection(domain=50, epsilon=2.0)
+    reports = draw(oracle, zipf(50), 500, 1)
+    with pytest.raises(InputError, match='"refined" needs the reports; got a summary of them'):
+        rumor.estimate(oracle, Summary.empty(oracle).update(reports), method="refined")
+    sure = SubsetSelection(domain=50, epsilon=5.0)
+    with pytest.raises(InputError, match="up to epsilon 4; got 'subset-selection' with epsilon 5"):
+        rumor.estimate(sure, draw(sure, zipf(50), 50, 1), method="refined")
+    unary = UnaryEncoding(domain=50, epsilon=2.0)
+    with pytest.raises(InputError, match="up to epsilon 4; got 'unary' with epsilon 2"):
+        rumor.estimate(unary, draw(unary, zipf(50), 50, 1), method="refined")
+    with pytest.raises(InputError, match="got a channel matrix"):
+        rumor.estimate(np.eye(3), [1, 2, 3], method="refined")
+
+
+def test_the_default_beats_the_papers_convention() -> None:
+    """Paired, in the cell where they are closest: little signal, one value in a thousand."""
+    oracle = SubsetSelection(domain=200, epsilon=1.0)
+    law = zipf(200)
+    auto = clip = 0.0
+    for seed in range(25):
+        result = rumor.estimate(oracle, draw(oracle, law, 1000, seed))
+        auto += ((result.frequency - law) ** 2).sum()
+        clip += ((clip_and_rescale(result.unbiased) - law) ** 2).sum()
+    assert auto < clip
