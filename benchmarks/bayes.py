@@ -1,0 +1,311 @@
+"""The Bayesian update, the optimum and the default estimator: time and memory.
+
+The dense contenders are two matrix-vector products of equation 11 (CSS 2020) on a rescaled
+likelihood matrix, by BLAS. multi-freq-ldpy iterates on the counts, as if every report
+supported one value: its update is cheaper than one over reports, and it is another estimate;
+so it is compared where both stop. One update of N = 100,000 reports of D = 1000 bits is what
+"plain update" means below.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rumor
+from benchmarks import peers
+from benchmarks.harness import Contender, Row, Scale, ceiling, fact, growth, race, take_turns
+from benchmarks.memory import peak_bytes
+from benchmarks.truths import truth
+from rumor.estimators.empirical import shrink
+from rumor.estimators.likelihood import SupportLikelihood, oracle_likelihood
+from rumor.estimators.solver import interior_start, maximize
+from rumor.mechanisms import FrequencyOracle
+from rumor.summary import Summary
+
+Vector = NDArray[np.float64]
+
+EPSILON = 2.0
+
+
+def run(scale: Scale) -> Iterable[Row]:
+    """Updates, convergence, the default; then memory, threads and growth."""
+    count = scale.pick(100_000, 20_000)
+    yield from _updates(count, 1000, scale)
+    yield from _converged(count, scale)
+    yield from _default()
+    for size, domain in ((10 * count, 1000), (count, 10_000)):
+        yield from _large(size, domain, scale)
+    yield from _growth(scale)
+    yield from _threads(count)
+    yield from _memory(count)
+
+
+def unary(domain: int) -> FrequencyOracle:
+    return rumor.UnaryEncoding(domain=domain, epsilon=EPSILON, variant="symmetric")
+
+
+def reports_of(oracle: FrequencyOracle, count: int, law: str = "zipf 1") -> NDArray[np.uint8]:
+    """Reports of people drawn from a law."""
+    values = np.random.default_rng(6).choice(oracle.domain, count, p=truth(law, oracle.domain))
+    return oracle.privatize(values, random=rumor.Seeded(6))
+
+
+def likelihood_of(
+    oracle: FrequencyOracle, reports: NDArray[np.uint8], threads: int = 1
+) -> SupportLikelihood:
+    return oracle_likelihood(oracle, reports, None, threads)
+
+
+def dense(oracle: FrequencyOracle, reports: NDArray[np.uint8], kind: type) -> Callable[[], object]:
+    """One update with the likelihood matrix written out."""
+    bits = np.unpackbits(reports, axis=1, count=oracle.domain, bitorder="little")
+    matrix: NDArray[np.floating] = bits.astype(kind)
+    del bits
+    matrix *= kind(oracle.odds - 1)
+    matrix += kind(1)
+    h: NDArray[np.floating] = np.full(oracle.domain, 1 / oracle.domain, dtype=kind)
+    return lambda: h * ((1 / (matrix @ h)) @ matrix) / len(matrix)
+
+
+def _updates(count: int, domain: int, scale: Scale) -> Iterable[Row]:
+    oracle = unary(domain)
+    reports = reports_of(oracle, count)
+    ours, h = likelihood_of(oracle, reports), np.full(domain, 1 / domain)
+    return race(
+        f"Bayesian update, N = {count:,}, D = {domain:,}",
+        " reports/s",
+        Contender("Rumor", lambda: ours.update(h), count),
+        [
+            Contender("dense float32 BLAS", dense(oracle, reports, np.float32), count),
+            Contender("dense float64 BLAS", dense(oracle, reports, np.float64), count),
+        ],
+        scale,
+        {"dense float32 BLAS": 2.5, "dense float64 BLAS": 5.0} if domain == 1000 else None,
+    )
+
+
+def _converged(count: int, scale: Scale) -> Iterable[Row]:
+    """The optimum to a gap of 1e-6, in plain updates."""
+    plain = likelihood_of(unary(1000), reports_of(unary(1000), count))
+    even = np.full(1000, 1 / 1000)
+    cells: list[tuple[FrequencyOracle, str]] = [
+        (oracle, law) for oracle in (unary(1000),) for law in ("zipf 1", "geometric 0.8")
+    ]
+    cells += [
+        (rumor.UnaryEncoding(domain=1000, epsilon=4.0, variant="symmetric"), "geometric 0.8"),
+        (rumor.SubsetSelection(domain=1000, epsilon=1.0), "zipf 1"),
+        (rumor.HadamardResponse(domain=1000, epsilon=2.0), "zipf 1"),
+    ]
+    for oracle, law in cells:
+        reports = reports_of(oracle, count, law)
+        tally = Summary.empty(oracle).update(reports).tally
+        start = interior_start(oracle.unbiased(tally, count))
+        if oracle.counts_outputs:
+            data = oracle_likelihood(oracle, oracle.outputs(), tally.astype(np.float64), 1)
+        else:
+            data = likelihood_of(oracle, reports)
+        found = maximize(data, start)
+        own = data.update
+        seconds = take_turns(
+            [lambda d=data, s=start: maximize(d, s), lambda u=own: u(even)],  # type: ignore[misc]
+            3,
+        )
+        cost = min(seconds[0]) / min(seconds[1])
+        yield ceiling(
+            f"optimum to a gap of {found.gap:.0e}, N = {count:,}",
+            f"{oracle.name}, epsilon {oracle.epsilon:.2g}, {law}: {found.updates} passes",
+            cost,
+            "plain updates",
+            200,
+        )
+    last = plain.update(even)
+    yield fact("plain update from even frequencies", "gap after none", last.gap, f"{last.gap:.2g}")
+    yield from _peer(count // 10)
+
+
+def _peer(count: int) -> Iterable[Row]:
+    """multi-freq-ldpy's iterative Bayes on the same reports, both to where they stop."""
+    if peers.MULTI in peers.missing():
+        return
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_IBU
+
+    oracle, law = unary(1000), truth("zipf 1", 1000)
+    reports = reports_of(oracle, count)
+    rows = list(np.unpackbits(reports, axis=1, count=1000, bitorder="little").astype(np.int64))
+    ours: list[Vector] = []
+    theirs: list[Vector] = []
+
+    def us() -> None:
+        ours.append(rumor.estimate(oracle, reports, method="bayes").frequency)
+
+    def them() -> None:
+        theirs.append(
+            np.asarray(UE_Aggregator_IBU(rows, 1000, oracle.epsilon, optimal=False, nb_iter=500))
+        )
+
+    seconds = take_turns([us, them], 2)
+    ratio = min(seconds[1]) / min(seconds[0])
+    errors = [float(((found[-1] - law) ** 2).sum()) for found in (ours, theirs)]
+    yield Row(
+        f"iterative Bayes to the end, N = {count:,}, D = 1000",
+        f"{min(seconds[0]):.3g} s, error {errors[0]:.2g}",
+        "multi-freq-ldpy, 500 iterations",
+        f"{min(seconds[1]):.3g} s, error {errors[1]:.2g}",
+        ratio,
+        f"{ratio:.2f}x",
+    )
+
+
+def _default() -> Iterable[Row]:
+    """ "auto" from counts, in plain updates of 100,000 reports, however many people there are."""
+    oracle, count = unary(1000), 100_000
+    plain, h = likelihood_of(oracle, reports_of(oracle, count)), np.full(1000, 1 / 1000)
+    for people in (1_000, 100_000, 1_000_000):
+        for name, epsilon in (("zipf 1", 4.0), ("geometric 0.8", 1.0)):
+            subset = rumor.SubsetSelection(domain=1000, epsilon=epsilon)
+            reports = reports_of(subset, people, name)
+            items = subset.item_channel(subset.tally(reports), people)
+            seconds = take_turns(
+                [lambda i=items: shrink(i), lambda: plain.update(h)],  # type: ignore[misc]
+                3,
+            )
+            yield ceiling(
+                f'"auto" from counts, N = {people:,}, D = 1000',
+                f"{name}, epsilon {epsilon:g}: {min(seconds[0]) * 1e3:.3g} ms",
+                min(seconds[0]) / min(seconds[1]),
+                f"plain updates of {count:,}",
+                3,
+            )
+
+
+def _large(count: int, domain: int, scale: Scale) -> Iterable[Row]:
+    """Larger sizes; the dense matrices would take gigabytes, and are built when asked for."""
+    if scale.full:
+        yield from _updates(count, domain, scale)
+        return
+    oracle = unary(domain)
+    reports = reports_of(oracle, count)
+    ours, h = likelihood_of(oracle, reports), np.full(domain, 1 / domain)
+    seconds = min(take_turns([lambda: ours.update(h)], 3)[0])
+    yield fact(
+        f"Bayesian update, N = {count:,}, D = {domain:,}",
+        f"{seconds / count / domain * 1e9:.3g} ns for each bit of a report",
+        seconds,
+        f"{seconds * 1e3:.4g} ms",
+    )
+
+
+def _growth(scale: Scale) -> Iterable[Row]:
+    """Over a factor of 100 each: no more than in proportion (to the tables' size, for D)."""
+
+    def in_people(count: int) -> Callable[[], object]:
+        oracle = unary(1000)
+        data = likelihood_of(oracle, reports_of(oracle, count))
+        return lambda: data.update(np.full(1000, 1 / 1000))
+
+    def in_values(domain: int) -> Callable[[], object]:
+        oracle = unary(domain)
+        data = likelihood_of(oracle, reports_of(oracle, 10_000))
+        return lambda: data.update(np.full(domain, 1 / domain))
+
+    people = [2_000, 20_000, 200_000]
+    yield growth("Bayesian update, D = 1000", "N", people, in_people, scale, 1.1)
+    yield growth("Bayesian update, N = 10,000", "D", [100, 1_000, 10_000], in_values, scale, 1.3)
+
+
+_RACE = """
+    import json, time
+    import numpy as np
+    from benchmarks.bayes import dense, likelihood_of, reports_of, unary
+    oracle = unary(1000)
+    reports = reports_of(oracle, {count})
+    data, h = likelihood_of(oracle, reports, {threads}), np.full(1000, 1 / 1000)
+    single = dense(oracle, reports, np.float32)
+    runs, best = [lambda: data.update(h), single], [9.0, 9.0]
+    for turn in range(12):
+        for i, run in enumerate(runs):
+            start = time.perf_counter()
+            run()
+            best[i] = min(best[i], time.perf_counter() - start)
+    print(json.dumps(best))
+"""
+
+
+def _threads(count: int) -> Iterable[Row]:
+    """By the clock on the wall, BLAS and ours with as many threads; needs an idle machine."""
+    for threads in (1, 2):
+        if threads > (os.cpu_count() or 1):
+            continue
+        script = textwrap.dedent(_RACE.format(count=count, threads=threads))
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": str(threads)},
+        )
+        ours, theirs = json.loads(done.stdout.splitlines()[-1])
+        ratio = theirs / ours
+        yield Row(
+            f"Bayesian update by the clock, N = {count:,}, D = 1000",
+            f"{ours * 1e3:.3g} ms",
+            f"dense float32 BLAS, {threads} thread{'s' * (threads > 1)}",
+            f"{theirs * 1e3:.3g} ms",
+            ratio,
+            f"{ratio:.2f}x",
+            ">= 2.50x",
+            ratio >= 2.5,
+        )
+
+
+_ONE_UPDATE = """
+    import numpy as np
+    from benchmarks.bayes import dense, likelihood_of, reports_of, unary
+    oracle = unary(1000)
+    reports = reports_of(oracle, {count})
+    h = np.full(1000, 1 / 1000)
+    {work}
+"""
+
+
+def _memory(count: int) -> Iterable[Row]:
+    """What one update holds beyond what starting Python and compiling hold."""
+    ours = "likelihood_of(oracle, reports).update(h)"
+    base = peak_bytes(_ONE_UPDATE.format(count=1000, work=ours))
+    packed = count * unary(1000).width
+    for name, work in (("Rumor", ours), ("dense", "dense(oracle, reports, np.float32)()")):
+        peak = peak_bytes(_ONE_UPDATE.format(count=count, work=work)) - base
+        yield fact(
+            f"peak memory of an update, N = {count:,}, D = 1000",
+            f"{name} (reports packed {packed / 1e6:.3g} MB, as float32 {count * 4e-3:.3g} MB)",
+            peak,
+            f"{peak / 1e6:.3g} MB",
+        )
+    yield ceiling(
+        "report data of an update",
+        "share of dense float32",
+        packed / (count * 1000 * 4),
+        "",
+        1 / 30,
+    )
+
+
+def main() -> None:
+    """Alone, without the table: for a look."""
+    start = time.time()
+    for row in run(Scale(quick=True)):
+        print(row.benchmark, "|", row.value, "|", row.against, "|", row.other, "|", row.shown)
+    print(f"{time.time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
