@@ -15,9 +15,9 @@ import numpy as np
 _jit = numba.njit(cache=True, nogil=True)
 _inline = numba.njit(cache=True, nogil=True, inline="always")
 
-# Columns are taken in stretches of this many bytes: their tables (1024 values, 256 kB each)
+# Columns are taken in stretches of this many bytes: their tables (of 128 kB each)
 # stay in the second-level cache whatever the domain.
-_BYTES = 128
+_BYTES = 64
 # Rows are taken in chunks of this many, so that a table that was fetched is used often.
 _ROWS = 4096
 _BYTE, _ONE, _S63 = np.uint64(255), np.uint64(1), np.uint64(63)

@@ -131,8 +131,8 @@ def oracle_em(
         raise InputError(
             f"likelihood must be one of {', '.join(LIKELIHOODS)}; got {shown(likelihood)}"
         )
-    data = probability_likelihood(oracle, reports, weights, scaled=likelihood == "scaled")
-    return iterate(data, first, rule)
+    scaled = likelihood == "scaled"
+    return iterate(probability_likelihood(oracle, reports, weights, scaled=scaled), first, rule)
 
 
 def oracle_bayes(

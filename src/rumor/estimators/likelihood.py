@@ -12,6 +12,7 @@ the oracle's `forward` and `adjoint`. A dense matrix of reports by values never 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Callable
@@ -121,7 +122,11 @@ class MatrixLikelihood:
 
 
 def oracle_likelihood(
-    oracle: FrequencyOracle, reports: Reports, weights: Vector | None, threads: int | None = None
+    oracle: FrequencyOracle,
+    reports: Reports,
+    weights: Vector | None,
+    *,
+    threads: int | None = None,
 ) -> SupportLikelihood:
     """The likelihood of reports (each so often, where weights are given)."""
     often = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
@@ -129,16 +134,16 @@ def oracle_likelihood(
     if weights is not None:
         total = float(often.sum())
         independent = total**2 / float(often @ often)
-    sums = _sums(oracle, reports, often, threads)
+    sums = _sums(oracle, reports, often, _Parts(len(reports), threads))
     return SupportLikelihood(sums, oracle.domain, oracle.odds, total, independent)
 
 
-def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, threads: int | None) -> Sums:
+def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, parts: _Parts) -> Sums:
     lists = oracle.lists(reports)
     if lists is not None:
         flat = np.ascontiguousarray(lists).reshape(-1)
         starts = np.arange(len(reports) + 1, dtype=np.int64) * lists.shape[1]
-        return _ListSums(starts, flat, weights, oracle.domain, threads)
+        return _ListSums(starts, flat, weights, oracle.domain, parts)
     bitmaps = oracle.bitmaps(reports)
     if bitmaps is None:
         return _OracleSums(oracle, reports, weights)
@@ -149,8 +154,8 @@ def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, threads: i
         wide = np.uint16 if oracle.domain <= 1 << 16 else np.uint32
         flat = np.empty(int(starts[-1]), dtype=wide)
         bayes_loops(bitmaps.nbytes * _REPEATS).fill_lists(bitmaps, starts, flat)
-        return _ListSums(starts, flat, weights, oracle.domain, threads)
-    return _BitSums(bitmaps, weights, oracle.domain, threads)
+        return _ListSums(starts, flat, weights, oracle.domain, parts)
+    return _BitSums(bitmaps, weights, oracle.domain, parts)
 
 
 class _OracleSums:
@@ -170,24 +175,27 @@ class _OracleSums:
 class _BitSums:
     """By the byte tables of kernels_bayes."""
 
-    def __init__(self, bitmaps: Reports, weights: Vector, values: int, threads: int | None) -> None:
+    def __init__(self, bitmaps: Reports, weights: Vector, values: int, parts: _Parts) -> None:
         self._bitmaps, self._weights, self._values = bitmaps, weights, values
         self._words = (bitmaps.shape[1] + 7) // 8
-        self._kernels = bayes_loops(bitmaps.nbytes * _REPEATS)
-        self._map = _Parts(len(bitmaps), threads)
+        self._loops = bayes_loops(bitmaps.nbytes * _REPEATS)
+        self._parts = parts
+        self._collected = np.zeros((parts.count, self._words * 2048))
 
     def __call__(self, h: Vector, c: float, power: int) -> tuple[Vector, float, float]:
-        table = self._kernels.byte_table(h, self._words)
+        table = self._loops.byte_table(h, self._words)
 
-        def part(rows: slice) -> tuple[Vector, float, float]:
-            collected = np.zeros(self._words * 2048)
-            logs, weight = self._kernels.bits_update(
+        def part(number: int, rows: slice) -> tuple[float, float]:
+            collected = self._collected[number]
+            collected[:] = 0
+            found: tuple[float, float] = self._loops.bits_update(
                 self._bitmaps[rows], table, c, self._weights[rows], power, collected
             )
-            return collected, logs, weight
+            return found
 
-        collected, logs, weight = self._map(part)
-        return self._kernels.fold_bytes(collected, self._values), logs, weight
+        logs, weight = self._parts.run(part)
+        total = self._collected.sum(axis=0)
+        return self._loops.fold_bytes(total, self._values), logs, weight
 
 
 class _ListSums:
@@ -199,46 +207,50 @@ class _ListSums:
         flat: NDArray[np.integer],
         weights: Vector,
         values: int,
-        threads: int | None,
+        parts: _Parts,
     ) -> None:
-        self._starts, self._flat = starts, flat
-        self._weights, self._values = weights, values
-        self._kernels = bayes_loops(flat.nbytes * _REPEATS)
-        self._map = _Parts(starts.size - 1, threads)
+        self._starts, self._flat, self._weights = starts, flat, weights
+        self._loops = bayes_loops(flat.nbytes * _REPEATS)
+        self._parts = parts
+        self._collected = np.zeros((parts.count, values))
 
     def __call__(self, h: Vector, c: float, power: int) -> tuple[Vector, float, float]:
-        def part(rows: slice) -> tuple[Vector, float, float]:
-            collected = np.zeros(self._values)
+        def part(number: int, rows: slice) -> tuple[float, float]:
+            collected = self._collected[number]
+            collected[:] = 0
             starts = self._starts[rows.start : rows.stop + 1]
             flat = self._flat[starts[0] : starts[-1]]
-            logs, weight = self._kernels.lists_update(
+            found: tuple[float, float] = self._loops.lists_update(
                 starts - starts[0], flat, h, c, self._weights[rows], power, collected
             )
-            return collected, logs, weight
+            return found
 
-        return self._map(part)
+        logs, weight = self._parts.run(part)
+        return self._collected.sum(axis=0), logs, weight
 
 
 class _Parts:
-    """Runs a function over parts of the rows, in threads, and adds up in order."""
+    """The rows in a few parts: a function runs over them in threads, its results add up."""
 
     def __init__(self, rows: int, threads: int | None) -> None:
-        parts = _PARTS if rows >= _PARTS * _PART_ROWS else 1
+        self.count = _PARTS if rows >= _PARTS * _PART_ROWS else 1
         # Parts begin at multiples of 8 rows, where rows of any width begin at a whole word.
-        ends = [rows * k // parts // 8 * 8 for k in range(parts)] + [rows]
+        ends = [rows * k // self.count // 8 * 8 for k in range(self.count)] + [rows]
         self._slices = list(itertools.starmap(slice, itertools.pairwise(ends)))
-        self._threads = min(parts, threads or os.cpu_count() or 1)
+        self._threads = min(self.count, threads or os.cpu_count() or 1)
 
-    def __call__(
-        self, part: Callable[[slice], tuple[Vector, float, float]]
-    ) -> tuple[Vector, float, float]:
+    def run(self, part: Callable[[int, slice], tuple[float, float]]) -> tuple[float, float]:
+        """The sums, always added in the same order."""
+        numbers = range(self.count)
         if self._threads > 1:
-            with ThreadPoolExecutor(self._threads) as pool:
-                results = list(pool.map(part, self._slices))
+            pool = _pool(self._threads, os.getpid())
+            results = list(pool.map(part, numbers, self._slices))
         else:
-            results = [part(rows) for rows in self._slices]
-        collected, logs, weight = results[0]
-        for more in results[1:]:
-            collected += more[0]
-            logs, weight = logs + more[1], weight + more[2]
-        return collected, logs, weight
+            results = list(map(part, numbers, self._slices))
+        return sum(found[0] for found in results), sum(found[1] for found in results)
+
+
+@functools.lru_cache(maxsize=4)
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes as long as a tenth of an update."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="rumor-bayes")
