@@ -34,6 +34,7 @@ BENCHMARKS = (
     "hadamard",
     "hashing",
     "streaming",
+    "bayes",
     "ingest",
     "rappor",
     "keyvalue",

@@ -94,8 +94,7 @@ def _updates(count: int, domain: int, scale: Scale) -> Iterable[Row]:
 
 
 def _converged(count: int, scale: Scale) -> Iterable[Row]:
-    """The optimum to a gap of 1e-6, in plain updates."""
-    plain = likelihood_of(unary(1000), reports_of(unary(1000), count))
+    """The optimum to a gap of 1e-6, in plain updates over the same reports."""
     even = np.full(1000, 1 / 1000)
     cells: list[tuple[FrequencyOracle, str]] = [
         (oracle, law) for oracle in (unary(1000),) for law in ("zipf 1", "geometric 0.8")
@@ -109,14 +108,13 @@ def _converged(count: int, scale: Scale) -> Iterable[Row]:
         reports = reports_of(oracle, count, law)
         tally = Summary.empty(oracle).update(reports).tally
         start = interior_start(oracle.unbiased(tally, count))
+        plain = likelihood_of(oracle, reports)
+        data = plain
         if oracle.counts_outputs:
             data = oracle_likelihood(oracle, oracle.outputs(), tally.astype(np.float64))
-        else:
-            data = likelihood_of(oracle, reports)
         found = maximize(data, start)
-        own = data.update
         seconds = take_turns(
-            [lambda d=data, s=start: maximize(d, s), lambda u=own: u(even)],  # type: ignore[misc]
+            [lambda d=data, s=start: maximize(d, s), lambda u=plain.update: u(even)],  # type: ignore[misc]
             3,
         )
         cost = min(seconds[0]) / min(seconds[1])
@@ -127,9 +125,23 @@ def _converged(count: int, scale: Scale) -> Iterable[Row]:
             "plain updates",
             200,
         )
-    last = plain.update(even)
-    yield fact("plain update from even frequencies", "gap after none", last.gap, f"{last.gap:.2g}")
+    yield from _plain(count, scale)
     yield from _peer(count // 10)
+
+
+def _plain(count: int, scale: Scale) -> Iterable[Row]:
+    """How far the plain update alone comes: it needs thousands of steps."""
+    steps, h = scale.pick(500, 50), np.full(1000, 1 / 1000)
+    data = likelihood_of(unary(1000), reports_of(unary(1000), count))
+    for _ in range(steps):
+        h = h * data.update(h).gradient
+    gap = data.update(h).gap
+    yield fact(
+        f"plain updates from even frequencies, N = {count:,}",
+        f"gap after {steps} of them",
+        gap,
+        f"{gap:.2g}",
+    )
 
 
 def _peer(count: int) -> Iterable[Row]:
