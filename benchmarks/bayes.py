@@ -24,11 +24,11 @@ import rumor
 from benchmarks import peers
 from benchmarks.harness import Contender, Row, Scale, ceiling, fact, growth, race, take_turns
 from benchmarks.memory import peak_bytes
-from benchmarks.truths import truth
 from rumor.estimators.empirical import shrink
 from rumor.estimators.likelihood import SupportLikelihood, oracle_likelihood
 from rumor.estimators.solver import interior_start, maximize
 from rumor.mechanisms import FrequencyOracle
+from rumor.papers.laws import truth
 from rumor.summary import Summary
 
 Vector = NDArray[np.float64]

@@ -28,17 +28,19 @@ def run(scale: Scale) -> Iterable[Row]:
     table[random.random((count, KEYS)) < 0.5] = np.nan
     people, stream = mechanism.checked(table), rumor.System().stream()
     words = Contender(WORDS, lambda: stream.words(count), count)
-    for name, values, least in (
-        ("a checked table", people, 1 / 20),
-        ("a table of doubles, all cells looked at", table, None),
+    # What any look at all cells costs: no word is drawn and no cell is judged.
+    reading = Contender("reading its memory", lambda: table.view(np.int64).max(), count)
+    for name, values, rivals, targets in (
+        ("a checked table", people, [words], {WORDS: 1 / 20}),
+        ("a table of doubles, all cells looked at", table, [words, reading], {}),
     ):
         yield from race(
             f"key-value privatize, {KEYS} keys, {name}",
             "/s",
             Contender("Rumor", lambda values=values: mechanism.privatize(values), count),  # type: ignore[misc]
-            [words],
+            rivals,
             scale,
-            {} if least is None else {WORDS: least},
+            targets,
         )
     estimate = estimating(KEYS)
     seconds = min(take_turns([estimate], scale.rounds)[0])

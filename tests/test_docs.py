@@ -11,6 +11,7 @@ import pytest
 import rumor
 from docs import make_pages, make_pictures
 from rumor.estimators import METHODS, decode
+from rumor.estimators.frequencies import OPTIONS
 from rumor.estimators.keyvalue import KEYVALUE_METHODS
 from rumor.estimators.means import MEAN_METHODS
 from rumor.kinds import KINDS
@@ -140,6 +141,14 @@ def test_every_method_is_documented(title: str, methods: tuple[str, ...]) -> Non
     described = section(text_of("reference/estimators.md"), f"## Methods for {title}")
     for method in methods:
         assert re.search(rf"^\| .*`{method}`.* \|", described, re.MULTILINE), method
+
+
+def test_every_option_of_a_method_is_documented() -> None:
+    described = section(text_of("reference/estimators.md"), "## Methods for shares")
+    for method, options in OPTIONS.items():
+        for option in options:
+            row = rf"^\| `{method}` \| .*`{option}`.* \|"
+            assert re.search(row, described, re.MULTILINE), (method, option)
 
 
 def test_every_mechanism_is_documented() -> None:

@@ -101,7 +101,8 @@ def shrink(items: ItemCounts) -> Shrunk:
     average[grid.even] += weights[-1]
     law, atoms = _fitted_law(table, grid, average / average.sum())
     free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
-    penalty = max(math.log(domain), 2 * atoms)
+    # It was fitted to the counts that judge it, the more freely the more values there are.
+    penalty = max(math.log(domain), 2 * atoms) + max(math.log(domain / 100), 0.0)
     fitted = _logistic(float(free.evidence[0]) - together - penalty)
     if fitted > 0:
         means = fitted * free.means[:, 0] + (1 - fitted) * means

@@ -5,12 +5,14 @@ one. They form a ladder, from "one value holds nearly everything" to "all are eq
 
 - Dirichlet laws of total A = 1, 2, 4, ...: independent gamma variables, given their sum;
 - Zipf laws: the value of rank r has frequency proportional to r^-s, for several s;
+- geometric laws: it has frequency proportional to e^(-r/t), for t = 4, 16, 64, ...;
 - rarer, and weighted so: Dirichlet laws of totals far below 1 (one value holds all), and
   such laws over an even background (one value holds much, and nobody else stands out).
 
 Over 1,000 simulated cells the sparse and background laws removed every failure above
 1.6 times the simplex projection (there were nine, up to 2.9), and the Zipf laws lowered the
-error on Zipf data by 5 per cent at no cost elsewhere.
+error on Zipf data by 5 per cent at no cost elsewhere. The geometric laws take 1 to 4 per
+cent off the error on geometric data and add at most 1 per cent elsewhere.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 from rumor.mechanisms.oracle import ItemCounts, Vector
 
 ZIPF_EXPONENTS = (0.35, 0.5, 0.71, 1.0, 1.41, 2.0, 2.83)
+GEOMETRIC_STEP = 4.0
 SPARSE_TOTALS = (1 / 64, 1 / 16, 1 / 4)
 EVEN_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7)
 RARE_WEIGHT = 0.25
@@ -126,7 +129,7 @@ def ladder(grid: Grid, noise: float) -> tuple[Vector, Vector]:
 
     `noise` is the standard deviation of an estimate of 1/D.
     """
-    usual = [*_dirichlet_laws(grid, noise), *_zipf_laws(grid)]
+    usual = [*_dirichlet_laws(grid, noise), *_zipf_laws(grid), *_geometric_laws(grid)]
     rare = [*_sparse_laws(grid), *_background_laws(grid)]
     weights = np.concatenate([np.ones(len(usual)), np.full(len(rare), RARE_WEIGHT)])
     return _centered(grid, np.array(usual + rare).T), weights
@@ -172,14 +175,28 @@ def _gamma_law(edges: Vector, shape: float, rate: float) -> Vector:
 
 
 def _zipf_laws(grid: Grid) -> list[Vector]:
-    """Ranks are taken as continuous, from 1/2 to D + 1/2."""
-    ranks, last = np.arange(1.0, grid.domain + 1), grid.domain + 0.5
-    laws = []
-    for s in ZIPF_EXPONENTS:
-        with np.errstate(divide="ignore"):
-            rank = np.clip((grid.edges * (ranks**-s).sum()) ** (-1 / s), 0.5, last)
-            laws.append(np.log(-np.diff(rank)))
-    return laws
+    """The value of rank r has frequency r^-s over the total of all."""
+    ranks = np.arange(1.0, grid.domain + 1)
+    with np.errstate(divide="ignore"):
+        return [
+            _rank_law(grid, (grid.edges * (ranks**-s).sum()) ** (-1 / s)) for s in ZIPF_EXPONENTS
+        ]
+
+
+def _geometric_laws(grid: Grid) -> list[Vector]:
+    """The value of rank r has frequency e^(-r/t) over the total, t up to about D."""
+    ranks = np.arange(1.0, grid.domain + 1)
+    count = math.ceil(math.log(grid.domain, GEOMETRIC_STEP))
+    with np.errstate(divide="ignore"):
+        return [
+            _rank_law(grid, -t * np.log(grid.edges * np.exp(-ranks / t).sum()))
+            for t in (GEOMETRIC_STEP ** (step + 1) for step in range(count))
+        ]
+
+
+def _rank_law(grid: Grid, rank: Vector) -> Vector:
+    """Log-probabilities of cells whose edges have these ranks, continuous from 1/2 to D + 1/2."""
+    return np.log(-np.diff(np.clip(rank, 0.5, grid.domain + 0.5)))
 
 
 def _centered(grid: Grid, log_weights: Vector) -> Vector:
