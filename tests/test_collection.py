@@ -462,3 +462,10 @@ def test_a_contract_needs_every_key() -> None:
 def test_an_untouched_contract_is_taken() -> None:
     assert Collection.from_contract(contract()).digest == digest(TOML)
     assert Collection.from_json(json.dumps(contract(), indent=2)).digest == digest(TOML)
+
+
+def test_a_range_whose_squares_overflow_is_refused() -> None:
+    question = {"id": "a", "kind": "number", "low": -1.5e300, "high": 0.1, "epsilon": 1.0}
+    wish = {"name": "n", "series": "s", "contact": "c", "questions": [question]}
+    with pytest.raises(rumor.InputError, match=r"low and high must be from -1e\+100 to 1e\+100"):
+        rumor.Collection.resolve(wish)

@@ -20,6 +20,7 @@ from rumor.errors import InputError, shown
 from rumor.values import Codes, as_column, checked_size
 
 MAX_STEPS = 1 << 20
+_LARGEST = 1e100
 OUTSIDE = ("refuse", "clip")
 # Grids with fewer steps than this are written out by the laws.
 _FEW = 64
@@ -42,6 +43,11 @@ class Grid:
             raise InputError(f"low must be below high; got {shown(low)} and {shown(high)}")
         if not isinstance(outside, str) or outside not in OUTSIDE:
             raise InputError(f"outside must be one of {', '.join(OUTSIDE)}; got {shown(outside)}")
+        if max(abs(ends[0]), abs(ends[1])) > _LARGEST:
+            raise InputError(
+                f"low and high must be from -{_LARGEST:g} to {_LARGEST:g}, so that squares of "
+                f"errors can be told; got {shown(low)} and {shown(high)}"
+            )
         return cls(ends[0], ends[1], checked_size("steps", steps, 1, MAX_STEPS), outside)
 
     @classmethod

@@ -21,7 +21,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import Json
+from rumor.canonical import Json, checked_unicode
 from rumor.errors import InputError, shown
 from rumor.exact import round_up
 from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
@@ -158,7 +158,7 @@ class Mechanism(abc.ABC):
 
     def identity(self, value: object) -> str:
         """What tells a value from others, however it was written: for keyed tags of it."""
-        return unicodedata.normalize("NFC", str(value))
+        return unicodedata.normalize("NFC", checked_unicode(str(value)))
 
     def epsilon_after(self, reports: int) -> float:
         """The exact worst-case loss of so many reports of one unchanged value, rounded up.

@@ -1,0 +1,22 @@
+/** Canonical JSON (RFC 8785) and the digest taken of it. */
+
+import { toHex, utf8 } from "./bytes.js";
+import { subtle } from "./randomness.js";
+
+/**
+ * The one text that stands for a JSON value: members sorted by UTF-16 code units, no white
+ * space, numbers as ECMAScript prints them.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function canonicalJson(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")}}`;
+}
+
+/** SHA-256 of the canonical form, in lower-case hexadecimal. */
+export async function digestOf(value) {
+  return toHex(new Uint8Array(await subtle().digest("SHA-256", utf8(canonicalJson(value)))));
+}

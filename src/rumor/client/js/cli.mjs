@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+/**
+ * Reports of one value from the command line, so that this client can be audited as a black box:
+ *
+ *     node cli.mjs contract.json question value count > reports
+ *
+ * A choice is given by its number or its label, a text as it is, a number as a number, and pairs as
+ * KEY:NUMBER,KEY:NUMBER... with keys by number or label. Every report is drawn as if of another person.
+ */
+
+import { readFileSync, writeSync } from "node:fs";
+
+import { mechanismOf, parseContract } from "./contract.js";
+import { RumorError } from "./errors.js";
+import { systemDraws } from "./randomness.js";
+
+const USAGE = "the arguments must be: contract.json question value count";
+
+function readValue({ kind, labels }, text) {
+  if (kind === "text") return text;
+  if (kind !== "keyvalue") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  const pairs = text.split(",").filter((part) => part.trim()).map((part) => {
+    const at = part.lastIndexOf(":");
+    const key = part.slice(0, Math.max(at, 0)).trim();
+    return [(/^\d+$/.test(key) && labels?.[key]) || key, Number(part.slice(at + 1))];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function writeAll(bytes) {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (problem) {
+      if (problem.code !== "EAGAIN") throw problem; // a pipe that is full just now
+    }
+  }
+}
+
+async function main([file, id, text, times]) {
+  const count = Number(times);
+  if (!Number.isInteger(count) || count < 0) {
+    throw new RumorError("answer", `${USAGE}; got ${process.argv.length - 2} of them`);
+  }
+  const question = (await parseContract(readFileSync(file, "utf8"))).question(id);
+  const { draw, encode, width } = mechanismOf(question);
+  const code = await encode(readValue(question, text));
+  const [draws, out] = [systemDraws(8192), new Uint8Array(count * width)];
+  for (let i = 0; i < count; i++) out.set(draw(code, draws), i * width);
+  writeAll(out);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (problem) {
+  console.error(problem.message);
+  process.exitCode = 2;
+}

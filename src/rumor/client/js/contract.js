@@ -1,0 +1,143 @@
+/**
+ * The contract between the people asked and whoever asks. A device does not trust it: every
+ * member is checked, and its epsilon must be the one that its thresholds give.
+ */
+
+import { digestOf } from "./canonical.js";
+import { members, refuse, size } from "./checks.js";
+import { RumorError, shown } from "./errors.js";
+import { makeMechanism } from "./mechanisms.js";
+import { request } from "./transport.js";
+
+const NAMES = { choice: ["labels"], text: [], number: [], keyvalue: ["labels", "parent"] };
+const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+// What a contract says of epsilon is rounded up; what is computed here, to the nearest.
+const TOLERANCE = 1e-9;
+
+/** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
+const made = new WeakMap();
+
+/** The mechanism of a parsed contract's question. */
+export function mechanismOf(question) {
+  return made.get(question) ?? refuse("a question must come from a parsed contract", question);
+}
+
+/**
+ * A contract from its JSON (text, or what JSON.parse made of it).
+ * @param {unknown} given
+ * @param {{ digest?: string }} [options] the digest that it must have
+ */
+export async function parseContract(given, { digest } = {}) {
+  const read = parsed(given);
+  const keys = ["rumor", "name", "series", "contact", "questions"];
+  // What is open to anybody says nothing about it.
+  const invited = read?.admission !== undefined;
+  const table = members("a contract", read, invited ? [...keys, "admission"] : keys);
+  if (invited && table.admission !== "invited") refuse("admission must be 'invited', or left out", table.admission);
+  if (table.rumor !== 1) refuse("a contract's version must be 1", table.rumor);
+  for (const key of ["name", "contact"]) text(key, table[key]);
+  matching("series", table.series, SLUG);
+  if (!Array.isArray(table.questions) || !table.questions.length) {
+    refuse("a contract must have questions", table.questions);
+  }
+  const questions = await Promise.all(table.questions.map(readQuestion));
+  if (new Set(questions.map(({ id }) => id)).size < questions.length) {
+    refuse("question ids must be distinct", questions.map(({ id }) => id));
+  }
+  const found = await digestOf(table);
+  if (digest !== undefined && digest !== found) {
+    throw new RumorError("digest", `the contract must have the digest '${digest}'; got '${found}'`);
+  }
+  return Object.freeze({
+    digest: found,
+    name: table.name,
+    series: table.series,
+    contact: table.contact,
+    admission: table.admission ?? "open",
+    questions: Object.freeze(questions),
+    /** The question with this id. */
+    question(id) {
+      const ids = questions.map((question) => question.id);
+      if (ids.includes(id)) return questions[ids.indexOf(id)];
+      throw new RumorError("answer", `a question must be named as one of ${ids.join(", ")}; got ${shown(id)}`);
+    },
+  });
+}
+
+/**
+ * The contract that a collector serves (at /v1/collection), checked.
+ * @param {string} url
+ * @param {{ digest?: string }} [options] the digest that it must have
+ */
+export async function fetchContract(url, { digest } = {}) {
+  const served = await request(url);
+  const contract = await parseContract(served.contract, { digest });
+  if (served.digest !== contract.digest) {
+    const rule = `a collector's contract must have the digest it says, '${String(served.digest).slice(0, 64)}'`;
+    throw new RumorError("digest", `${rule}; this one has '${contract.digest}'`);
+  }
+  if (served.open !== true) {
+    const name = shown(contract.name);
+    throw new RumorError("closed", `a collection must be open to take answers; ${name} is closed`);
+  }
+  return contract;
+}
+
+/**
+ * What a report says, for people to look at.
+ * @param {any} question of a parsed contract
+ * @param {Uint8Array} report
+ */
+export function describeReport(question, report) {
+  const { caption, parts, width } = mechanismOf(question);
+  if (report.length !== width) refuse(`a report of this question must have ${width} bytes`, report.length);
+  return { caption, parts: parts(report) };
+}
+
+function parsed(given) {
+  if (typeof given !== "string") return given;
+  try {
+    return JSON.parse(given);
+  } catch {
+    return refuse("a contract must be valid JSON", given);
+  }
+}
+
+async function readQuestion(given) {
+  const names = Object.hasOwn(NAMES, given?.kind) ? NAMES[given.kind] : null;
+  if (!names) refuse(`kind must be one of ${Object.keys(NAMES).join(", ")}`, given?.kind);
+  const keys = ["id", "kind", "text", ...names, "epsilon", "mechanism", "reports_per_person", "retention_days"];
+  const question = Object.freeze({ ...members("a contract's question", given, keys) });
+  matching("id", question.id, SLUG);
+  text("text", question.text, true);
+  const { labels = null, parent = null, epsilon } = question;
+  if (labels !== null) {
+    if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
+    labels.forEach((label) => text("a label", label));
+    if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
+  }
+  const mechanism = await makeMechanism(question.mechanism, labels);
+  if (mechanism.kind !== question.kind) {
+    refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
+  }
+  const off = typeof epsilon === "number" ? Math.abs(epsilon / mechanism.epsilon - 1) : Infinity;
+  if (off > TOLERANCE) refuse(`a contract's epsilon must be its mechanism's, ${mechanism.epsilon}`, epsilon);
+  if ((mechanism.round ?? 1) > 1) matching("parent", parent, DIGEST);
+  else if (parent !== null) refuse("only a later round of PrivKVM has a parent", parent);
+  const reports = size("reports_per_person", question.reports_per_person, 1, 1e6);
+  if (mechanism.once && reports > 1) refuse("RAPPOR without permanent noise can be asked once", reports);
+  if (question.retention_days !== null) size("retention_days", question.retention_days, 1, 36525);
+  made.set(question, mechanism);
+  return question;
+}
+
+function text(name, value, empty = false) {
+  if (typeof value !== "string" || value !== value.normalize("NFC") || !(value || empty)) {
+    refuse(`${name} must be a text in Unicode normal form C`, value);
+  }
+}
+
+function matching(name, value, pattern) {
+  if (typeof value !== "string" || !pattern.test(value)) refuse(`${name} must match ${pattern.source}`, value);
+}

@@ -1,0 +1,29 @@
+/** The one error that people meet: what is wrong, the rule, the value given. */
+
+/**
+ * Something breaks a stated rule. The message is one sentence; `code` is for programs:
+ * "insecure", "contract", "digest", "closed", "answer", "limit", "state" or "unreachable".
+ */
+export class RumorError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   */
+  constructor(code, message) {
+    super(message);
+    this.name = "RumorError";
+    this.code = code;
+  }
+}
+
+/**
+ * A value as a message shows it, cut to a readable length.
+ * @param {unknown} value
+ */
+export function shown(value) {
+  let text;
+  if (typeof value === "string") text = `'${value}'`;
+  else if (value && typeof value === "object") text = JSON.stringify(value);
+  else text = String(value);
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}

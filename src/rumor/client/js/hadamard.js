@@ -1,0 +1,46 @@
+/** Hadamard response: one number that supports half of its block of answers. */
+
+import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
+import { loss, refuse, size, threshold } from "./checks.js";
+import { choice } from "./labels.js";
+import { WORD } from "./randomness.js";
+
+export const keys = ["domain", "blocks", "supported"];
+
+export function make(p, labels) {
+  const base = choice(p.domain, 1e6, labels);
+  const blocks = size("blocks", p.blocks, 1, base.domain);
+  if (blocks & (blocks - 1)) refuse("blocks must be a power of two", blocks);
+  const supported = threshold("supported", p.supported);
+  // The smallest power of two that, less one, holds a block's share of the domain.
+  const block = 1 << (32 - Math.clz32(Math.ceil(base.domain / blocks)));
+  const [half, outcomes] = [block / 2, blocks * block];
+  const width = bytesFor(outcomes);
+  return {
+    ...base,
+    width,
+    epsilon: loss(supported.big * BigInt(outcomes - half), (WORD - supported.big) * BigInt(half)),
+    draw(code, draws) {
+      const even = draws.coin(supported);
+      const pick = draws.below(even ? half : outcomes - half);
+      const start = Math.floor(code / (block - 1)) * block;
+      if (pick >= half) {
+        const beyond = pick - half;
+        return littleEndian(width, beyond + (beyond >= start ? block : 0));
+      }
+      // A bit at the place of the row's lowest makes the parity against the row even or odd.
+      const row = 1 + (code % (block - 1));
+      const lowest = row & -row;
+      const spread = ((pick & -lowest) << 1) | (pick & (lowest - 1));
+      return littleEndian(width, start + (spread | (odd(row & spread) === even ? lowest : 0)));
+    },
+    caption: `One number from 0 to ${outcomes - 1}; each stands for about half of the answers of a block.`,
+    parts: (report) => [{ name: "number", kind: "number", value: fromLittleEndian(report) }],
+  };
+}
+
+/** Whether a number has an odd count of bits set. */
+function odd(x) {
+  for (let shift = 16; shift; shift >>= 1) x ^= x >>> shift;
+  return (x & 1) === 1;
+}

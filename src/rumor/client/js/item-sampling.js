@@ -1,0 +1,37 @@
+/** Item sampling: one of a person's own keys, or nothing. */
+
+import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
+import { logRatio } from "./checks.js";
+import { CAPPED, capped, said } from "./pairs.js";
+import { WORD } from "./randomness.js";
+
+export const keys = CAPPED;
+
+export function make(p, labels) {
+  const base = capped(p, labels);
+  const { steps, cap, truth, shows } = base;
+  const [items, outputs] = [2 * base.keys, 2 * base.keys + cap];
+  const width = bytesFor(items + 1);
+  const rest = (WORD - truth.big) * BigInt(cap);
+  return {
+    ...base,
+    width,
+    epsilon: logRatio(rest + truth.big * BigInt(outputs), rest),
+    draw(held, draws) {
+      let output = 0;
+      if (draws.coin(truth)) {
+        const [key, step] = held[draws.below(Math.max(held.length, cap))] ?? [];
+        if (key !== undefined) output = 1 + 2 * key + Number(draws.below(steps) >= step);
+      } else {
+        const pick = draws.below(outputs);
+        if (pick < items) output = 1 + pick;
+      }
+      return littleEndian(width, output);
+    },
+    caption: `One of the ${base.keys} keys and what it says, or nothing: perhaps the truth.`,
+    parts(report) {
+      const output = fromLittleEndian(report);
+      return [output ? shows(output - 1) : said("any key", 0)];
+    },
+  };
+}

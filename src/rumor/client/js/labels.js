@@ -1,0 +1,34 @@
+/** One of a fixed list of answers: labels, or numbers 0..domain-1. */
+
+import { refuse, refuseAnswer, size } from "./checks.js";
+
+/** What every mechanism for choices shares. */
+export function choice(domain, most, labels) {
+  const count = size("domain", domain, 2, most);
+  if (labels && labels.length !== count) refuse(`the number of labels must be ${count}`, labels.length);
+  return {
+    kind: "choice",
+    domain: count,
+    /** What a value is called. */
+    called: (code) => (labels ? labels[code] : String(code)),
+    encode(value) {
+      if (Number.isInteger(value)) {
+        if (value >= 0 && value < count) return value;
+        refuseAnswer(`values must lie in 0..${count - 1}`, value);
+      }
+      if (!labels) {
+        refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, value);
+      }
+      const code = typeof value === "string" ? labels.indexOf(value.normalize("NFC")) : -1;
+      if (code < 0) refuseAnswer(`a label must be one of the domain's (${some(labels)})`, value);
+      return code;
+    },
+    /** What tells a value from others: its number. */
+    identity: String,
+    /** Bits as a page draws them, with what each is called. */
+    drawn: (name, value) => (labels ? { name, kind: "bits", value, labels } : { name, kind: "bits", value }),
+  };
+}
+
+/** The first few of a list. */
+export const some = (labels) => labels.slice(0, 5).join(", ") + (labels.length > 5 ? ", ..." : "");

@@ -1,0 +1,72 @@
+/** Some of a fixed list of keys, each with a number: what one person holds. */
+
+import { bytesFor } from "./bytes.js";
+import { canonicalJson } from "./canonical.js";
+import { refuse, refuseAnswer, size, threshold } from "./checks.js";
+import { RumorError } from "./errors.js";
+import { GRID, grid } from "./grid.js";
+import { some } from "./labels.js";
+
+export const PAIRS = ["keys", ...GRID];
+
+export const CAPPED = [...PAIRS, "cap", "over_cap", "truth"];
+const SAYS = ["nothing", "plus", "minus"];
+
+/** What a key says, as a page shows it: 0 nothing, 1 plus, 2 minus. */
+export const said = (name, output) => ({ name, kind: "text", value: SAYS[output] });
+
+/** What every key-value mechanism shares: an object of keys and numbers becomes a map of steps. */
+export function pairs(p, labels) {
+  const keys = size("keys", p.keys, 1, 1e5);
+  if (labels && labels.length !== keys) refuse(`the number of labels must be ${keys}`, labels.length);
+  const { steps, step } = grid(p);
+  const position = (name) => {
+    const found = labels ? labels.indexOf(name.normalize("NFC")) : /^(0|[1-9]\d{0,5})$/.test(name) ? +name : -1;
+    if (found >= 0 && found < keys) return found;
+    const rule = labels ? `one of the question's (${some(labels)})` : `an integer from 0 to ${keys - 1}`;
+    return refuseAnswer(`a key must be ${rule}`, name);
+  };
+  return {
+    kind: "keyvalue",
+    keys,
+    steps,
+    integer: bytesFor(keys),
+    called: (key) => (labels ? labels[key] : String(key)),
+    /** Steps by ascending key. */
+    encode(value) {
+      if (!value || typeof value !== "object" || Array.isArray(value)) {
+        refuseAnswer("an answer must be an object of keys and numbers", value);
+      }
+      const held = Object.entries(value).map(([name, number]) => [position(name), step(number)]);
+      const map = new Map(held.sort(([a], [b]) => a - b));
+      if (map.size < held.length) refuseAnswer("a person must hold each key once", value);
+      return map;
+    },
+    identity: (_, value) => canonicalJson(value).normalize("NFC"),
+  };
+}
+
+/** What item sampling and PCKV-GRR share: slots, one of which is reported. */
+export function capped(p, labels) {
+  const base = pairs(p, labels);
+  const cap = size("cap", p.cap, 1, base.keys);
+  if (p.over_cap !== "refuse" && p.over_cap !== "sample") {
+    refuse("over_cap must be one of refuse, sample", p.over_cap);
+  }
+  return {
+    ...base,
+    cap,
+    truth: threshold("truth", p.truth),
+    /** The pairs as a list by ascending key. */
+    encode(value) {
+      const held = [...base.encode(value)];
+      if (held.length > cap && p.over_cap === "refuse") {
+        const rule = `a person must hold at most ${cap} keys (the cap)`;
+        throw new RumorError("answer", `${rule}; got ${held.length} keys`);
+      }
+      return held;
+    },
+    /** An item, 2 key + (0 plus, 1 minus), as a page shows it. */
+    shows: (item) => said(base.called(item >> 1), 1 + (item & 1)),
+  };
+}

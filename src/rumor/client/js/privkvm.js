@@ -1,0 +1,23 @@
+/** One round of PrivKVM: PrivKV whose made-up values are the means that were published. */
+
+import { refuse, size } from "./checks.js";
+import { pairs } from "./pairs.js";
+import { keys as PRIVKV, perturbed } from "./privkv.js";
+
+export const keys = [...PRIVKV, "rounds", "round", "made_up"];
+
+export function make(p, labels) {
+  const base = pairs(p, labels);
+  const rounds = size("rounds", p.rounds, 2, 100);
+  const round = size("round", p.round, 1, rounds);
+  if (!Array.isArray(p.made_up) || p.made_up.length !== base.keys) {
+    refuse(`made_up must be a list of ${base.keys} integers`, p.made_up);
+  }
+  const fakes = p.made_up.map((fake) => size("made_up", fake, 0, 2 * base.steps));
+  if (round === 1 && fakes.some((fake) => fake !== base.steps)) {
+    refuse("round 1 makes values up by a fair coin", fakes);
+  }
+  const asksKeys = p.key_truth !== String(2n ** 63n);
+  if (asksKeys !== (round === 1)) refuse("keys are asked about in round 1 alone", round);
+  return { ...base, round, rounds, ...perturbed(p, base, (key) => fakes[key], fakes) };
+}

@@ -1,0 +1,23 @@
+/** k-ary randomised response: the truth, or one of the others. */
+
+import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
+import { loss, threshold } from "./checks.js";
+import { choice } from "./labels.js";
+import { WORD } from "./randomness.js";
+
+export const keys = ["domain", "truth"];
+
+export function make(p, labels) {
+  const base = choice(p.domain, 1e6, labels);
+  const { domain, called } = base;
+  const truth = threshold("truth", p.truth);
+  const width = bytesFor(domain);
+  return {
+    ...base,
+    width,
+    epsilon: loss(truth.big * BigInt(domain - 1), WORD - truth.big),
+    draw: (code, draws) => littleEndian(width, draws.coin(truth) ? code : draws.another(domain, code)),
+    caption: `One of the ${domain} answers: the true one or, by chance, another.`,
+    parts: (report) => [{ name: "answer", kind: "text", value: called(fromLittleEndian(report)) }],
+  };
+}

@@ -1,0 +1,66 @@
+/** RAPPOR: words from an open vocabulary, as noisy bits of a Bloom filter. */
+
+import {
+  bytesFor, concat, fromHex, fromLittleEndian, littleEndian, packBits, unpackBits, utf8,
+} from "./bytes.js";
+import { refuse, refuseAnswer, size } from "./checks.js";
+import { subtle } from "./randomness.js";
+import { NOISE, twoStage } from "./two-stage.js";
+
+export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE];
+
+export function make(p) {
+  const count = size("bits", p.bits, 2, 1 << 16);
+  if (count & (count - 1)) refuse("bits must be a power of two", count);
+  const hashes = size("hashes", p.hashes, 1, 64);
+  const cohorts = size("cohorts", p.cohorts, 1, (1 << 24) / count);
+  if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
+  const key = fromHex(p.key);
+  const noise = twoStage(p, count);
+  const head = cohorts === 1 ? 0 : bytesFor(cohorts);
+  const more = Math.min(hashes, count);
+  const epsilonAfter = (n) => noise.lossAfter(n, more, Math.min(hashes, count - more));
+  const filter = ([s0, s1], cohort) =>
+    packBits(count, Array.from({ length: hashes }, (_, i) =>
+      Number(mix64(s0 ^ mix64(s1 + BigInt(cohort * hashes + i))) & BigInt(count - 1))));
+  const join = (cohort, bits) => concat(littleEndian(head, cohort), bits);
+  return {
+    kind: "text",
+    width: head + ((count + 7) >> 3),
+    epsilon: epsilonAfter(1),
+    epsilonAfter,
+    once: noise.once,
+    /** A word as its seed: two 64-bit integers of its hash. */
+    async encode(value) {
+      if (typeof value !== "string") refuseAnswer("a word must be a text", value);
+      const message = concat(littleEndian(4, key.length), key, utf8(value.normalize("NFC")));
+      const words = new DataView(await subtle().digest("SHA-256", message));
+      return [words.getBigUint64(0, true), words.getBigUint64(8, true)];
+    },
+    identity: (_, value) => value.normalize("NFC"),
+    filter,
+    draw(seed, draws) {
+      const cohort = draws.below(cohorts);
+      return join(cohort, noise.report(noise.settle(filter(seed, cohort), draws), draws));
+    },
+    async answer(seed, permanent, draws) {
+      const cohort = await permanent.extend("cohort", cohorts).draw((own) => own.below(cohorts));
+      const packed = filter(seed, cohort);
+      const kept = permanent.extend("permanent bits", noise.flip, packed);
+      return join(cohort, noise.report(await kept.draw((own) => noise.settle(packed, own)), draws));
+    },
+    caption: "The number of a group drawn by chance, and noisy bits that many words could have set.",
+    parts: (report) => [
+      ...(head ? [{ name: "group", kind: "number", value: fromLittleEndian(report.subarray(0, head)) }] : []),
+      { name: "bits", kind: "bits", value: unpackBits(report.subarray(head), count) },
+    ],
+  };
+}
+
+/** The finaliser of SplitMix64 (Steele, Lea and Flood 2014). */
+function mix64(z) {
+  z = BigInt.asUintN(64, z);
+  z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+  z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+  return z ^ (z >> 31n);
+}

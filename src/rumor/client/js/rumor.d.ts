@@ -1,0 +1,179 @@
+/** Rumor in the browser: private reports, made on the person's own device. */
+
+/** Something breaks a stated rule; the message is one sentence. */
+export class RumorError extends Error {
+  readonly name: "RumorError";
+  /** For programs, and for pages in other languages. */
+  readonly code:
+    | "insecure" // the page is not a secure context
+    | "contract" // the contract breaks a rule
+    | "digest" // it is not the contract that was expected
+    | "closed" // the collection takes no more answers
+    | "answer" // the answer does not fit its question
+    | "invitation" // the collection is for invited people
+    | "limit" // a limit on reports or on epsilon would be passed
+    | "state" // the browser's storage is missing, damaged or full
+    | "unreachable" // the collector cannot be reached just now
+    | "refused"; // the collector refuses the request
+  constructor(code: string, message: string);
+}
+
+export type Kind = "choice" | "text" | "number" | "keyvalue";
+
+/** A choice by label or number, a text, a number, or an object of keys and numbers. */
+export type Answer = string | number | Record<string, number>;
+
+/** A question, with the members that the contract has. */
+export interface Question {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly text: string;
+  /** What one report costs. */
+  readonly epsilon: number;
+  readonly mechanism: { readonly name: string; readonly [parameter: string]: unknown };
+  readonly reports_per_person: number;
+  readonly retention_days: number | null;
+  /** Of a choice or of key-value data; null where values have no names. */
+  readonly labels?: readonly string[] | null;
+  /** Of key-value data: the digest of the round before. */
+  readonly parent?: string | null;
+}
+
+/** A contract whose every member was checked. */
+export interface Contract {
+  readonly digest: string;
+  readonly name: string;
+  readonly series: string;
+  readonly contact: string;
+  /** Who may answer. */
+  readonly admission: "open" | "invited";
+  readonly questions: readonly Question[];
+  /** The question with this id; throws where there is none. */
+  question(id: string): Question;
+}
+
+/** The contract that a collector serves at this address, checked; `digest` pins it. */
+export function fetchContract(url: string, options?: { digest?: string }): Promise<Contract>;
+
+/** A contract from its JSON: a text, or what JSON.parse made of it. */
+export function parseContract(json: unknown, options?: { digest?: string }): Promise<Contract>;
+
+/** A report ready to be sent: the same id and bytes however often it is tried. */
+export interface Envelope {
+  readonly id: Uint8Array;
+  /** The digest of the contract that it was made under. */
+  readonly contract: string;
+  readonly question: string;
+  readonly report: Uint8Array;
+}
+
+/** What one question has cost so far. */
+export interface Spending {
+  series: string;
+  question: string;
+  reports: number;
+  /** How many different values were reported. */
+  values: number;
+  epsilon: number;
+}
+
+/** What became of reports. */
+export interface Outcome {
+  accepted: number;
+  /** Reports that the collector had already. */
+  duplicates: number;
+  /** Reports that wait on this device. */
+  pending: number;
+  /** Reports that the collector will never take: it is closed, say. */
+  givenUp: number;
+  /** Why some wait or were given up, in a sentence. */
+  problem: string | null;
+}
+
+/** Where a ledger is kept: one value, one writer at a time. */
+export interface Store {
+  /**
+   * Call `work` with what is kept (or null), alone; keep the `state` that it returns, durably,
+   * before passing on its `result`; keep nothing where it throws.
+   */
+  transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
+}
+
+/** In the browser's IndexedDB, shared by all tabs of an origin. */
+export class BrowserStore implements Store {
+  constructor(name?: string);
+  transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
+}
+
+/** In memory: for tests, and for programs that keep it otherwise (`toString` gives JSON). */
+export class MemoryStore implements Store {
+  constructor(state?: unknown);
+  toString(): string;
+  transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
+}
+
+/** One person's device: a secret, a ledger, and the reports made with them. */
+export class Respondent {
+  private constructor();
+  /** The store is a BrowserStore unless said; `maxEpsilon` bounds what everything costs together. */
+  static open(options?: { store?: Store; maxEpsilon?: number }): Promise<Respondent>;
+  /** Reports of these answers, debited and durable: all of them or none. */
+  prepare(
+    contract: Contract,
+    answers: Record<string, Answer>,
+    options?: { invitation?: string },
+  ): Promise<Envelope[]>;
+  /** What was made and has not been acknowledged, of one contract or of all. */
+  pending(contract?: Contract): Promise<Envelope[]>;
+  /** What each question has cost so far. */
+  spending(): Promise<Spending[]>;
+  /** What everything has cost together, at worst. */
+  spent(): Promise<number>;
+  /** Take a new secret: permanent answers are drawn anew and cost anew. */
+  reset(): Promise<void>;
+  /** Send everything that waits for this collection; `pause` is the first, in seconds. */
+  send(
+    baseUrl: string,
+    contract: Contract,
+    options?: { attempts?: number; pause?: number },
+  ): Promise<Outcome>;
+}
+
+/** A part of what a report says. `labels` names each bit, where bits have names. */
+export type Part =
+  | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[] }
+  | { name: string; kind: "number"; value: number }
+  | { name: string; kind: "text"; value: string };
+
+/** What a report says, for people to look at. */
+export function describeReport(
+  question: Question,
+  report: Uint8Array,
+): { caption: string; parts: Part[] };
+
+/** A randomiser made from a contract's description; inside the package only. */
+export interface Mechanism {
+  kind: Kind;
+  /** Bytes of a report. */
+  width: number;
+  /** What one report costs, from the thresholds. */
+  epsilon: number;
+  /** What n reports of one value cost, where that is not n times as much. */
+  epsilonAfter?(n: number): number;
+  /** Whether it may be asked once only. */
+  once?: boolean;
+  round?: number;
+  rounds?: number;
+  /** A checked value in the mechanism's own form, or a promise of it. */
+  encode(value: unknown): any;
+  /** What tells a value from others, however it was written. */
+  identity(code: any, value: any): string;
+  /** The reference draw. */
+  draw(code: any, draws: any): Uint8Array;
+  /** The same, its permanent part from the person's secret. */
+  answer?(code: any, permanent: any, draws: any): Promise<Uint8Array>;
+  /** What a report is, in a sentence. */
+  caption: string;
+  /** What a report says. */
+  parts(report: Uint8Array): Part[];
+}

@@ -1,0 +1,91 @@
+/** Where a person's ledger is kept: one value, read and written by one writer at a time. */
+
+import { RumorError } from "./errors.js";
+import { subtle } from "./randomness.js";
+
+/**
+ * What a store does: it calls `work` with what is kept (or null), alone, keeps the `state` that it
+ * returns (durably, before the promise is kept; nothing if it throws) and passes on its `result`.
+ *
+ * @typedef {object} Store
+ * @property {(work: (state: any) => Promise<{ state?: any, result?: any }>) => Promise<any>} transaction
+ */
+
+/** A store that forgets when the page goes: for tests, and for programs that keep it otherwise. */
+export class MemoryStore {
+  #kept;
+  #turn = Promise.resolve();
+
+  constructor(state = null) {
+    this.#kept = JSON.stringify(state);
+  }
+
+  /** What is kept, as JSON. */
+  toString() {
+    return this.#kept;
+  }
+
+  transaction(work) {
+    const done = this.#turn.then(async () => {
+      const { state, result } = await work(JSON.parse(this.#kept));
+      if (state !== undefined) this.#kept = JSON.stringify(state);
+      return result;
+    });
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+}
+
+/**
+ * A store in the browser (IndexedDB), shared by all tabs of an origin. The Web Locks of the
+ * browser let one of them write at a time, so that two cannot both spend what is left.
+ */
+export class BrowserStore {
+  #name;
+
+  constructor(name = "rumor") {
+    subtle();
+    if (!globalThis.indexedDB || !globalThis.navigator?.locks) {
+      const rule = "a browser must offer IndexedDB and Web Locks to keep a ledger";
+      throw new RumorError("state", `${rule}; this one does not`);
+    }
+    this.#name = name;
+  }
+
+  transaction(work) {
+    return navigator.locks.request(`rumor ledger ${this.#name}`, async () => {
+      const database = await this.#open();
+      try {
+        const kept = await this.#run(database, "readonly", (ledger) => ledger.get("person"));
+        const { state, result } = await work(kept ?? null);
+        if (state !== undefined) await this.#run(database, "readwrite", (ledger) => ledger.put(state, "person"));
+        return result;
+      } finally {
+        database.close();
+      }
+    });
+  }
+
+  #open() {
+    const opening = indexedDB.open(this.#name, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("ledger");
+    return settled(opening, "onsuccess", () => opening.result);
+  }
+
+  #run(database, mode, action) {
+    const transaction = database.transaction("ledger", mode, { durability: "strict" });
+    const asked = action(transaction.objectStore("ledger"));
+    return settled(transaction, "oncomplete", () => asked.result);
+  }
+}
+
+/** What a request or transaction of IndexedDB gives once it is done. */
+function settled(task, event, result) {
+  return new Promise((resolve, reject) => {
+    task[event] = () => resolve(result());
+    task.onerror = task.onabort = task.onblocked = () => {
+      const reason = task.error?.message ?? "it is blocked";
+      reject(new RumorError("state", `a browser's storage must be usable; this one is not (${reason})`));
+    };
+  });
+}

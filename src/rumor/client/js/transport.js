@@ -1,0 +1,64 @@
+/**
+ * Speaking to a collector, and saying no more than one must: no cookies, no referrer, no
+ * redirects. Only the answer of a real collector counts; anything else counts as being offline.
+ */
+
+import { RumorError, shown } from "./errors.js";
+
+const PROBLEM = "urn:rumor:problem:";
+// Problems that pass by themselves.
+const PASSING = ["rate", "unavailable", "timeout", "failed"];
+
+/** The collector cannot be reached just now. */
+const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
+
+/**
+ * The JSON object that a collector answers with. Throws a RumorError: "unreachable" (with the
+ * seconds to `wait`), or "refused" (with the `type` of the problem and the `indices` it names).
+ * @param {string} url
+ * @param {RequestInit} [options]
+ */
+export async function request(url, options = {}) {
+  let response, answer;
+  try {
+    response = await fetch(url, {
+      credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store",
+      signal: AbortSignal.timeout(10_000), ...options,
+    });
+    answer = await response.json().catch(() => null);
+  } catch (problem) {
+    throw unreachable(`${url} cannot be reached (${problem.cause?.message ?? problem.message})`);
+  }
+  const object = answer && typeof answer === "object" ? answer : {};
+  if (response.status === 200 && object === answer) return object;
+  const wait = Number(/^\d{1,5}$/.exec(response.headers.get("Retry-After") ?? "")?.[0] ?? 0);
+  if (response.ok) throw unreachable(`${url} does not answer as a collector does`);
+  const type = String(object.type).startsWith(PROBLEM) ? object.type.slice(PROBLEM.length) : null;
+  if (type === null) throw unreachable(`${url} answered with status ${response.status}`, wait);
+  if (PASSING.includes(type)) throw unreachable(String(object.detail), wait);
+  const indices = Array.isArray(object.refused) ? object.refused : [];
+  throw Object.assign(new RumorError("refused", String(object.detail)), { type, indices });
+}
+
+/**
+ * Send records of id and report; returns when all are durable at the collector.
+ * @param {string} base
+ * @param {string} digest
+ * @param {string} question
+ * @param {Uint8Array} records
+ * @param {number} count
+ * @param {string} [token] what admits one report, where the collection asks for it
+ * @returns {Promise<{ accepted: number, duplicates: number }>}
+ */
+export async function sendRecords(base, digest, question, records, count, token) {
+  const url = `${base}/v1/reports`;
+  const headers = {
+    "Content-Type": "application/vnd.rumor.reports",
+    "Rumor-Collection": digest,
+    "Rumor-Question": question,
+    ...(token && { "Rumor-Token": token }),
+  };
+  const { accepted, duplicates } = await request(url, { method: "POST", headers, body: records });
+  if (accepted + duplicates === count) return { accepted, duplicates };
+  throw unreachable(`${url} does not answer as a collector does; got ${shown({ accepted, duplicates })}`);
+}

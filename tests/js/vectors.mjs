@@ -1,0 +1,103 @@
+/**
+ * Hold the client to the shared vectors: node vectors.mjs FOLDER. Prints what was checked and
+ * what differs, as JSON.
+ */
+
+import { readFileSync } from "node:fs";
+
+import { fromHex, toHex } from "../../src/rumor/client/js/bytes.js";
+import { makeMechanism } from "../../src/rumor/client/js/mechanisms.js";
+import { Draws, Keyed, split } from "../../src/rumor/client/js/randomness.js";
+
+const read = (name) => JSON.parse(readFileSync(`${process.argv[2]}/${name}.json`, "utf8"));
+const checked = {};
+const different = [];
+
+function same(what, found, expected) {
+  checked[what] = (checked[what] ?? 0) + 1;
+  const [a, b] = [JSON.stringify(found), JSON.stringify(expected)];
+  if (a !== b) different.push({ what, found: a, expected: b });
+}
+
+/** Values of vectors as the client takes them: a table's row is an object of its keys. */
+const asValue = (value) =>
+  Array.isArray(value)
+    ? Object.fromEntries(value.map((cell, key) => [key, cell]).filter(([, cell]) => cell !== null))
+    : value;
+
+async function report(mechanism, value, keyed) {
+  const code = await mechanism.encode(asValue(value));
+  return toHex(await keyed.draw((draws) => mechanism.draw(code, draws)));
+}
+
+// Reports, widths, losses and permanent answers of every mechanism.
+const client = read("client");
+const secret = fromHex(client.secret);
+for (const vector of client.vectors) {
+  const mechanism = await makeMechanism(vector.mechanism, vector.labels);
+  same("width", mechanism.width, vector.width);
+  for (const [reports, loss] of Object.entries(vector.losses)) {
+    const n = Number(reports);
+    const found = mechanism.epsilonAfter ? mechanism.epsilonAfter(n) : n * mechanism.epsilon;
+    same("loss", Math.abs(found / loss - 1) < 1e-12, true);
+  }
+  for (const { value, context, report: expected, answer } of vector.reports) {
+    const keyed = new Keyed(secret, ...context);
+    same("report", await report(mechanism, value, keyed), expected);
+    const code = await mechanism.encode(value);
+    if (!mechanism.answer) continue;
+    const permanent = new Keyed(secret, ...vector.permanent);
+    // Fresh draws from a keyed stream that is surely long enough.
+    const stream = await keyed.draw((draws) => draws.public(1 << 15));
+    const fresh = new Draws(() => stream);
+    same("answer", toHex(await mechanism.answer(code, permanent, fresh)), answer);
+  }
+}
+
+// Contexts, keystreams and the steps of draws.
+const randomness = read("randomness");
+const other = fromHex(randomness.secret);
+for (const { context, seed, words } of randomness.keyed) {
+  const keyed = new Keyed(other, ...context);
+  same("seed", toHex(await keyed.digest()), seed);
+  const bytes = await keyed.draw((draws) => draws.public(8 * words.length));
+  const view = new DataView(bytes.buffer);
+  same("words", words.map((_, i) => String(view.getBigUint64(8 * i, true))), words);
+}
+for (const { seed, answers } of randomness.draws) {
+  class Fixed extends Keyed {
+    digest() {
+      return fromHex(seed);
+    }
+  }
+  const found = await new Fixed(other).draw((draws) =>
+    randomness.steps.map((step) => {
+      if (step.coin) return String(Number(draws.coin(split(BigInt(step.coin)))));
+      if (step.below) return draws.below(BigInt(step.below));
+      return toHex(draws.public(Number(step.public)));
+    }),
+  );
+  // Integers above 2^53 are no longer exact here, and no mechanism draws such.
+  const expected = answers.map((answer, i) => (randomness.steps[i].below ? Number(BigInt(answer)) : answer));
+  same("draws", found, expected);
+}
+for (const { mechanism, value, context, report: expected } of randomness.reports) {
+  same("report", await report(await makeMechanism(mechanism), value, new Keyed(other, ...context)), expected);
+}
+
+// Means and key-value data, published on their own.
+const test = new TextEncoder().encode("rumor test vector");
+for (const { mechanism, value, context, report: expected } of read("numeric").vectors) {
+  same("report", await report(await makeMechanism(mechanism), value, new Keyed(test, ...context)), expected);
+}
+
+// Bloom filters.
+for (const { key, bits, hashes, cohorts, word, seed, filters } of read("bloom")) {
+  const noise = { flip: "1", low: "1", high: "2" };
+  const mechanism = await makeMechanism({ name: "rappor", bits, hashes, cohorts, key, ...noise });
+  const found = await mechanism.encode(word);
+  same("word", found.map(String), seed);
+  same("filter", filters.map((_, cohort) => toHex(mechanism.filter(found, cohort))), filters);
+}
+
+console.log(JSON.stringify({ checked, different: different.slice(0, 20), count: different.length }));

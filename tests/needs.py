@@ -1,0 +1,41 @@
+"""Programs that some tests need and a machine may lack: skip with one sentence, or fail.
+
+Where RUMOR_NO_SKIP=1 is set (as in continuous integration), a missing program fails the test:
+nothing that was meant to be tested is left out in silence.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+# What a program is called, in order of preference, and the Debian package that has it.
+_PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
+    "java": (("java",), "openjdk-17-jre-headless"),
+    "node": (("node", "nodejs"), "nodejs"),
+    "chromium": (("chromium", "chromium-browser", "google-chrome"), "chromium"),
+}
+
+
+def needs(name: str) -> Path:
+    """The path of a program; where it is missing, the test (or its module) is skipped.
+
+    JAVA_HOME, NODE_HOME or CHROMIUM_HOME, where set, is looked in first, as these programs'
+    own tools do.
+    """
+    commands, package = _PROGRAMS[name]
+    home = os.environ.get(f"{name.upper()}_HOME")
+    places = [str(Path(home) / "bin"), home] if home else []
+    for place in [*places, None]:
+        for command in commands:
+            found = shutil.which(command, path=place)
+            if found is not None:
+                return Path(found)
+    sentence = f"{name} is needed for these tests and was not found (Debian package {package})"
+    if os.environ.get("RUMOR_NO_SKIP") == "1":
+        pytest.fail(f"{sentence}; RUMOR_NO_SKIP=1 forbids to skip them", pytrace=False)
+    pytest.skip(sentence, allow_module_level=True)

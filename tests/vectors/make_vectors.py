@@ -1,0 +1,175 @@
+"""Vectors that every client must reproduce, byte for byte: tests/vectors/client.json.
+
+    python -m tests.vectors.make_vectors > tests/vectors/client.json
+
+For each mechanism of the registry, under many parameters: the width of its reports, what n
+reports cost, reports of several values by the reference draw, and (where there is one) the
+permanent answer of a device. Everything is drawn from keyed streams, so the file never changes
+unless a byte that clients depend on does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from rumor.mechanisms import REGISTRY, Mechanism, from_description
+from rumor.mechanisms.basic_rappor import BasicRappor
+from rumor.mechanisms.hadamard import HadamardResponse
+from rumor.mechanisms.item_sampling import ItemSampling
+from rumor.mechanisms.keyvalue import KeyValueMechanism
+from rumor.mechanisms.keyvalue_block import KeyValueBlock
+from rumor.mechanisms.local_hashing import LocalHashing
+from rumor.mechanisms.mean import Harmony, MeanMechanism, Piecewise
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.pckv import PckvGrr
+from rumor.mechanisms.privkv import PrivKV, PrivKVM
+from rumor.mechanisms.randomized_response import RandomizedResponse
+from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.subset_selection import SubsetSelection
+from rumor.mechanisms.unary import UnaryEncoding
+from rumor.randomness import Keyed
+
+SECRET = bytes(range(32))
+SERIES, QUESTION = "vectors", "question"
+TURNS = 4
+REPORTS = (1, 2, 7, 365)
+WORDS = ("", "news", "café", "cafe\u0301", "検索", "🙂 two words", "a" * 300)
+LABELS = ["well", "so so", "übel", "気分", "no answer"]
+
+
+def mechanisms() -> list[Mechanism]:
+    """The small instances of the laws, and larger ones at every turn of a report's width."""
+    key = b"collection key"
+    first = PrivKVM(keys=["Maps", "Mail", "Chat"], epsilon=3.0, rounds=3, low=0.0, high=6.0)
+    second = first.next([1.1, 3.0, 5.9])
+    larger: list[Mechanism] = [
+        *(RandomizedResponse(domain=d, epsilon=1.5) for d in (5, 256, 257, 65_537)),
+        RandomizedResponse(domain=LABELS, epsilon=0.5),
+        UnaryEncoding(domain=LABELS, epsilon=1.0, variant="symmetric"),
+        UnaryEncoding(domain=500, epsilon=2.0),
+        *(SubsetSelection(domain=d, epsilon=e) for d, e in ((7, 1.0), (100, 1.0), (1000, 5.0))),
+        SubsetSelection(domain=70_000, epsilon=9.0),
+        SubsetSelection(domain=LABELS, epsilon=0.1),
+        *(
+            HadamardResponse(domain=d, epsilon=e)
+            for d, e in ((1000, 1.0), (1000, 5.0), (70_000, 2))
+        ),
+        HadamardResponse(domain=257, epsilon=3.0, blocks=16),
+        *(LocalHashing(domain=d, epsilon=e) for d, e in ((1000, 1.0), (65_536, 7.0), (10**6, 3.0))),
+        Rappor.full(key=key),
+        Rappor.one_time(key=key, f=0.25, bits=32, hashes=3, cohorts=1),
+        Rappor(bits=256, hashes=1, cohorts=300, f=0, p=0.1, q=0.5, key=b"\x00\xff"),
+        Rappor(bits=2, hashes=2, cohorts=2, f=0.5, p=0.25, q=0.5, key=key),
+        BasicRappor(domain=LABELS, f=0.5, p=0.5, q=0.75),
+        BasicRappor(domain=100, f=0.1, p=0, q=1),
+        Harmony(low=0.0, high=120.0, epsilon=1.0, outside="clip"),
+        Harmony(low=-0.1, high=0.3, epsilon=0.01, steps=12_345),
+        Piecewise(low=-273.15, high=1e6, epsilon=3.0),
+        Piecewise(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        *(KeyValueBlock(keys=20, epsilon=e, low=0.0, high=6.0) for e in (0.5, 2.0, 6.0)),
+        KeyValueBlock(keys=["Maps", "Mail", "Chat"], epsilon=4.0, block=2),
+        KeyValueBlock(keys=1000, epsilon=2.0, outside="clip"),
+        PrivKV(keys=300, epsilon=2.0, split="exact"),
+        first,
+        second,
+        second.next([0.0, 6.0, 3.3]),
+        ItemSampling(keys=500, epsilon=3.0, cap=4),
+        ItemSampling(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample"),
+        PckvGrr(keys=500, epsilon=3.0, cap=4),
+        PckvGrr(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample", steps=3),
+    ]
+    return [small for mechanism in REGISTRY for small in mechanism.examples()] + larger
+
+
+def labels(mechanism: Mechanism) -> Sequence[str] | None:
+    """What its values or keys are called."""
+    named = isinstance(mechanism, (FrequencyOracle, KeyValueMechanism))
+    return mechanism.labels if named else None  # type: ignore[attr-defined]
+
+
+def values(mechanism: Mechanism) -> Iterator[object]:
+    """Values at the ends and in between, as JSON holds them."""
+    if isinstance(mechanism, FrequencyOracle):
+        last = mechanism.domain - 1
+        yield from mechanism.labels or sorted({0, 1, last // 3, last})
+    elif isinstance(mechanism, MeanMechanism):
+        yield from _points(mechanism.grid.low, mechanism.grid.high)
+        if mechanism.grid.outside == "clip":
+            yield from (-1e9, 1e300)
+    elif isinstance(mechanism, KeyValueMechanism):
+        names = mechanism.labels or [str(key) for key in range(mechanism.keys)]
+        grid = mechanism.grid
+        points = list(_points(grid.low, grid.high))
+        most = getattr(mechanism, "cap", mechanism.keys)
+        if getattr(mechanism, "over_cap", "refuse") == "sample":
+            most = mechanism.keys
+        for held in sorted({0, 1, min(2, most), min(5, most), min(40, most)}):
+            chosen = [names[(7 * i + held) % len(names)] for i in range(held)]
+            yield {name: points[i % len(points)] for i, name in enumerate(dict.fromkeys(chosen))}
+    else:
+        yield from WORDS
+
+
+def _points(low: float, high: float) -> Iterator[float]:
+    span = high - low
+    for part in (0.0, 0.1, 1 / 3, 0.5, 0.7 + 1e-9, 1.0):
+        yield min(low + span * part, high)
+
+
+def as_python(mechanism: Mechanism, value: object) -> object:
+    """A value as the mechanism takes it: JSON has texts only for keys."""
+    if isinstance(value, Mapping) and labels(mechanism) is None:
+        return {int(key): number for key, number in value.items()}
+    return value
+
+
+def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
+    """Everything about one mechanism."""
+    reports = []
+    for place, value in enumerate(values(mechanism)):
+        given = as_python(mechanism, value)
+        for turn in range(TURNS):
+            stream = Keyed(SECRET, "client vector", number, place, turn)
+            permanent = Keyed(SECRET, "rumor permanent answer", SERIES, f"{QUESTION}-{number}")
+            reports.append(
+                {
+                    "value": value,
+                    "context": ["client vector", number, place, turn],
+                    "report": mechanism.report(given, random=stream).hex(),
+                    "answer": mechanism.answer(given, permanent=permanent, random=stream).hex(),
+                }
+            )
+    once = isinstance(mechanism, (Rappor, BasicRappor)) and not mechanism.noise.permanent
+    return {
+        "mechanism": mechanism.describe(),
+        "labels": labels(mechanism),
+        "width": mechanism.width,
+        "losses": {n: mechanism.epsilon_after(n) for n in (REPORTS[:1] if once else REPORTS)},
+        "permanent": ["rumor permanent answer", SERIES, f"{QUESTION}-{number}"],
+        "reports": reports,
+    }
+
+
+def vectors() -> dict[str, object]:
+    """The whole file."""
+    found = [vector(number, mechanism) for number, mechanism in enumerate(mechanisms())]
+    for one in found:  # a contract says all there is to say
+        assert from_description(one["mechanism"]).width == one["width"]  # type: ignore[arg-type]
+    return {"secret": SECRET.hex(), "vectors": found}
+
+
+def text() -> str:
+    """The file as it is written: a line for each report."""
+    document = json.loads(json.dumps(vectors()))
+    lines = []
+    for one in document["vectors"]:
+        reports = ",\n  ".join(json.dumps(r, ensure_ascii=False) for r in one.pop("reports"))
+        head = json.dumps(one, ensure_ascii=False)
+        lines.append(f'{head[:-1]}, "reports": [\n  {reports}]}}')
+    return f'{{"secret": "{document["secret"]}", "vectors": [\n ' + ",\n ".join(lines) + "\n]}\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())
