@@ -469,3 +469,11 @@ def test_a_range_whose_squares_overflow_is_refused() -> None:
     wish = {"name": "n", "series": "s", "contact": "c", "questions": [question]}
     with pytest.raises(rumor.InputError, match=r"low and high must be from -1e\+100 to 1e\+100"):
         rumor.Collection.resolve(wish)
+
+
+def test_a_mechanism_without_all_its_noise_is_refused() -> None:
+    mechanism = {"name": "basic-rappor", "f": 0.5}
+    question = {"id": "a", "kind": "choice", "domain": 4, "epsilon": 2.0, "mechanism": mechanism}
+    wish = {"name": "n", "series": "s", "contact": "c", "questions": [question]}
+    with pytest.raises(rumor.InputError, match="'basic-rappor' needs f, p, q; got no p and no q"):
+        rumor.Collection.resolve(wish)

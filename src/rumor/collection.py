@@ -30,7 +30,9 @@ _MAX_USERS = 10**12
 _MAX_REPORTS = 1_000_000
 _MAX_DAYS = 36_525
 
-_COLLECTION_KEYS = ("name", "series", "contact", "users", "questions")
+_COLLECTION_KEYS = ("name", "series", "contact", "users", "admission", "questions")
+# Who may answer: anybody, or whoever has an invitation.
+ADMISSIONS = ("open", "invited")
 _LIMITS = ("reports_per_person", "retention_days")
 
 
@@ -89,6 +91,7 @@ class Collection:
     series: str
     contact: str
     questions: tuple[Question, ...]
+    admission: str = "open"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -134,15 +137,27 @@ class Collection:
             series,
             checked_text(wish, "contact", "a collection"),
             [_resolved(question, users, series) for question in questions],
+            wish.get("admission", ADMISSIONS[0]),
         )
 
     @classmethod
-    def _checked(cls, name: str, series: str, contact: str, questions: Sequence[Question]) -> Self:
+    def _checked(
+        cls,
+        name: str,
+        series: str,
+        contact: str,
+        questions: Sequence[Question],
+        admission: object,
+    ) -> Self:
         ids = [question.id for question in questions]
         if len(set(ids)) != len(ids):
             repeated = next(id for id in ids if ids.count(id) > 1)
             raise InputError(f"question ids must be distinct; got {repeated!r} more than once")
-        return cls(name, series, contact, tuple(questions))
+        if admission not in ADMISSIONS:
+            raise InputError(
+                f"admission must be one of {', '.join(ADMISSIONS)}; got {shown(admission)}"
+            )
+        return cls(name, series, contact, tuple(questions), str(admission))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -156,9 +171,12 @@ class Collection:
     @classmethod
     def from_contract(cls, contract: object) -> Self:
         """A collection from a contract as plain data; nothing is resolved anew."""
-        table = exact_keys(
-            "a contract", contract, ("rumor", "name", "series", "contact", "questions")
-        )
+        keys = ("rumor", "name", "series", "contact", "questions")
+        # What is open to anybody says nothing about it.
+        invited = isinstance(contract, Mapping) and "admission" in contract
+        table = exact_keys("a contract", contract, (*keys, "admission") if invited else keys)
+        if invited and table["admission"] == ADMISSIONS[0]:
+            raise InputError('a contract leaves admission "open" out; got it said')
         if table["rumor"] != VERSION:
             raise InputError(f"a contract's version must be {VERSION}; got {shown(table['rumor'])}")
         questions = table["questions"]
@@ -169,6 +187,7 @@ class Collection:
             checked_slug(table, "series", "a contract"),
             checked_text(table, "contact", "a contract"),
             [_contracted(question) for question in questions],
+            table.get("admission", ADMISSIONS[0]),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -185,6 +204,7 @@ class Collection:
             "series": self.series,
             "contact": self.contact,
             "questions": [question.contract() for question in self.questions],
+            **({} if self.admission == ADMISSIONS[0] else {"admission": self.admission}),
         }
 
     def canonical(self) -> bytes:

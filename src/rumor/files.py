@@ -12,7 +12,7 @@ PathLike = str | os.PathLike[str]
 
 
 @contextmanager
-def whole_file(path: PathLike) -> Iterator[Path]:
+def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
     """A path to write to in place of `path`, which gets the result only if all went well.
 
     On any error, Ctrl-C included, what was written aside is removed and `path` keeps
@@ -32,14 +32,14 @@ def whole_file(path: PathLike) -> Iterator[Path]:
         yield aside
         with aside.open("rb+") as file:
             os.fsync(file.fileno())
-        aside.chmod(0o644)
+        aside.chmod(mode)
         aside.replace(target)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
 
 
-def write_whole(path: PathLike, data: bytes) -> None:
+def write_whole(path: PathLike, data: bytes, mode: int = 0o644) -> None:
     """Write a file so that it holds everything or is as it was."""
-    with whole_file(path) as aside:
+    with whole_file(path, mode) as aside:
         aside.write_bytes(data)

@@ -58,6 +58,12 @@ class Choice(Kind):
             )
         oracle = oracles[name]
         known_keys(f"mechanism {name!r}", options, oracle.OPTIONS)
+        missing = [] if oracle.FROM_EPSILON else [o for o in oracle.OPTIONS if o not in options]
+        if missing:
+            raise InputError(
+                f"mechanism {name!r} needs {', '.join(oracle.OPTIONS)}; "
+                f"got no {' and no '.join(missing)}"
+            )
         if "epsilon" not in wish and not {"p", "q"} <= set(options):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)

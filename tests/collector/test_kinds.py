@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 
 import rumor
 from rumor.collection import Collection
-from rumor.collector.rounds import advance
+from rumor.collector.rounds import advance, chain
 from rumor.collector.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store import open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.tools import call, rows, send
 
@@ -114,6 +115,9 @@ def test_rounds_are_advanced_and_served(tmp_path: Path) -> None:
         document = place.estimate(url, "apps")
         found = {row["value"]: row for row in document["estimates"]}
         assert document["reports"] == 8002
+        # A window is about the round that is asked for; those before it count whole.
+        later = today() + datetime.timedelta(days=2), None
+        assert [part.reports for part in chain(store, second, "apps", later) or []] == [4001, 0]
         assert found["maps"]["frequency"] > 0.9
         assert found["mail"]["frequency"] == pytest.approx(0.5, abs=0.1)
         assert found["maps"]["mean"] == pytest.approx(0.8, abs=0.1)

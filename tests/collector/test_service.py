@@ -275,6 +275,7 @@ class TestEstimates:
             "collection": running.contract.digest,
             "question": "colour",
             **expected.to_dict(0.9, of="people"),
+            "halving": {"more_reports": 3000, "stderr": expected.stderr.max()},
         }
 
     def test_only_analysts_may_ask(self, embedded: Running) -> None:

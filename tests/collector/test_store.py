@@ -147,7 +147,7 @@ class TestExactlyOnce:
             for items in batches
         ]
         known = {bytes([0] * 16): (7, bytes([0]))}
-        outcomes, fresh = settle([Batch(7, part) for part in given_rows], known)
+        outcomes, fresh = settle([Batch(7, part) for part in given_rows], known, set())
         assert outcomes == expected
         inserted = {int(row[0]): int(row[16]) for part in fresh.values() for row in part}
         assert inserted == {id: bit for id, bit in used.items() if id != 0}
@@ -359,7 +359,7 @@ class TestFiles:
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
         database.close()
-        with pytest.raises(rumor.InputError, match=r"at most version 1, .* has 99"):
+        with pytest.raises(rumor.InputError, match=r"at most version 2, .* has 99"):
             open_store(f"sqlite:///{path}")
 
     def test_other_files_are_refused_and_left_alone(self, tmp_path: Path) -> None:

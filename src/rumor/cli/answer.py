@@ -40,6 +40,14 @@ def answer(
         str | None,
         typer.Option("--digest", metavar="HEX", help="The contract's digest must be this one."),
     ] = None,
+    invitation: Annotated[
+        str | None,
+        typer.Option(
+            "--invitation",
+            metavar="CODE",
+            help="What admits you, where only invited people answer.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.
@@ -55,7 +63,8 @@ def answer(
     """
     from rumor.client.client import Client
 
-    with Client(url, state_dir or default_state_dir(), None, max_epsilon, digest) as client:
+    folder = state_dir or default_state_dir()
+    with Client(url, folder, None, max_epsilon, digest, invitation=invitation) as client:
         if answers:
             collection = client.collection()
             given: dict[str, object] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,7 +36,9 @@ def demo(
     Simulated people answer, and nobody gets to see what. Shows what one person answered and
     what left their device, what the reports reveal together, and what the privacy amounts
     to; writes the same as a page to keep and pass on. Then does it as a service: a collector
-    on this machine, devices that answer it over HTTP, an analyst who asks.
+    on this machine, devices that answer it over HTTP, an analyst who asks. In a terminal it
+    ends in the browser: the page that people answer on and the analyst's dashboard run until
+    Ctrl-C.
 
     \b
     Example:
@@ -65,6 +68,10 @@ def demo(
             else served.text()
         )
         print(f"\nThe same as a page: {page}")
+        if served is not None and sys.stdin.isatty() and sys.stdout.isatty():
+            from rumor.collector.showcase import stay
+
+            stay()
 
 
 def _served(people: int, seed: int | None) -> ServiceDemo | None:

@@ -79,7 +79,8 @@ def serve(
     """Take reports over HTTP and keep each exactly once.
 
     Nothing about a sender is stored or logged: no address, no header, no exact time. A report
-    is acknowledged when it is durable. Put a reverse proxy with TLS in front of it. With --json,
+    is acknowledged when it is durable. People can answer in a browser at /answer, and analysts
+    with a token have a dashboard at /. Put a reverse proxy with TLS in front of it. With --json,
     the URL is printed as JSON once the collector listens.
 
     \b
@@ -117,6 +118,8 @@ def serve(
 
     def ready(url: str) -> None:
         _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
+        look = "" if tokens is None else f", analysts look at {url}/"
+        _say(f"people answer at {url}/answer{look}")
         if as_json:
             print_json({"url": url, "collection": contract.digest})
             sys.stdout.flush()

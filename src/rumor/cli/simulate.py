@@ -28,7 +28,8 @@ def simulate(
         str,
         typer.Argument(
             metavar="HISTOGRAM",
-            help="A .csv or .parquet table: columns value and count, or one row per person.",
+            help="A .csv or .parquet table: columns value and count, or one row per person; "
+            "for key-value questions also columns key, frequency and mean.",
         ),
     ],
     question: QuestionId = None,

@@ -29,7 +29,7 @@ from rumor.files import write_whole
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
 # What a refusal says about the reports themselves: they can never arrive.
-_FINAL = ("closed", "id-conflict", "invalid-report")
+_FINAL = ("closed", "id-conflict", "invalid-report", "not-admitted")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Client:
     `state_dir` holds the person's secret, ledger and unsent reports; several clients may
     share it, and `max_epsilon` bounds what all of them spend together. The contract is the
     given `collection` (or a path to it), or else the one that the collector serves, which
-    must have the given `digest` if there is one. `attempts` is how often sending is tried
+    must have the given `digest` if there is one. An `invitation` admits to a collection that
+    asks for one. `attempts` is how often sending is tried
     before it is left for later.
     """
 
@@ -61,6 +62,7 @@ class Client:
         max_epsilon: float | None = None,
         digest: str | None = None,
         *,
+        invitation: str | None = None,
         attempts: int = 3,
         timeout: float = 10.0,
     ) -> None:
@@ -70,6 +72,7 @@ class Client:
         if collection is not None and not isinstance(collection, Collection):
             collection = Collection.load(collection)
         self._collection, self._digest = collection, digest
+        self._invitation = invitation
         if collection is not None:
             self._check_digest(collection.digest)
         self._respondent = Respondent(state_dir, max_epsilon=max_epsilon)
@@ -144,7 +147,7 @@ class Client:
         Being offline is no error: the reports wait.
         """
         with self._lock:
-            self._respondent.prepare(self.collection(), answers)
+            self._respondent.prepare(self.collection(), answers, invitation=self._invitation)
             return self._send_waiting()
 
     def flush(self) -> Receipt:
@@ -186,7 +189,10 @@ class Client:
         delay = _FIRST_DELAY
         for attempt in range(1, self._attempts + 1):
             try:
-                self._transport.send(group[0].contract, group[0].question, records, len(group))
+                first = group[0]
+                self._transport.send(
+                    first.contract, first.question, records, len(group), first.token
+                )
                 return
             except Unreachable as trouble:
                 if attempt == self._attempts or trouble.retry_after > _LONGEST_DELAY:
@@ -235,6 +241,8 @@ def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:
     for together in by_question.values():
         size = 16 + len(together[0].report)
         most = max(1, min(_MOST_RECORDS, _MOST_BYTES // size))
+        if together[0].token is not None:
+            most = 1  # a token admits one report
         groups += [together[start : start + most] for start in range(0, len(together), most)]
     random.SystemRandom().shuffle(groups)
     return groups

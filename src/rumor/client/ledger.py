@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from rumor.canonical import canonical_json, digest
 from rumor.errors import InputError
 from rumor.mechanisms import Mechanism, from_description
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE mechanism (digest TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE spending (
@@ -32,7 +32,8 @@ CREATE TABLE spending (
     PRIMARY KEY (series, question, round, mechanism, epoch, tag)
 ) WITHOUT ROWID;
 CREATE TABLE pending (
-    id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL
+    id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
+    token BLOB
 );
 CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
@@ -48,6 +49,8 @@ class Envelope:
     contract: str
     question: str
     report: bytes
+    token: bytes | None = None
+    """What admits it, where the collection asks for an invitation."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,12 @@ class Ledger:
             for statement in _SCHEMA.split(";")[:-1]:
                 self._database.execute(statement)
             self._database.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version == 1:
+            self._database.execute("ALTER TABLE pending ADD COLUMN token BLOB")
+            self._database.execute(f"PRAGMA user_version = {_VERSION}")
         elif version != _VERSION:
             raise InputError(
-                f"a ledger must be of version {_VERSION}; {str(self._path)!r} has {version}"
+                f"a ledger must be of version 1 or {_VERSION}; {str(self._path)!r} has {version}"
             )
 
     def close(self) -> None:
@@ -138,9 +144,18 @@ class Ledger:
         return None if row is None else bytes(row[0])
 
     def debit(
-        self, debit: Debit, epoch: bytes, report: bytes, contract: str, max_epsilon: float | None
+        self,
+        debit: Debit,
+        epoch: bytes,
+        report: bytes,
+        contract: str,
+        max_epsilon: float | None,
+        token: Callable[[int], bytes] | None = None,
     ) -> Envelope:
-        """Charge one report and keep its bytes, within a transaction; refuse past a limit."""
+        """Charge one report and keep its bytes, within a transaction; refuse past a limit.
+
+        `token` gives what admits the person's report of a number, counted from 0.
+        """
         number = debit.mechanism.round
         if number > 1 and not self._reports_made(debit.series, debit.question, number - 1):
             raise InputError(
@@ -148,6 +163,10 @@ class Ledger:
                 f"{number}, and this device has not answered round {number - 1}"
             )
         made = self._reports_made(debit.series, debit.question, number)
+        all_made = sum(
+            self._reports_made(debit.series, debit.question, round)
+            for round in range(1, debit.mechanism.rounds + 1)
+        )
         if made >= debit.reports_per_person:
             which = f"round {number} of question" if debit.mechanism.rounds > 1 else "question"
             limit = debit.reports_per_person
@@ -180,10 +199,11 @@ class Ledger:
             "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (*key, before + 1, total),
         )
-        envelope = Envelope(secrets.token_bytes(16), contract, debit.question, report)
+        admits = None if token is None else token(all_made)
+        envelope = Envelope(secrets.token_bytes(16), contract, debit.question, report, admits)
         self._database.execute(
-            "INSERT INTO pending VALUES (?, ?, ?, ?)",
-            (envelope.id, envelope.contract, envelope.question, envelope.report),
+            "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
+            (envelope.id, envelope.contract, envelope.question, envelope.report, admits),
         )
         return envelope
 
@@ -221,7 +241,8 @@ class Ledger:
         """What was made and not yet acknowledged, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
         rows = self._database.execute(
-            f"SELECT id, contract, question, report FROM pending{condition} ORDER BY rowid", values
+            f"SELECT id, contract, question, report, token FROM pending{condition} ORDER BY rowid",
+            values,
         )
         return [Envelope(*row) for row in rows]
 

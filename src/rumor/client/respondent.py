@@ -7,12 +7,14 @@ of its own (`max_epsilon`) over all collections.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from rumor.admission import read_invitation, token
 from rumor.client.ledger import Debit, Envelope, Ledger, Spending
 from rumor.client.secret import open_secret, replace_secret
 from rumor.collection import Collection
@@ -62,20 +64,33 @@ class Respondent:
         answers: Mapping[str, object],
         *,
         random: Source | None = None,
+        invitation: str | None = None,
     ) -> list[Envelope]:
         """Reports of these answers, by question id: debited and durable, ready to be sent.
 
-        All of them or none: when one would pass a limit, nothing is made.
+        All of them or none: when one would pass a limit, nothing is made. A collection for
+        invited people needs the `invitation`.
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
+        if collection.admission == "invited" and invitation is None:
+            raise InputError(
+                f"{collection.name!r} is for invited people; give the invitation you were sent"
+            )
+        secret = None if invitation is None else read_invitation(invitation)
         with self._ledger.transaction():
             return [
-                self._prepare_one(collection, id, value, random) for id, value in answers.items()
+                self._prepare_one(collection, id, value, random, secret)
+                for id, value in answers.items()
             ]
 
     def _prepare_one(
-        self, collection: Collection, id: str, value: object, random: Source | None
+        self,
+        collection: Collection,
+        id: str,
+        value: object,
+        random: Source | None,
+        invitation: bytes | None,
     ) -> Envelope:
         question = collection.question(id)
         mechanism, context = question.mechanism, (collection.series, question.id)
@@ -83,7 +98,12 @@ class Respondent:
         permanent = Keyed(self._secret, "rumor permanent answer", *context)
         debit = Debit(*context, mechanism, tag.digest()[:16], question.reports_per_person)
         report = mechanism.answer(value, permanent=permanent, random=random)
-        return self._ledger.debit(debit, self._epoch, report, collection.digest, self.max_epsilon)
+        admits = None
+        if invitation is not None and collection.admission == "invited":
+            admits = functools.partial(token, invitation, *context)
+        return self._ledger.debit(
+            debit, self._epoch, report, collection.digest, self.max_epsilon, admits
+        )
 
     def pending(self, collection: Collection | None = None) -> list[Envelope]:
         """What was made and has not been acknowledged: to be sent (again), byte for byte."""

@@ -88,7 +88,9 @@ class Transport:
             raise Unreachable(f"{self.url} does not answer as a collector does")
         return Served(digest, is_open, answer.get("contract"))
 
-    def send(self, digest: str, question: str, records: bytes, count: int) -> int:
+    def send(
+        self, digest: str, question: str, records: bytes, count: int, token: bytes | None = None
+    ) -> int:
         """Send records of id and report; how many were new to the collector.
 
         Returns when all are durable there, and raises otherwise.
@@ -100,6 +102,7 @@ class Transport:
                 "Content-Type": "application/vnd.rumor.reports",
                 "Rumor-Collection": digest,
                 "Rumor-Question": question,
+                **({} if token is None else {"Rumor-Token": token.hex()}),
             },
         )
         answer = self._call(request)

@@ -17,9 +17,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rumor.collector.headers import SecurityHeaders
 from rumor.collector.openapi import openapi
+from rumor.collector.pages import Pages
 from rumor.collector.problems import CONTENT_TYPE, Problem, unavailable
 from rumor.collector.service import EstimateQuery, Service
 from rumor.collector.store import StoreUnavailable
@@ -40,11 +42,22 @@ _PREFLIGHT = {
     **_PUBLIC,
     "Access-Control-Allow-Methods": "GET, POST",
     "Access-Control-Allow-Headers": "Content-Type, Content-Encoding, Rumor-Collection, "
-    "Rumor-Question",
+    "Rumor-Question, Rumor-Token",
     "Access-Control-Max-Age": "86400",
 }
 
+# What an analyst hears is for this analyst alone.
+_PRIVATE = {"Cache-Control": "no-store"}
+
 Headers = dict[str, str]
+
+
+class _App(Starlette):
+    """An application whose every response, failures included, has the security headers."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Starlette's own stack, inside ours."""
+        return SecurityHeaders(super().build_middleware_stack())
 
 
 def make_app(service: Service) -> Starlette:
@@ -59,14 +72,17 @@ def make_app(service: Service) -> Starlette:
             await service.stop()
 
     routes = _Routes(service)
-    return Starlette(
+    return _App(
         routes=[
             Route("/v1/reports", _Ingest(service), methods=["POST", "OPTIONS"]),
             Route("/v1/collection", routes.collection, methods=["GET", "OPTIONS"]),
+            Route("/v1/overview", routes.overview, methods=["GET"]),
             Route("/v1/estimates/{question}", routes.estimates, methods=["GET"]),
+            Route("/v1/integrity/{question}", routes.integrity, methods=["GET"]),
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
             Route("/metrics", routes.metrics, methods=["GET"]),
+            *Pages(service.metrics).routes(),
         ],
         exception_handlers={
             Problem: _problem,
@@ -134,7 +150,7 @@ class _Ingest:
         else:
             question = service.question(entry.collection, headers.get("rumor-question", ""))
             rows = binary_rows(body, question, service.limits)
-        outcome = await service.take(entry, question, rows)
+        outcome = await service.take(entry, question, rows, headers.get("rumor-token", ""))
         return outcome.new, outcome.duplicates
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
@@ -188,9 +204,32 @@ class _Routes:
         """The estimate of a question, for analysts."""
         self._admit_analyst(request)
         query = _query(request.path_params["question"], request.query_params)
-        answer = await self._service.estimate(query)
+        if query.format == "json":
+            response = _json(await self._service.estimate(query), headers=_PRIVATE)
+        else:
+            name = f'attachment; filename="{query.question}.{query.format}"'
+            response = Response(
+                await self._service.estimate_file(query),
+                media_type=_FORMATS[query.format],
+                headers={**_PRIVATE, "Content-Disposition": name},
+            )
         self._count("estimates", 200)
-        return _json(answer)
+        return response
+
+    async def overview(self, request: Request) -> Response:
+        """The collections, the questions and how many reports came when, for analysts."""
+        self._admit_analyst(request)
+        answer = await self._service.overview(_collection(request.query_params))
+        self._count("overview", 200)
+        return _json(answer, headers=_PRIVATE)
+
+    async def integrity(self, request: Request) -> Response:
+        """Whether reports look crafted, for analysts."""
+        self._admit_analyst(request)
+        question = request.path_params["question"]
+        answer = await self._service.integrity(question, _collection(request.query_params))
+        self._count("integrity", 200)
+        return _json(answer, headers=_PRIVATE)
 
     def _admit_analyst(self, request: Request) -> None:
         tokens = self._service.tokens
@@ -234,16 +273,33 @@ def _headers(scope: Scope) -> Headers:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-_QUERY_KEYS = ("collection", "method", "level", "of", "simultaneous", "from", "to")
+_QUERY_KEYS = ("collection", "method", "level", "of", "simultaneous", "from", "to", "format")
+_FORMATS = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "png": "image/png",
+}
+
+
+def _known_keys(given: Mapping[str, str], known: tuple[str, ...]) -> None:
+    for key in given:
+        if key not in known:
+            raise Problem("invalid-query", f"a query may say {', '.join(known)}; got {shown(key)}")
+
+
+def _collection(given: Mapping[str, str]) -> str | None:
+    _known_keys(given, ("collection",))
+    return given.get("collection")
 
 
 def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
-    for key in given:
-        if key not in _QUERY_KEYS:
-            raise Problem(
-                "invalid-query",
-                f"a query may say {', '.join(_QUERY_KEYS)}; got {shown(key)}",
-            )
+    _known_keys(given, _QUERY_KEYS)
+    format = given.get("format", "json")
+    if format not in _FORMATS:
+        raise Problem(
+            "invalid-query", f"format must be one of {', '.join(_FORMATS)}; got {shown(format)}"
+        )
     try:
         level = float(given.get("level", "0.95"))
     except ValueError:
@@ -261,6 +317,7 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
         given.get("of", "population"),
         given.get("simultaneous", "false").lower() in ("true", "1", "yes"),
         (first, last),
+        format,
     )
 
 

@@ -1,32 +1,41 @@
-"""From a stored summary to the analyst's answer, as plain data."""
+"""From a stored summary to the analyst's answer: plain data, or a file to keep."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rumor.collector.drawing import png
 from rumor.errors import InputError
 from rumor.estimators import estimate
-from rumor.mechanisms import Mechanism, Rappor
+from rumor.mechanisms import FrequencyOracle, Mechanism, Rappor
+from rumor.privacy.integrity import co_support
+from rumor.report import Reports
 from rumor.summary import Summary
 
 if TYPE_CHECKING:
     from rumor.collector.service import EstimateQuery
 
 
-def estimate_summary(
+_NO_TEST = "There is no test for crafted reports of this kind of question."
+
+
+def make_estimate(
     mechanism: Mechanism,
     summary: Summary,
-    query: EstimateQuery,
+    method: str,
     dictionary: Sequence[str] | None,
     rounds: Sequence[Summary] | None = None,
-) -> Mapping[str, Any]:
-    """The estimate with its intervals; open vocabularies are decoded with the dictionary.
+) -> Any:
+    """The estimate; open vocabularies are decoded with the dictionary.
 
     `rounds` are the summaries of all rounds, where the mechanism has such (PrivKVM).
     """
-    options: dict[str, Any] = {"method": query.method}
+    options: dict[str, Any] = {"method": method}
     if isinstance(mechanism, Rappor):
         if dictionary is None:
             raise InputError(
@@ -34,16 +43,85 @@ def estimate_summary(
                 "(rumor serve --dictionary FILE); got none"
             )
         options["candidates"] = dictionary
-    result: Any
     if rounds is not None:
         from rumor.estimators.keyvalue import estimate_rounds
 
-        result = estimate_rounds(rounds, query.method)
-    else:
-        result = estimate(mechanism, summary, **options)
-    wanted = {"level": query.level, "of": query.of, "simultaneous": query.simultaneous}
-    known = inspect.signature(result.to_dict).parameters
-    answer: Mapping[str, Any] = result.to_dict(
-        **{name: value for name, value in wanted.items() if name in known}
-    )
-    return answer
+        return estimate_rounds(rounds, method)
+    return estimate(mechanism, summary, **options)
+
+
+def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
+    """The estimate as plain data, with what would halve its error."""
+    answer: Mapping[str, Any] = _called(result.to_dict, query)
+    return {**answer, "halving": _halving(result)}
+
+
+def _halving(result: Any) -> dict[str, Any]:
+    """How many more reports halve the standard errors: they fall with the square root."""
+    errors = np.atleast_1d(result.stderr)
+    known = errors[np.isfinite(errors)]
+    return {
+        "more_reports": 3 * result.reports,
+        "stderr": float(known.max()) if known.size else None,
+    }
+
+
+def _csv(result: Any, query: EstimateQuery, title: str) -> bytes:
+    text: str = _called(result.to_csv, query)
+    return text.encode("utf-8")
+
+
+def _parquet(result: Any, query: EstimateQuery, title: str) -> bytes:
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(_called(result.to_arrow, query), file)
+    return file.getvalue()
+
+
+def _png(result: Any, query: EstimateQuery, title: str) -> bytes:
+    return png(_called(result.plot, query, title=title).to_dict())
+
+
+Maker = Callable[[Any, "EstimateQuery", str], bytes]
+_FILES: Mapping[str, Maker] = {"csv": _csv, "parquet": _parquet, "png": _png}
+
+
+def as_file(result: Any, query: EstimateQuery, title: str) -> bytes:
+    """The estimate in the file format that the query asks for."""
+    return _FILES[query.format](result, query, title)
+
+
+def _called(method: Callable[..., Any], query: EstimateQuery, **more: object) -> Any:
+    """Call a method of an estimate with what it knows of the query's wishes.
+
+    Files hold the rows that are shown: of open vocabularies, the words that were detected.
+    """
+    wishes = {
+        "level": query.level,
+        "of": query.of,
+        "simultaneous": query.simultaneous,
+        "every": False,
+        **more,
+    }
+    known = inspect.signature(method).parameters
+    return method(**{name: value for name, value in wishes.items() if name in known})
+
+
+def integrity(mechanism: Mechanism, reports: Reports) -> dict[str, Any]:
+    """Whether these reports look crafted, where that can be seen at all."""
+    untested = {"testable": False, "alarm": False, "deviations": None, "reports": len(reports)}
+    if not isinstance(mechanism, FrequencyOracle):
+        return {**untested, "explanation": _NO_TEST}
+    try:
+        found = co_support(mechanism, reports)
+    except InputError as problem:
+        sentence = str(problem)
+        return {**untested, "explanation": f"{sentence[0].upper()}{sentence[1:]}."}
+    return {
+        "testable": found.testable,
+        "alarm": found.alarm,
+        "deviations": found.deviations if found.testable else None,
+        "reports": len(reports),
+        "explanation": found.explanation,
+    }

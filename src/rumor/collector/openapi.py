@@ -22,10 +22,16 @@ def openapi(limits: Limits) -> dict[str, Any]:
         "paths": {
             "/v1/collection": {"get": _collection()},
             "/v1/reports": {"post": _reports(limits)},
+            "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
+            "/v1/integrity/{question}": {"get": _integrity()},
             "/v1/openapi.json": {"get": _plain("This document.")},
             "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
             "/metrics": {"get": _plain("Totals for Prometheus.", kind="text/plain")},
+            "/": {"get": _plain("The analysts' page.", kind="text/html")},
+            "/answer": {"get": _plain("The respondents' page.", kind="text/html")},
+            "/assets/{name}": {"get": _file("A style or script of the pages.", "text/css")},
+            "/client/{name}": {"get": _file("A module of the client.", "text/javascript")},
         },
         "components": {
             "schemas": {
@@ -110,6 +116,11 @@ def _reports(limits: Limits) -> dict[str, Any]:
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Rumor-Question", "The question's id, for binary bodies.", required=False),
             _header("Content-Encoding", "gzip, or none.", required=False),
+            _header(
+                "Rumor-Token",
+                "32 hexadecimal digits, for one report of an invited collection.",
+                required=False,
+            ),
         ],
         "requestBody": {
             "required": True,
@@ -117,7 +128,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         },
         "responses": {
             "200": _content(JSON_TYPE, answer),
-            **_refusals(400, 404, 408, 409, 410, 413, 415, 422, 429, 503),
+            **_refusals(400, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503),
         },
     }
 
@@ -132,8 +143,9 @@ def _estimates() -> dict[str, Any]:
         "simultaneous": {"type": "boolean", "default": False},
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
+        "format": {"enum": ["json", "csv", "parquet", "png"], "default": "json"},
     }
-    path = {"name": "question", "in": "path", "required": True, "schema": text}
+    path = _path("question")
     queries = [{"name": name, "in": "query", "schema": schema} for name, schema in options.items()]
     schema = {
         "type": "object",
@@ -154,6 +166,59 @@ def _estimates() -> dict[str, Any]:
             **_refusals(401, 403, 404, 409, 422, 503),
         },
     }
+
+
+def _overview() -> dict[str, Any]:
+    table = {"type": "array", "items": {"type": "object"}}
+    schema = {
+        "type": "object",
+        "required": ["collection", "name", "collections", "questions"],
+        "properties": {
+            "collection": {"type": "string"},
+            "name": {"type": "string"},
+            "collections": {**table, "description": "All of the series, oldest first."},
+            "questions": {**table, "description": "With reports in all and by day."},
+        },
+    }
+    return {
+        "summary": "The collections of the series, and the questions of one of them.",
+        "security": [{"analyst": []}],
+        "parameters": [_which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _integrity() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "testable", "alarm", "explanation"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer", "description": "How many were looked at."},
+            "testable": {"type": "boolean"},
+            "alarm": {"type": "boolean"},
+            "deviations": {"type": ["number", "null"]},
+            "explanation": {"type": "string"},
+        },
+    }
+    return {
+        "summary": "Whether the newest reports of a question look crafted.",
+        "security": [{"analyst": []}],
+        "parameters": [_path("question"), _which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _which_collection() -> dict[str, Any]:
+    return {"name": "collection", "in": "query", "schema": {"type": "string"}}
+
+
+def _path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _file(summary: str, kind: str) -> dict[str, Any]:
+    return {**_plain(summary, kind=kind, refusals=[404]), "parameters": [_path("name")]}
 
 
 def _plain(

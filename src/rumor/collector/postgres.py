@@ -54,6 +54,9 @@ _MIGRATIONS = (
     CREATE TABLE mark (number BIGINT NOT NULL);
     INSERT INTO mark VALUES (0);
     """,
+    """
+    CREATE TABLE admission (key BYTEA PRIMARY KEY, series TEXT NOT NULL);
+    """,
 )
 
 _INSERT = f"""

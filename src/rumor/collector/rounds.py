@@ -7,7 +7,7 @@ estimate joins the rounds by the parents that their contracts name.
 
 from __future__ import annotations
 
-from rumor.collector.store import Registered, Store
+from rumor.collector.store import Registered, Store, Window
 from rumor.errors import InputError
 from rumor.mechanisms import PrivKVM
 from rumor.summary import Summary
@@ -35,8 +35,13 @@ def advance(store: Store, digest: str) -> Registered:
     return store.register(next_round(entry.collection, found), revise=True)
 
 
-def chain(store: Store, entry: Registered, question: str) -> list[Summary] | None:
-    """The summaries of all rounds up to this one, or None where there are no rounds before it."""
+def chain(
+    store: Store, entry: Registered, question: str, window: Window = (None, None)
+) -> list[Summary] | None:
+    """The summaries of all rounds up to this one, or None where there are no rounds before it.
+
+    The window is about this round; those before it, on other days, count whole.
+    """
     mechanism = entry.collection.question(question).mechanism
     if not isinstance(mechanism, PrivKVM) or mechanism.round == 1:
         return None
@@ -48,7 +53,8 @@ def chain(store: Store, entry: Registered, question: str) -> list[Summary] | Non
                 f"the rounds before must be in the store; {parent[:16]}... is not there"
             )
         rounds.insert(0, known[parent])
-    return [store.summary(each, question) for each in rounds]
+    before = [store.summary(each, question) for each in rounds[:-1]]
+    return [*before, store.summary(entry, question, window)]
 
 
 def _parent(entry: Registered, question: str) -> str | None:

@@ -6,16 +6,18 @@ import asyncio
 import importlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rumor.admission import TOKEN_BYTES, admission_key
 from rumor.collection import Collection, Question
 from rumor.collector.keeper import Keeper
 from rumor.collector.limits import Bucket, Limits
 from rumor.collector.metrics import Metrics
+from rumor.collector.overview import overview
 from rumor.collector.problems import Problem, unavailable
 from rumor.collector.rounds import chain
 from rumor.collector.store import (
@@ -23,6 +25,7 @@ from rumor.collector.store import (
     Batch,
     Closed,
     Conflict,
+    NotAdmitted,
     Registered,
     Store,
     StoreUnavailable,
@@ -36,6 +39,8 @@ from rumor.report import Reports
 # Whether a collection was closed or revised is asked of the store at most this often.
 _FRESH_SECONDS = 1.0
 _ILL_SECONDS = 5.0
+# How many of the newest reports the test for crafted ones looks at.
+_TESTED = 20_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class EstimateQuery:
     of: str = "population"
     simultaneous: bool = False
     window: Window = (None, None)
+    format: str = "json"
 
 
 @dataclass
@@ -72,6 +78,7 @@ class Service:
         self._writer: Writer | None = None
         self._keeper: Keeper | None = None
         self._estimating = asyncio.Semaphore(1)
+        self._looking = asyncio.Semaphore(1)
 
     async def start(self) -> None:
         """Begin to take reports."""
@@ -150,10 +157,15 @@ class Service:
 
     # Reports
 
-    async def take(self, entry: Registered, question: Question, rows: Reports) -> Accepted:
+    async def take(
+        self, entry: Registered, question: Question, rows: Reports, token: str = ""
+    ) -> Accepted:
         """Make reports durable; all of them, or none with a problem that says why."""
         assert self._writer is not None
-        outcome = await self._writer.submit(Batch(entry.questions[question.id], rows))
+        key = None
+        if entry.collection.admission == "invited":
+            key = _admission(entry.collection, question, rows, token)
+        outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
         counts = self.metrics.reports
         if isinstance(outcome, Accepted):
             counts["accepted"] += outcome.new
@@ -168,6 +180,12 @@ class Service:
                 f"and took none of this body",
                 refused=list(outcome.indices),
             )
+        if isinstance(outcome, NotAdmitted):
+            raise Problem(
+                "not-admitted",
+                "a report must come with a token that was given out and not used yet; "
+                "this one is neither new nor known",
+            )
         assert isinstance(outcome, Closed)
         raise Problem(
             "closed",
@@ -178,31 +196,55 @@ class Service:
 
     async def estimate(self, query: EstimateQuery) -> Mapping[str, Any]:
         """The estimate of a question as plain data; everything stored so far counts."""
+
+        def made(result: Any, question: Question) -> Mapping[str, Any]:
+            from rumor.collector.estimating import as_data
+
+            return as_data(result, query)
+
+        return await self._asked(query, made)
+
+    async def estimate_file(self, query: EstimateQuery) -> bytes:
+        """The same as a file of the format that the query says."""
+
+        def made(result: Any, question: Question) -> Mapping[str, Any]:
+            from rumor.collector.estimating import as_file
+
+            return {"file": as_file(result, query, question.text or question.id)}
+
+        file: bytes = (await self._asked(query, made))["file"]
+        return file
+
+    async def _asked(
+        self, query: EstimateQuery, shape: Callable[[Any, Question], Mapping[str, Any]]
+    ) -> Mapping[str, Any]:
         async with self._estimating:
             await self._refresh()
-            entry = await (self.current() if query.collection is None else self._named(query))
+            entry = await self._named(query.collection)
             question = self.question(entry.collection, query.question)
-            try:
-                return await asyncio.to_thread(self._estimate, entry, question, query)
-            except StoreUnavailable:
-                raise unavailable("the store cannot be read just now; try again") from None
-            except InputError as problem:
-                raise Problem("invalid-query", str(problem)) from None
+            return await _analysed(self._estimate, entry, question, query, shape)
 
-    async def _named(self, query: EstimateQuery) -> Registered:
+    async def _named(self, wanted: str | None) -> Registered:
+        """The collection whose digest begins so; the newest where none is wanted."""
+        if wanted is None:
+            return await self.current()
         for digest, entry in self._entries.items():
-            if query.collection and digest.startswith(query.collection):
+            if wanted and digest.startswith(wanted):
                 return entry
         raise Problem(
             "not-found",
             f"a collection must be named by a digest of series {self.series!r}; "
-            f"got {shown(query.collection)}",
+            f"got {shown(wanted)}",
         )
 
     def _estimate(
-        self, entry: Registered, question: Question, query: EstimateQuery
+        self,
+        entry: Registered,
+        question: Question,
+        query: EstimateQuery,
+        shape: Callable[[Any, Question], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        from rumor.collector.estimating import estimate_summary
+        from rumor.collector.estimating import make_estimate
 
         self.store.summarize()
         summary = self.store.summary(entry, question.id, query.window)
@@ -211,17 +253,40 @@ class Service:
                 "no-reports",
                 f"an estimate needs at least one report; question {question.id!r} has none yet",
             )
+        rounds = chain(self.store, entry, question.id, query.window)
+        result = make_estimate(question.mechanism, summary, query.method, self.dictionary, rounds)
         return {
             "collection": entry.collection.digest,
             "question": question.id,
-            **estimate_summary(
-                question.mechanism,
-                summary,
-                query,
-                self.dictionary,
-                chain(self.store, entry, question.id),
-            ),
+            **shape(result, question),
         }
+
+    async def overview(self, collection: str | None) -> Mapping[str, Any]:
+        """The collections of the series, and the questions of one with their reports by day."""
+
+        def seen(entry: Registered) -> Mapping[str, Any]:
+            self.store.summarize()
+            return overview(self.store, entry, list(self._entries.values()))
+
+        async with self._looking:
+            await self._refresh()
+            return await _analysed(seen, await self._named(collection))
+
+    async def integrity(self, question: str, collection: str | None) -> Mapping[str, Any]:
+        """Whether the newest reports of a question look crafted."""
+        async with self._estimating:
+            await self._refresh()
+            entry = await self._named(collection)
+            asked = self.question(entry.collection, question)
+
+            def tested() -> Mapping[str, Any]:
+                from rumor.collector.estimating import integrity
+
+                reports = self.store.newest(entry, asked.id, _TESTED)
+                found = integrity(asked.mechanism, reports)
+                return {"collection": entry.collection.digest, "question": asked.id, **found}
+
+            return await _analysed(tested)
 
     # Health
 
@@ -239,6 +304,35 @@ class Service:
             except StoreUnavailable:
                 self._healthy = False
         return self._healthy and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+
+
+def _admission(collection: Collection, question: Question, rows: Reports, token: str) -> bytes:
+    """The key of the token that one report comes with."""
+    try:
+        found = bytes.fromhex(token)
+    except ValueError:
+        found = b""
+    if len(found) != TOKEN_BYTES:
+        raise Problem(
+            "not-admitted",
+            f"reports of an invited collection need the header Rumor-Token with "
+            f"{2 * TOKEN_BYTES} hexadecimal digits; got {len(token)} characters",
+        )
+    if len(rows) != 1:
+        raise Problem("not-admitted", f"a token admits one report; got {len(rows)} in the body")
+    return admission_key(collection.series, question.id, found)
+
+
+async def _analysed(
+    work: Callable[..., Mapping[str, Any]], *arguments: object
+) -> Mapping[str, Any]:
+    """Do an analyst's work in a thread; what goes wrong becomes a problem."""
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except StoreUnavailable:
+        raise unavailable("the store cannot be read just now; try again") from None
+    except InputError as problem:
+        raise Problem("invalid-query", str(problem)) from None
 
 
 def _load_estimators() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rumor.collector.store import ID_BYTES, Accepted, Batch, Conflict
+from rumor.collector.store import ID_BYTES, Accepted, Batch, Conflict, NotAdmitted
 from rumor.report import Reports
 
 Known = Mapping[bytes, tuple[int, bytes | None]]
@@ -33,10 +33,18 @@ def joined(batches: Sequence[Batch]) -> Fresh:
     }
 
 
-def settle(batches: Sequence[Batch], known: Known) -> tuple[list[Accepted | Conflict], Fresh]:
-    """What becomes of each batch, and the rows that are new."""
+Settled = Accepted | Conflict | NotAdmitted
+
+
+def settle(
+    batches: Sequence[Batch], known: Known, admitted: set[bytes]
+) -> tuple[list[Settled], Fresh]:
+    """What becomes of each batch, and the rows that are new.
+
+    A batch that needs admission and brings something new takes its key out of `admitted`.
+    """
     used = dict(known)
-    outcomes: list[Accepted | Conflict] = []
+    outcomes: list[Settled] = []
     fresh: list[Batch] = []
     for batch in batches:
         mine: dict[bytes, tuple[int, bytes | None]] = {}
@@ -53,6 +61,11 @@ def settle(batches: Sequence[Batch], known: Known) -> tuple[list[Accepted | Conf
         if conflicts:
             outcomes.append(Conflict(tuple(conflicts)))
             continue
+        if new and batch.admission is not None:
+            if batch.admission not in admitted:
+                outcomes.append(NotAdmitted())
+                continue
+            admitted.remove(batch.admission)
         used.update(mine)
         outcomes.append(Accepted(len(new), len(batch) - len(new)))
         fresh.append(Batch(batch.question, batch.rows[new]))

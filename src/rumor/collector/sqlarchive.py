@@ -1,4 +1,4 @@
-"""Moving out and in: the reports of a SQL store for an export, and back from one."""
+"""Reports out of a SQL store and back in: for a look at some, an export, and back from one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from rumor.collector.store import ID_BYTES, Registered, StoredReports, sorted_by
 from rumor.errors import InputError
 from rumor.report import Reports
 from rumor.summary import Summary
+
+# How far back the newest reports of a question are looked for.
+_RECENT = 1_000_000
 
 
 class SqlArchive(SqlSummaries):
@@ -42,6 +45,18 @@ class SqlArchive(SqlSummaries):
                     flat = b"".join(bytes(id) + bytes(report) for id, report in rows)
                     whole = sorted_by_id(_rows(flat, ID_BYTES + width))
                     yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Looked for among the last reports of all questions, so that the search is bounded."""
+        width = _width(registered, question)
+        with self._reading() as run:
+            rows = run(
+                "SELECT report FROM report WHERE question = ? AND report IS NOT NULL"
+                " AND number > (SELECT COALESCE(MAX(number), 0) FROM report) - ?"
+                " ORDER BY number DESC LIMIT ?",
+                *(registered.questions[question], _RECENT, most),
+            )
+        return _rows(b"".join(bytes(report) for (report,) in rows), width)
 
     def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
         """The ids of deleted reports."""

@@ -8,6 +8,7 @@ Tables, in every dialect alike:
                 report has been deleted and only its id is kept
     summary     question, day, reports, tally (little-endian 64-bit counters)
     mark        number: reports up to this one are in the summaries
+    admission   key, series: one-time tokens that were not used yet
 
 Days are counted from 1970-01-01.
 """
@@ -166,4 +167,7 @@ class SqlBase(abc.ABC):
                 run("DELETE FROM summary WHERE question = ?", number)
             run("DELETE FROM question WHERE collection = ?", entry.number)
             run("DELETE FROM collection WHERE number = ?", entry.number)
+            series = entry.collection.series
+            if not run("SELECT 1 FROM collection WHERE series = ?", series):
+                run("DELETE FROM admission WHERE series = ?", series)
         self._tidy()

@@ -43,6 +43,9 @@ _MIGRATIONS = (
     CREATE TABLE mark (number INTEGER NOT NULL);
     INSERT INTO mark VALUES (0);
     """,
+    """
+    CREATE TABLE admission (key BLOB PRIMARY KEY, series TEXT NOT NULL) WITHOUT ROWID;
+    """,
 )
 
 _SPLIT = """

@@ -40,10 +40,11 @@ class SqlStore(SqlArchive):
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Make batches durable in one commit."""
         day = day_number(today())
-        try:
-            return self._write_new(batches, day)
-        except Repeated:
-            pass
+        if all(batch.admission is None for batch in batches):
+            try:
+                return self._write_new(batches, day)
+            except Repeated:
+                pass
         for _ in range(_ATTEMPTS):
             try:
                 return self._write_with_care(batches, day)
@@ -61,17 +62,42 @@ class SqlStore(SqlArchive):
             return _merged(outcomes, [Accepted(len(batch), 0) for batch in live])
 
     def _write_with_care(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
-        """Some ids are in use: look each up first."""
+        """Some ids are in use, or tokens are to be spent: look each up first."""
         with self._writing() as run:
             live, outcomes = self._live(run, batches)
             known: dict[bytes, tuple[int, bytes | None]] = {}
             for rows in joined(live).values():
                 known.update(self._known(run, np.ascontiguousarray(rows[:, :ID_BYTES])))
-            settled, fresh = settle(live, known)
+            valid = self._admitted(run, live)
+            left = set(valid)
+            settled, fresh = settle(live, known, left)
+            self._spend(run, valid - left)
             for question, rows in fresh.items():
                 if len(rows) and self._insert(run, question, day, sorted_by_id(rows)) != len(rows):
                     raise Repeated
             return _merged(outcomes, settled)
+
+    def admit(self, series: str, keys: Sequence[bytes]) -> None:
+        """Keep the keys of tokens."""
+        with self._writing() as run:
+            for key in sorted(keys):
+                run("INSERT INTO admission (key, series) VALUES (?, ?)", key, series)
+
+    def admissions(self, series: str) -> int:
+        """How many tokens are still to be used."""
+        with self._reading() as run:
+            ((count,),) = run("SELECT COUNT(*) FROM admission WHERE series = ?", series)
+        return int(count)
+
+    def _admitted(self, run: Run, batches: Sequence[Batch]) -> set[bytes]:
+        """Those of the batches' keys that may still be used."""
+        wanted = sorted({batch.admission for batch in batches if batch.admission is not None})
+        return {key for key in wanted if run("SELECT 1 FROM admission WHERE key = ?", key)}
+
+    def _spend(self, run: Run, keys: set[bytes]) -> None:
+        for key in sorted(keys):
+            if not run("DELETE FROM admission WHERE key = ? RETURNING 1", key):
+                raise Repeated  # another process used it meanwhile
 
     def _live(self, run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome | None]]:
         """The batches whose collections are open, and the answer to the others."""

@@ -102,6 +102,15 @@ class SqlSummaries(SqlBase):
             reports += count
         return _of(empty, reports, tally)
 
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """The numbers alone: they are asked for often, and tallies may be long."""
+        with self._reading() as run:
+            rows = run(
+                "SELECT day, reports FROM summary WHERE question = ? ORDER BY day",
+                registered.questions[question],
+            )
+        return {day_of(day): reports for day, reports in rows}
+
     def counted(
         self, registered: Registered, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:

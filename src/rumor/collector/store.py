@@ -8,6 +8,9 @@ and the summaries of them. Its promises:
   duplicate and counts once; the same id with other bytes is refused, and with it the whole
   batch that held it. Ids are kept while the collection accepts reports, even when the
   reports themselves have been deleted.
+- *Admitted once*: where a collection asks for tokens, the commit that takes a report deletes
+  the key of its token; nothing says which report it was for. Sending the same report again
+  needs no second token.
 - *No clock*: of the time a row has the day; the rows of a commit are ordered by their ids,
   which are random, so their order says nothing about who came first.
 - *Counted once*: `summarize` adds what is new to the stored summaries and moves on, so that
@@ -65,6 +68,8 @@ class Batch:
 
     question: int
     rows: Reports
+    admission: bytes | None = None
+    """The key of a one-time token, where the collection asks for one."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -90,7 +95,12 @@ class Closed:
     """A batch is refused: its collection takes no more reports."""
 
 
-Outcome = Accepted | Conflict | Closed
+@dataclass(frozen=True)
+class NotAdmitted:
+    """A batch is refused: its token is not known, or has been used."""
+
+
+Outcome = Accepted | Conflict | Closed | NotAdmitted
 
 
 @dataclass(frozen=True)
@@ -132,12 +142,24 @@ class Store(Protocol):
         """Make batches durable in one commit; what became of each, in their order."""
         ...
 
+    def admit(self, series: str, keys: Sequence[bytes]) -> None:
+        """Keep the keys of tokens; each admits one report, and is deleted with it."""
+        ...
+
+    def admissions(self, series: str) -> int:
+        """How many tokens of a series are still to be used."""
+        ...
+
     def summarize(self) -> int:
         """Add reports that are not counted yet to the summaries; how many there were."""
         ...
 
     def summary(self, registered: Registered, question: str, window: Window = ...) -> Summary:
         """The summary of a question as counted so far, over the days of a window."""
+        ...
+
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """How many reports of each day are counted so far, the first day first."""
         ...
 
     def counted(
@@ -157,6 +179,10 @@ class Store(Protocol):
         self, registered: Registered, question: str, upto: int | None = None
     ) -> Iterator[StoredReports]:
         """The reports that are still there (up to a number), day by day, some at a time."""
+        ...
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Some of the newest reports that are still there, without their ids."""
         ...
 
     def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:

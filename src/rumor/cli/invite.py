@@ -1,0 +1,76 @@
+"""`rumor invite`: invitations to a collection that only invited people may answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rumor.cli.common import AsJson, CollectionFile, print_json, progress
+from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
+from rumor.errors import InputError
+
+# Keys that are kept in one commit.
+_CHUNK = 2_000
+
+
+def invite(
+    collection: CollectionFile,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file to write, an invitation in each line."
+        ),
+    ],
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=1_000_000, help="How many to make.")
+    ] = 1,
+    store: StoreUrl = DEFAULT_STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Make invitations, one for each person.
+
+    The collection must say admission = "invited". The store keeps no invitation, only keys
+    that tell it nothing about them; the file is the only copy.
+
+    \b
+    Example:
+      rumor invite survey.toml --count 500 --out invitations.txt
+      rumor answer https://collect.example.org smoking=never --invitation CODE
+    """
+    from rumor.admission import admission_keys, new_invitation
+    from rumor.collection import Collection
+    from rumor.files import write_whole
+
+    contract = Collection.load(collection)
+    if contract.admission != "invited":
+        raise InputError(
+            f'invitations need a collection with admission = "invited"; '
+            f"{contract.name!r} is open to anybody"
+        )
+    if Path(out).exists():
+        raise InputError(f"invitations must go to a new file; {out!r} exists")
+    opened = store_at(store)
+    try:
+        opened.register(contract)
+        codes = [new_invitation() for _ in range(count)]
+        # On the disk before the store admits them: a key that nobody holds would be no harm,
+        # an invitation that is not admitted would be.
+        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
+        with progress("admitting") as update:
+            waiting: list[bytes] = []
+            for done, code in enumerate(codes, start=1):
+                waiting += admission_keys(contract, code)
+                update(done, count)
+                if len(waiting) >= _CHUNK:
+                    opened.admit(contract.series, waiting)
+                    waiting = []
+            opened.admit(contract.series, waiting)
+        left = opened.admissions(contract.series)
+    finally:
+        opened.close()
+    if as_json:
+        print_json({"invitations": count, "file": out, "admitted": left})
+        return
+    print(f"{count:,} invitations written to {out}; {left:,} reports are admitted in all")

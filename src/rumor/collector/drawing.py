@@ -1,0 +1,54 @@
+"""Vega-Lite's work in a process of its own.
+
+Its JavaScript engine holds Python's lock for seconds at a time, and a collector must go on
+taking reports meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+_SNIPPET = "window.vega = vega; window.vegaEmbed = vegaEmbed;"
+_SCALE = 2
+_SECONDS = 120
+
+
+def png(spec: Mapping[str, Any]) -> bytes:
+    """A chart, given as its Vega-Lite specification, as a PNG picture."""
+    return _elsewhere("png", json.dumps(spec).encode())
+
+
+@functools.cache
+def bundle() -> bytes:
+    """Vega, Vega-Lite and Vega-Embed as one script that sets `vega` and `vegaEmbed`."""
+    return _elsewhere("bundle", b"")
+
+
+def _elsewhere(what: str, given: bytes) -> bytes:
+    done = subprocess.run(
+        [sys.executable, "-m", "rumor.collector.drawing", what],
+        input=given,
+        capture_output=True,
+        check=True,
+        timeout=_SECONDS,
+    )
+    return done.stdout
+
+
+def _main(what: str) -> None:
+    import vl_convert
+
+    if what == "bundle":
+        made = vl_convert.javascript_bundle(_SNIPPET).encode()
+    else:
+        made = vl_convert.vegalite_to_png(sys.stdin.buffer.read().decode(), scale=_SCALE)
+    sys.stdout.buffer.write(made)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

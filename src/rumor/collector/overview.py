@@ -1,0 +1,54 @@
+"""What an analyst sees first: the collections of a series, their questions, and who came when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rumor.collection import Question
+from rumor.collector.store import Registered, Store
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
+from rumor.privacy.words import in_words
+
+
+def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
+    """One collection with its questions, and the names of the others of its series."""
+    collection = entry.collection
+    return {
+        "collection": collection.digest,
+        "name": collection.name,
+        "series": collection.series,
+        "contact": collection.contact,
+        "collections": [
+            {
+                "digest": each.collection.digest,
+                "name": each.collection.name,
+                "state": each.state,
+                "current": each.current,
+            }
+            for each in series
+        ],
+        "questions": [_question(store, entry, question) for question in collection.questions],
+    }
+
+
+def _question(store: Store, entry: Registered, question: Question) -> dict[str, Any]:
+    days = store.days(entry, question.id)
+    mechanism = question.mechanism
+    grid = mechanism.grid if isinstance(mechanism, (MeanMechanism, KeyValueMechanism)) else None
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "text": question.text,
+        "mechanism": mechanism.name,
+        "report_bytes": mechanism.width,
+        "answers": mechanism.domain if isinstance(mechanism, FrequencyOracle) else None,
+        "range": None if grid is None else [grid.low, grid.high],
+        "epsilon": question.epsilon,
+        "epsilon_total": question.epsilon_total,
+        "reports_per_person": question.reports_per_person,
+        "retention_days": question.retention_days,
+        "privacy": in_words(question.epsilon),
+        "reports": sum(days.values()),
+        "days": [{"day": day.isoformat(), "reports": reports} for day, reports in days.items()],
+    }

@@ -1,0 +1,281 @@
+/**
+ * The respondent's page. Answers live in this page's memory alone; the client turns them into
+ * reports, which are shown before they are sent and kept by the browser until they arrive.
+ */
+
+import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
+import { at, h } from "./dom.js";
+import { control, shownValue } from "./controls.js";
+import { reportView } from "./bits.js";
+
+// What this page spends at most for one person, over all collections of this collector.
+const MAX_EPSILON = 8;
+const LANGUAGES = ["en", "ja", "zh"];
+
+/** Everything the page knows. A card is "open", "drawn", "sent" or "full". */
+const page = {
+  words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
+};
+
+const number = (value, digits = 3) =>
+  new Intl.NumberFormat(page.lang, { maximumSignificantDigits: digits }).format(value);
+const percent = (value) =>
+  new Intl.NumberFormat(page.lang, { style: "percent", maximumSignificantDigits: 3 }).format(value);
+
+function wantedLanguage() {
+  const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
+  const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
+  return found.find((tag) => LANGUAGES.includes(tag)) ?? "en";
+}
+
+async function speak(lang) {
+  page.words = (await import(`./words-${lang}.js`)).default;
+  page.lang = lang;
+  document.documentElement.lang = lang === "zh" ? "zh-Hans" : lang;
+  for (const link of at("languages").querySelectorAll("a")) {
+    if (link.hreflang === lang) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  const words = page.words;
+  document.title = page.contract ? `${words.title}: ${page.contract.name}` : words.title;
+  at("languages").setAttribute("aria-label", words.language);
+  at("title").textContent = words.title;
+  at("lead").textContent = words.lead;
+}
+
+/** What the status line says: the name of a sentence and its arguments, so that it can be translated. */
+function announce(name, ...values) {
+  page.say = name && [name, values];
+  const sentence = name ? page.words[name] : "";
+  at("status").textContent = typeof sentence === "function" ? sentence(...values) : sentence;
+}
+
+function complain(problem) {
+  const { words } = page;
+  const known = problem instanceof RumorError;
+  if (!known) console.error(problem);
+  const own = known ? (problem.code === "closed" ? words.closed : words.errors[problem.code]) : null;
+  const detail = known && (!own || page.lang !== "en" || problem.code === "invitation") ? problem.message : null;
+  at("problem").replaceChildren(
+    h("div", { class: "notice" },
+      own || page.lang !== "en" || !detail ? h("p", {}, own ?? words.errors.other) : null,
+      detail && h("p", { lang: "en" }, detail[0].toUpperCase() + detail.slice(1) + ".")),
+  );
+}
+
+const calm = () => at("problem").replaceChildren();
+
+// The cards
+
+async function takeStock() {
+  const spending = await page.person.spending();
+  const pending = await page.person.pending(page.contract);
+  page.older = (await page.person.pending()).length - pending.length;
+  for (const question of page.contract.questions) {
+    const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
+    const row = spending.find((each) => each.series === page.contract.series && each.question === question.id);
+    const waiting = pending.filter((envelope) => envelope.question === question.id);
+    card.made = row ? row.reports : 0;
+    if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
+    else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : "open";
+    page.cards.set(question.id, card);
+  }
+}
+
+/** How many reports a question takes of a person, over the rounds so far. */
+const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
+
+const open = () => [...page.cards.values()].filter((card) => card.state === "open");
+const answered = () => open().filter((card) => card.value !== undefined);
+const drawn = () => [...page.cards.values()].filter((card) => card.state === "drawn");
+
+function render() {
+  const { words, contract } = page;
+  at("name").textContent = contract.name;
+  at("invitation").replaceChildren(...invitationView());
+  at("cards").replaceChildren(...[...page.cards.values()].map(cardView));
+  at("footer").replaceChildren(
+    h("p", {}, `${words.contact}: ${contract.contact}`),
+    h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
+  );
+  renderAction();
+  if (page.say) announce(page.say[0], ...page.say[1]);
+  return renderSpent();
+}
+
+/** Where only invited people may answer: the field for the invitation, or what the address brought. */
+function invitationView() {
+  if (page.contract.admission !== "invited" || !open().length) return [];
+  const { words } = page;
+  const field = h("input", {
+    id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
+    "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value.trim()),
+  });
+  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, words.invitationHint)];
+}
+
+/** An address that ends in #invitation=... brings its invitation along; what follows the # is not sent. */
+function takeInvitation() {
+  page.invitation = new URLSearchParams(location.hash.slice(1)).get("invitation") ?? "";
+  if (page.invitation) history.replaceState(null, "", location.pathname + location.search);
+}
+
+function cardView(card) {
+  const { question } = card;
+  const title = `q-${question.id}`;
+  return h("section", { class: `card ${card.state}`, "aria-labelledby": title, "data-question": question.id },
+    h("h2", { id: title, tabindex: "-1" }, question.text || question.id),
+    body(card, title));
+}
+
+function body(card, title) {
+  const { words } = page;
+  if (card.state === "full") return h("p", { class: "done" }, words.limit(card.made));
+  if (card.state === "open") return [oddsView(card.question), control(card, title, words, renderAction)];
+  const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
+  const description = (envelope) => describeReport(card.question, envelope.report);
+  return [
+    value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
+    card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
+    card.state === "sent" && h("p", { class: "done" }, words.sent),
+    card.state === "sent" && card.made < most(card.question)
+      ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
+      : null,
+  ];
+}
+
+function answerAgain(card) {
+  Object.assign(card, { state: "open", value: undefined, envelopes: [] });
+  announce(null);
+  render();
+  at(`q-${card.question.id}`).focus();
+}
+
+/** What the epsilon of a question means: a sentence, and the belief that it allows at most. */
+function oddsView(question) {
+  const { words } = page;
+  const factor = Math.exp(question.epsilon);
+  const belief = factor / (1 + factor);
+  const meter = h("div", { class: "belief", "aria-hidden": "true" },
+    h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
+    h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(belief)} ${words.belief[1]}`)));
+  meter.style.setProperty("--belief", belief);
+  const often = question.reports_per_person > 1 ? ` ${words.repeated(number(question.reports_per_person, 9))}` : "";
+  const epsilon = number(question.epsilon, 4);
+  // The first question explains itself; the others say what is different.
+  const odds = question === open()[0]?.question
+    ? words.odds(number(factor), percent(belief), epsilon)
+    : words.oddsAgain(percent(belief), epsilon);
+  return h("div", { class: "odds" }, h("p", {}, odds + often), meter);
+}
+
+// What can be done now
+
+function renderAction() {
+  const { words } = page;
+  const [ready, waiting] = [answered().length, drawn().length + page.older];
+  if (!open().length && !waiting) {
+    at("action").replaceChildren();
+    at("hint").textContent = "";
+    return;
+  }
+  const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
+  const button = h("button", { type: "button", id: "go", class: "primary", onclick: act, disabled: page.busy || !(ready || waiting) },
+    page.busy ? words.sending : label);
+  at("hint").textContent = waiting ? words.sendHint : words.addHint;
+  at("action").replaceChildren(button);
+}
+
+async function addNoise() {
+  const cards = answered();
+  await busily(async () => {
+    const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
+    await page.person.prepare(page.contract, answers, { invitation: page.invitation });
+    await takeStock();
+    announce("drawn", cards.length);
+  });
+  at(`q-${cards[0].question.id}`).focus();
+}
+
+async function send() {
+  const cards = drawn();
+  await busily(async () => {
+    const outcome = await page.person.send("", page.contract);
+    if (outcome.givenUp) throw new RumorError("refused", outcome.problem);
+    if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
+    for (const card of cards) card.state = "sent";
+    await takeStock();
+    page.older = 0;
+    announce("sentAll", outcome.accepted + outcome.duplicates);
+  });
+  at("status").scrollIntoView({ block: "nearest" });
+}
+
+/** Do something once at a time; what goes wrong becomes a sentence, and the page shows how things are. */
+async function busily(work) {
+  if (page.busy) return;
+  page.busy = true;
+  calm();
+  renderAction();
+  try {
+    await work();
+  } catch (problem) {
+    announce(null);
+    await takeStock();
+    if (problem.code === "unreachable") at("problem").replaceChildren(h("p", { class: "notice" }, page.words.waiting));
+    else complain(problem);
+  } finally {
+    page.busy = false;
+    await render();
+  }
+}
+
+async function renderSpent() {
+  const { words } = page;
+  const rows = await page.person.spending();
+  const total = await page.person.spent();
+  const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
+  meter.style.setProperty("--share", Math.min(1, total / MAX_EPSILON));
+  const text = (row) => page.contract.questions.find((each) => each.id === row.question)?.text || row.question;
+  const order = (row) => page.contract.questions.findIndex((each) => each.id === row.question);
+  rows.sort((a, b) => order(a) - order(b));
+  at("spent").replaceChildren(...h("div", {},
+    h("h2", { id: "spent-title" }, words.spentTitle),
+    h("p", { id: "total" }, total ? words.spent(number(total), number(MAX_EPSILON)) : words.spentNone),
+    meter,
+    rows.length
+      ? h("ul", {}, rows.map((row) => h("li", {}, h("span", {}, text(row)), h("span", {}, `${words.reports(row.reports)}, ${words.epsilon(number(row.epsilon))}`))))
+      : null,
+    h("p", { class: "soft" }, words.spentWhy),
+  ).childNodes);
+}
+
+async function start() {
+  takeInvitation();
+  await speak(wantedLanguage());
+  announce("loading");
+  try {
+    page.contract = await fetchContract("/v1/collection");
+    page.person = await Respondent.open({ store: new BrowserStore(), maxEpsilon: MAX_EPSILON });
+    await speak(page.lang);
+    await takeStock();
+    announce(null);
+    await render();
+  } catch (problem) {
+    announce(null);
+    complain(problem);
+  }
+  at("languages").addEventListener("click", async (event) => {
+    const link = event.target.closest("a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.replaceState(null, "", link.href);
+    calm();
+    await speak(link.hreflang);
+    if (page.cards.size) await render();
+  });
+  // Reports that were on their way when the network went away go out when it is back.
+  addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());
+}
+
+start();

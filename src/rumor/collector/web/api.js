@@ -1,0 +1,48 @@
+/** Asking the collector as an analyst. The token is kept for this tab alone, and sent in a header. */
+
+const KEY = "rumor-token";
+
+/** A refusal of the collector's: its type and its sentence. */
+export class Refused extends Error {
+  constructor(status, type, detail) {
+    super(detail);
+    Object.assign(this, { status, type });
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (value) => sessionStorage.setItem(KEY, value),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+/** Take a token from the address (#token=...), and the address out of sight. */
+export function tokenFromAddress() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!given) return;
+  token.set(given);
+  history.replaceState(null, "", location.pathname);
+}
+
+/** @param {string} path @param {Record<string, string | null>} [query] */
+export async function ask(path, query = {}) {
+  const said = Object.entries(query).filter(([, value]) => value);
+  const url = said.length ? `${path}?${new URLSearchParams(said)}` : path;
+  let response;
+  try {
+    response = await fetch(url, {
+      headers: { Authorization: `Bearer ${token.get()}` },
+      credentials: "omit",
+      cache: "no-store",
+    });
+  } catch {
+    throw new Refused(0, "unreachable", "The collector cannot be reached just now.");
+  }
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({}));
+  const type = String(problem.type ?? "").replace("urn:rumor:problem:", "");
+  const detail = String(problem.detail ?? `The collector answered with status ${response.status}`);
+  throw new Refused(response.status, type, detail[0].toUpperCase() + detail.slice(1).replace(/\.?$/, "."));
+}
+
+export const askJson = async (path, query) => (await ask(path, query)).json();

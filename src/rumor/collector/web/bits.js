@@ -1,0 +1,66 @@
+/** A report drawn: what it says, and its bits. */
+
+import { h } from "./dom.js";
+
+const SHOWN_BYTES = 48;
+
+/**
+ * "Stays here" beside "is sent".
+ * @param {any} card
+ * @param {{ caption: string, parts: any[] }} description
+ * @param {Uint8Array} report
+ * @param {string | null} value what the person answered, where the page still knows it
+ */
+export function reportView(card, description, report, value, words) {
+  const { question } = card;
+  const caption = words.captions[question.mechanism.name] ?? description.caption;
+  const labelled = description.parts.find((part) => part.kind === "bits" && part.labels);
+  const drawn = description.parts.some((part) => part.kind === "bits");
+  return h("div", { class: "report" },
+    h("p", { class: "soft" }, caption),
+    labelled ? bitTable(labelled, value, words) : split(description.parts, value, words),
+    drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
+    drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
+    !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null);
+}
+
+/** A row for each answer: the truth that stays, and the bit that leaves. */
+function bitTable(part, value, words) {
+  const row = (label, i) =>
+    h("tr", { class: label === value ? "own" : null },
+      h("th", { scope: "row" }, label, label === value ? h("small", {}, ` ${words.yours}`) : null),
+      value === null ? null : h("td", {}, h("span", { class: `bit stays ${label === value ? "one" : ""}` }, label === value ? "1" : "0")),
+      h("td", {}, tile(part.value[i], i)));
+  return h("table", { class: "bittable" },
+    h("thead", {}, h("tr", {},
+      h("th", { scope: "col" }, words.answers),
+      value === null ? null : h("th", { scope: "col" }, words.stays),
+      h("th", { scope: "col" }, words.leaves))),
+    h("tbody", {}, part.labels.map(row)));
+}
+
+function split(parts, value, words) {
+  return h("div", { class: "split" },
+    value === null ? null : h("div", { class: "stays" }, h("h3", {}, words.stays), h("p", { class: "value" }, value)),
+    h("div", { class: "leaves" }, h("h3", {}, words.leaves), h("dl", {}, parts.map((part) => partView(part, words)))));
+}
+
+function partView(part, words) {
+  const shown = part.kind === "bits" ? tiles(part.value, words) : (words.said[part.value] ?? String(part.value));
+  return h("div", {}, h("dt", {}, words.parts[part.name] ?? part.name), h("dd", {}, shown));
+}
+
+function tiles(bits, words) {
+  const ones = bits.filter((bit) => bit).length;
+  const label = words.bitsSummary(bits.length, ones);
+  return h("div", { class: "tiles", role: "img", "aria-label": label }, bits.map(tile));
+}
+
+function tile(bit, i) {
+  const node = h("span", { class: bit ? "bit one" : "bit" }, bit ? "1" : "0");
+  node.style.setProperty("--i", i);
+  return node;
+}
+
+/** The bits of bytes, the lowest of each byte first, as the reports number them. */
+const bitsOf = (bytes) => [...bytes].flatMap((byte) => Array.from({ length: 8 }, (_, i) => (byte >> i) & 1));

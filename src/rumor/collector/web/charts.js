@@ -1,0 +1,132 @@
+/** The charts: Vega-Lite specifications in the page's colours, drawn without eval. */
+
+const ROWS = 20;
+const STEP = 30;
+
+let loading = null;
+
+/** Vega's script, loaded when the first chart is drawn. */
+function vega() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = "/assets/vega.js";
+    script.onload = resolve;
+    script.onerror = () => reject(new Error("the charts' script cannot be loaded"));
+    document.head.append(script);
+  });
+  return loading;
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function config() {
+  const [ink, soft, line] = [colour("--ink"), colour("--soft"), colour("--line")];
+  const font = getComputedStyle(document.body).fontFamily;
+  return {
+    font,
+    aria: false,
+    background: null,
+    view: { stroke: null },
+    axis: {
+      labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
+      labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 8,
+    },
+    axisY: { domain: false, ticks: false, grid: false, labelPadding: 8, labelFontSize: 13, labelColor: ink },
+  };
+}
+
+/**
+ * Draw a specification in an element, after whatever is being drawn there. The new picture takes
+ * the old one's place only when it is whole; an element that is gone meanwhile gets none.
+ * @param {HTMLElement} element
+ * @param {object} spec
+ */
+export function draw(element, spec) {
+  element.turn = (element.turn ?? vega()).then(() => element.isConnected && drawn(element, spec));
+  return element.turn;
+}
+
+async function drawn(element, spec) {
+  const canvas = document.createElement("div");
+  canvas.className = "drawing";
+  canvas.setAttribute("aria-hidden", "true"); // the element around it says what it shows
+  element.append(canvas);
+  const made = await window.vegaEmbed(canvas, { ...spec, config: config() }, {
+    mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false,
+    tooltip: { disableDefaultStyle: true, theme: "custom" },
+  });
+  for (const old of [...element.children]) if (old !== canvas) old.remove();
+  element.finish?.();
+  element.finish = () => made.finalize();
+}
+
+const whole = { width: "container", autosize: { type: "fit-x", contains: "padding", resize: true } };
+
+function rowsOf(estimates, quantity) {
+  const prefix = quantity === "mean" ? "mean_" : "";
+  return [...estimates]
+    .sort((a, b) => (b.frequency ?? 0) - (a.frequency ?? 0))
+    .slice(0, ROWS)
+    .map((row) => ({ value: String(row.value), answer: row[quantity], low: row[`${prefix}low`], high: row[`${prefix}high`] }));
+}
+
+const byValue = (rows) => ({
+  field: "value", type: "nominal", sort: rows.map((row) => row.value), title: null,
+  axis: { labelLimit: Math.min(220, Math.max(90, window.innerWidth / 3.2)) },
+});
+
+const tooltip = (format, title) => [
+  { field: "value", title: "answer" },
+  { field: "answer", type: "quantitative", format, title },
+  { field: "low", type: "quantitative", format, title: "from" },
+  { field: "high", type: "quantitative", format, title: "to" },
+];
+
+/** Shares as bars, each with its interval. */
+export function shares(estimates) {
+  const rows = rowsOf(estimates, "frequency");
+  const x = (field) => ({ field, type: "quantitative", axis: { format: "%", tickCount: 5 }, title: "share of people" });
+  return {
+    ...whole,
+    height: STEP * rows.length,
+    data: { values: rows },
+    encoding: { y: byValue(rows), tooltip: tooltip(".2%", "share") },
+    layer: [
+      { mark: { type: "bar", color: colour("--bar"), height: { band: 0.62 }, cornerRadiusEnd: 3 }, encoding: { x: x("answer") } },
+      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
+      { mark: { type: "tick", color: colour("--accent"), thickness: 2, size: 10 }, encoding: { x: x("low") } },
+      { mark: { type: "tick", color: colour("--accent"), thickness: 2, size: 10 }, encoding: { x: x("high") } },
+    ],
+  };
+}
+
+/** Means as points on the whole range, each with its interval. */
+export function means(estimates, range, title) {
+  const rows = rowsOf(estimates.map((row) => ({ frequency: 0, mean_low: row.low, mean_high: row.high, ...row })), "mean");
+  const x = (field) => ({ field, type: "quantitative", scale: { domain: range, nice: false }, axis: { tickCount: 6, grid: true }, title });
+  return {
+    ...whole,
+    height: STEP * rows.length,
+    data: { values: rows },
+    encoding: { y: rows.length > 1 ? byValue(rows) : { ...byValue(rows), axis: null }, tooltip: tooltip(".4~g", "mean") },
+    layer: [
+      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
+      { mark: { type: "point", color: colour("--accent"), filled: true, size: 70, opacity: 1 }, encoding: { x: x("answer") } },
+    ],
+  };
+}
+
+/** Reports of each day. */
+export function days(rows) {
+  return {
+    ...whole,
+    height: 130,
+    data: { values: rows },
+    mark: { type: "bar", color: colour("--bar"), cornerRadiusEnd: 2, width: { band: 0.8 } },
+    encoding: {
+      x: { field: "day", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
+      y: { field: "reports", type: "quantitative", title: null, axis: { tickCount: 3, grid: true, labelFontSize: 12, labelColor: colour("--soft") } },
+      tooltip: [{ field: "day", type: "temporal", timeUnit: "utcyearmonthdate", format: "%-d %B %Y" }, { field: "reports", type: "quantitative", format: "," }],
+    },
+  };
+}

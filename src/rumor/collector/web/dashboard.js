@@ -1,0 +1,231 @@
+/** The analysts' page: a token, the questions, and the estimate of one of them as it sharpens. */
+
+import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
+import { days, draw, means, shares } from "./charts.js";
+import { at, h } from "./dom.js";
+import { alarms, figures, halving, promise, remarks, table, whole } from "./panels.js";
+
+// How often the collector is asked for news, in milliseconds; and after how much growth the
+// newest reports are tested again.
+const POLL = 3000;
+const GROWTH = 1.1;
+
+const page = { overview: null, collection: null, question: null, estimate: null, integrity: null, timer: null, away: false, refused: null };
+
+const current = () => page.overview.questions.find(({ id }) => id === page.question);
+
+// Signing in and out
+
+function signIn(sentence = null) {
+  clearTimeout(page.timer);
+  page.overview = null;
+  at("session").replaceChildren();
+  at("name").textContent = "Rumor";
+  const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-hint" });
+  const submit = (event) => {
+    event.preventDefault();
+    token.set(field.value.trim());
+    open();
+  };
+  at("main").replaceChildren(
+    h("form", { class: "card sign-in", onsubmit: submit },
+      h("h1", {}, "Look at the estimates"),
+      h("p", { class: "soft", id: "token-hint" }, "With an analyst's token (rumor token FILE). It stays in this tab, and is forgotten when the tab is closed."),
+      sentence && h("p", { class: "notice", role: "alert" }, sentence),
+      h("label", { for: "token" }, "Token"),
+      field,
+      h("button", { class: "primary" }, "Sign in")));
+  field.focus();
+}
+
+async function open() {
+  try {
+    page.overview = await askJson("/v1/overview", { collection: page.collection });
+  } catch (problem) {
+    failed(problem);
+    return;
+  }
+  page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
+  at("name").textContent = page.overview.name;
+  document.title = `Rumor: ${page.overview.name}`;
+  at("session").replaceChildren(...[collections(), h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out")].filter(Boolean));
+  at("main").replaceChildren(
+    h("nav", { "aria-label": "Questions" }, h("ul", { id: "questions" })),
+    h("div", { id: "content", class: "content" }));
+  renderQuestions();
+  await show(page.question);
+}
+
+function signOut() {
+  token.forget();
+  signIn();
+}
+
+function failed(problem) {
+  if (!(problem instanceof Refused)) throw problem;
+  if (problem.status === 401 || problem.status === 403) {
+    token.forget();
+    signIn(problem.message);
+  } else if (!page.overview) signIn(problem.message);
+  else {
+    page.away = true;
+    complain(problem.message);
+  }
+}
+
+const complain = (sentence) => at("problem")?.replaceChildren(h("p", { class: "notice", role: "alert" }, sentence));
+
+function collections() {
+  const known = page.overview.collections;
+  if (known.length < 2) return null;
+  const option = ({ digest, name, state }) =>
+    h("option", { value: digest, selected: digest === page.overview.collection }, `${name} (${state}, ${digest.slice(0, 8)})`);
+  const change = (event) => {
+    page.collection = event.target.value;
+    open();
+  };
+  return h("label", { class: "collections" }, h("span", {}, "Collection"), h("select", { onchange: change }, [...known].reverse().map(option)));
+}
+
+// One question
+
+function renderQuestions() {
+  at("questions").replaceChildren(...page.overview.questions.map((question) =>
+    h("li", {}, h("button", { type: "button", "aria-current": question.id === page.question ? "true" : null, onclick: () => show(question.id) },
+      h("span", {}, question.text || question.id), h("small", {}, `${whole(question.reports)} reports`)))));
+}
+
+async function show(id) {
+  Object.assign(page, { question: id, estimate: null, integrity: null, refused: null });
+  const focused = document.activeElement?.closest("#questions");
+  renderQuestions();
+  if (focused) document.querySelector("#questions [aria-current]").focus();
+  const question = current();
+  const section = (name, title, ...children) =>
+    h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title` }, h("h2", { id: `${name}-title` }, title), children);
+  const charts = question.kind === "keyvalue" ? ["shares", "means"] : [question.kind === "number" ? "means" : "shares"];
+  at("content").replaceChildren(
+    h("div", { class: "head" }, h("h1", {}, question.text || question.id), h("p", { id: "status", class: "soft live" })),
+    h("div", { id: "figures" }),
+    h("div", { id: "alarms" }),
+    section("estimate", "Estimate",
+      h("div", { id: "problem" }),
+      h("div", { class: "charts" }, charts.map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
+      h("div", { id: "remarks", class: "remarks" }),
+      h("details", {}, h("summary", {}, "As a table"), h("div", { id: "table" })),
+      h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
+        ["csv", "parquet", "png"].map((format) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, { csv: "CSV", parquet: "Parquet", png: "PNG" }[format])))),
+    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
+    section("halving", "To halve the error", h("div", { id: "halving" })),
+    section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))));
+  await refresh();
+  schedule();
+}
+
+/** When the collector was last heard; not announced, since that is every few seconds. */
+const heard = () => at("status") && (at("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`);
+
+/** Ask for whatever is out of date, and draw it. */
+async function refresh() {
+  const question = current();
+  const collection = page.overview.collection;
+  try {
+    if (page.estimate?.reports !== question.reports && question.reports > 0) {
+      const estimate = await askJson(`/v1/estimates/${question.id}`, { collection });
+      if (page.question !== question.id) return;
+      page.estimate = estimate;
+    }
+    if (!page.integrity || question.reports > GROWTH * page.integrity.seen) {
+      const integrity = await askJson(`/v1/integrity/${question.id}`, { collection });
+      if (page.question !== question.id) return;
+      page.integrity = { ...integrity, seen: question.reports };
+    }
+  } catch (problem) {
+    if (page.question !== question.id) return;
+    if (problem instanceof Refused && problem.status >= 400 && problem.status !== 401 && problem.status !== 403) {
+      complain(problem.message);
+      page.refused = question.reports; // the same question would get the same answer
+    } else failed(problem);
+  }
+  await render();
+}
+
+async function render() {
+  if (!page.overview || !at("figures")) return;
+  const [question, { estimate, integrity }] = [current(), page];
+  at("figures").replaceChildren(figures(question, estimate));
+  at("alarms").replaceChildren(...alarms(estimate, integrity));
+  for (const button of document.querySelectorAll(".downloads button")) button.disabled = !estimate;
+  const drawings = question.days.length ? [draw(at("perday"), days(question.days))] : [];
+  if (!question.reports) at("problem").replaceChildren(h("p", { class: "soft" }, "No reports yet."));
+  if (estimate) {
+    at("problem").replaceChildren();
+    at("remarks").replaceChildren(...remarks(question, estimate));
+    at("table").replaceChildren(table(question, estimate));
+    at("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
+    const title = question.kind === "number" ? "mean" : "mean of those who hold it";
+    const some = estimate.estimates.length > 0;
+    for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = !some;
+    if (some && at("shares")) drawings.push(draw(at("shares"), shares(estimate.estimates)));
+    if (at("means")) drawings.push(draw(at("means"), means(estimate.estimates, question.range, title)));
+  }
+  await Promise.all(drawings);
+  if (page.question === question.id) heard();
+}
+
+// News
+
+function schedule() {
+  clearTimeout(page.timer);
+  page.timer = setTimeout(look, POLL);
+}
+
+async function look() {
+  if (document.hidden || !page.overview) {
+    schedule();
+    return;
+  }
+  try {
+    const before = current().reports;
+    page.overview = await askJson("/v1/overview", { collection: page.collection });
+    if (!at("questions")) return;
+    renderCounts();
+    if (page.away) at("problem").replaceChildren();
+    page.away = false;
+    heard();
+    const { reports } = current();
+    if (reports !== before || ![page.estimate?.reports, page.refused].includes(reports)) await refresh();
+  } catch (problem) {
+    failed(problem);
+  }
+  if (page.overview) schedule();
+}
+
+/** The counts alone, so that the focus stays where it is. */
+function renderCounts() {
+  const counts = document.querySelectorAll("#questions small");
+  page.overview.questions.forEach(({ reports }, i) => (counts[i].textContent = `${whole(reports)} reports`));
+}
+
+async function download(button, format) {
+  button.disabled = true;
+  try {
+    const response = await ask(`/v1/estimates/${page.question}`, { format, collection: page.overview.collection });
+    const url = URL.createObjectURL(await response.blob());
+    h("a", { href: url, download: `${page.question}.${format}` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  } catch (problem) {
+    failed(problem);
+  }
+  button.disabled = false;
+}
+
+tokenFromAddress();
+addEventListener("hashchange", () => {
+  tokenFromAddress();
+  if (token.get()) open();
+});
+document.addEventListener("visibilitychange", () => !document.hidden && page.overview && look());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.overview && render());
+if (token.get()) open();
+else signIn();

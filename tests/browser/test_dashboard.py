@@ -1,0 +1,200 @@
+"""The analysts' page in a real browser: it sharpens as reports come, and lets one take it away."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from rumor.collection import Collection
+from rumor.collector.server import background
+from rumor.collector.service import Service
+from rumor.collector.showcase import Showcase, showcase
+from rumor.collector.store import Batch, open_store
+from rumor.collector.tokens import Tokens, add_token
+from rumor.privacy.integrity import craft
+from tests.browser.conftest import OpenPage
+from tests.collector.tools import batch, collection, rows
+
+
+def figure(page: Page, label: str) -> str:
+    return page.locator(".figure", has_text=label).locator("dd").inner_text()
+
+
+def chart(page: Page, id: str) -> Locator:
+    return page.locator(f"#{id} svg")
+
+
+def signed_in(open_page: OpenPage, shown: Showcase, **options: str) -> Page:
+    page = open_page(**options)
+    page.goto(shown.dashboard_url)
+    expect(chart(page, "shares")).to_be_visible()
+    return page
+
+
+def test_a_wrong_token_and_the_right_one(open_page: OpenPage, shown: Showcase) -> None:
+    page = open_page(allowed="status of 401")
+    page.goto(shown.url)
+    page.get_by_label("Token").fill("rumor-wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("got one that is not known")
+    page.get_by_label("Token").fill(shown.token)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Which of these troubles you most?")
+    expect(chart(page, "shares")).to_be_visible()
+    page.reload()
+    expect(page.locator("h1")).to_have_text("Which of these troubles you most?")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Token")).to_be_focused()
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_the_address_does_not_keep_the_token(open_page: OpenPage, shown: Showcase) -> None:
+    page = signed_in(open_page, shown)
+    assert page.url == f"{shown.url}/"
+    assert shown.token not in page.content()
+
+
+def test_the_estimate_is_shown_and_sharpens(open_page: OpenPage, shown: Showcase) -> None:
+    page = signed_in(open_page, shown)
+    before = int(figure(page, "reports").replace(",", ""))
+    error = float(figure(page, "largest standard error").split()[1])
+    bars = page.locator("#shares svg .layer_0_marks path")
+    expect(bars).to_have_count(11)
+    expect(page.locator("#halving")).to_contain_text(f"{3 * before:,} more reports")
+    expect(page.locator("#halving")).to_contain_text("429 a day")
+    expect(page.locator("#promise")).to_contain_text("by at most a factor of 3 (epsilon 1.099)")
+    expect(page.locator("#perday svg .mark-rect path")).to_have_count(
+        len(shown.store.days(shown.entry, "health"))
+    )
+    page.get_by_text("As a table").click()
+    first = page.locator("#table tbody tr").first
+    expect(first).to_have_text(re.compile(r"nothing\s*\d+"))
+    shown.more(9_000)
+    now = f"{before + 9_000:,}"
+    expect(page.locator(".figure", has_text="reports").first).to_contain_text(now)
+    expect(page.locator("#questions small").first).to_have_text(f"{now} reports")
+    sharper = float(figure(page, "largest standard error").split()[1])
+    # Four times the reports or nearly so, as two digits show it.
+    expected = error * (before / (before + 9_000)) ** 0.5
+    assert sharper == pytest.approx(expected, rel=0.05)
+
+
+def test_every_kind_of_question(open_page: OpenPage, shown: Showcase) -> None:
+    page = signed_in(open_page, shown)
+    page.get_by_role("button", name="How many hours").click()
+    expect(page.locator("#means svg .layer_1_marks path")).to_have_count(1)
+    assert 5.5 < float(figure(page, "mean")) < 8
+    page.get_by_role("button", name="Which one word").click()
+    expect(page.locator("#remarks")).to_contain_text(re.compile(r"Everything else: -?\d"))
+    expect(page.locator("#remarks")).to_contain_text("of 45 candidates were detected")
+    page.get_by_role("button", name="Which of these did you have").click()
+    expect(page.locator("#shares svg .layer_0_marks path")).to_have_count(6)
+    expect(page.locator("#means svg .layer_1_marks path")).to_have_count(6)
+    page.locator("#shares svg .layer_0_marks path").first.hover()
+    expect(page.locator("#vg-tooltip-element")).to_contain_text("coffee")
+    page.get_by_text("As a table").click()
+    expect(page.locator("#table thead")).to_contain_text("mean")
+
+
+def test_downloads(open_page: OpenPage, shown: Showcase, tmp_path: Path) -> None:
+    page = signed_in(open_page, shown)
+    for name, suffix in (("CSV", "csv"), ("Parquet", "parquet"), ("PNG", "png")):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name, exact=True).click()
+        assert waiting.value.suggested_filename == f"health.{suffix}"
+        waiting.value.save_as(tmp_path / f"health.{suffix}")
+    table = pq.read_table(tmp_path / "health.parquet")
+    lines = (tmp_path / "health.csv").read_text().splitlines()
+    assert lines[0] == ",".join(table.schema.names)
+    assert [line.partition(",")[0] for line in lines[1:]] == table["value"].to_pylist()
+    assert (tmp_path / "health.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_crafted_reports_raise_an_alarm(open_page: OpenPage, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    token = add_token(tmp_path / "tokens", "analyst")
+    store.write([batch(entry, "many", np.random.default_rng(5).geometric(0.3, 6_000) % 30)])
+    with background(Service(store, "series", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page()
+        page.goto(f"{url}/#token={token}")
+        expect(page.locator("#problem")).to_have_text("No reports yet.")
+        page.get_by_role("button", name="many").click()
+        expect(page.locator("#alarms")).to_contain_text("No alarm in the newest 6,000 reports.")
+        expect(page.locator("#remarks")).to_contain_text("The 10 least frequent are in the table")
+        fakes = rows(entry, "many", np.zeros(2_000, dtype=np.int64))
+        oracle = entry.collection.question("many").mechanism
+        fakes[:, 16:] = craft(oracle, np.arange(6), 2_000)  # type: ignore[arg-type]
+        store.write([Batch(entry.questions["many"], fakes)])
+        expect(page.locator("#alarms [role=alert]")).to_contain_text("crafted reports are likely")
+
+
+def test_a_collector_that_is_away_for_a_while(open_page: OpenPage, shown: Showcase) -> None:
+    page = signed_in(open_page, shown, allowed="Failed to load resource")
+    page.route("**/v1/overview*", lambda route: route.abort())
+    expect(page.get_by_role("alert")).to_have_text("The collector cannot be reached just now.")
+    page.unroute("**/v1/overview*")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_words_need_a_dictionary(open_page: OpenPage, tmp_path: Path) -> None:
+    """The refusal is shown, and the same is not asked again and again."""
+    question = {"id": "word", "kind": "text", "text": "A word?", "epsilon": 2.0}
+    wish = {"name": "Words", "series": "words", "contact": "nobody@example.org"}
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(Collection.resolve({**wish, "questions": [question]}))
+    store.write([batch(entry, "word", ["calm"] * 20)])
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(store, "words", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page(allowed="status of 422")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url.partition("?")[0]))
+        page.goto(f"{url}/#token={token}")
+        expect(page.get_by_role("alert")).to_contain_text("with a dictionary of candidates")
+        expect(page.get_by_role("button", name="CSV")).to_be_disabled()
+        before = asked.count(f"{url}/v1/overview")
+        while asked.count(f"{url}/v1/overview") < before + 2:
+            page.wait_for_timeout(200)
+        assert asked.count(f"{url}/v1/estimates/word") == 1
+
+
+def test_a_few_reports_say_little(open_page: OpenPage) -> None:
+    with showcase({1: 40}, seed=3) as small:
+        page = signed_in(open_page, small)
+        expect(page.locator("#alarms")).to_contain_text("needs at least 1,000 reports; got 40")
+        page.get_by_role("button", name="Which one word").click()
+        expect(page.locator("#remarks")).to_contain_text("No candidate was detected.")
+        expect(page.locator("#shares")).to_be_hidden()
+
+
+def test_days_are_labelled_in_utc(open_page: OpenPage, shown: Showcase) -> None:
+    page = signed_in(open_page, shown)
+    today = datetime.datetime.now(datetime.UTC).date()
+    label = f"{today - datetime.timedelta(days=1):%-d %b}"
+    expect(page.locator("#perday svg")).to_contain_text(label)
+
+
+def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    older = store.register(collection())
+    store.write([batch(older, "colour", np.repeat([0, 1, 2], [700, 200, 100]))])
+    newer = store.register(collection(name="Again"), revise=True)
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(store, "series", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page()
+        page.goto(f"{url}/#token={token}")
+        expect(page.locator("#name")).to_have_text("Again")
+        expect(page.locator("#problem")).to_have_text("No reports yet.")
+        chosen = page.get_by_label("Collection")
+        expect(chosen).to_have_value(newer.collection.digest)
+        chosen.select_option(older.collection.digest)
+        expect(page.locator("#name")).to_have_text("A test")
+        expect(page.locator("#shares svg .layer_0_marks path")).to_have_count(3)
+        expect(page.locator("#promise code")).to_have_text(older.collection.digest)

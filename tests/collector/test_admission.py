@@ -1,0 +1,231 @@
+"""One-time tokens: each admits one report, and says nothing about it afterwards."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rumor
+from rumor.admission import admission_key, admission_keys, new_invitation, read_invitation, token
+from rumor.cli import main
+from rumor.client.ledger import Ledger
+from rumor.collection import Collection
+from rumor.collector.server import background
+from rumor.collector.service import Service
+from rumor.collector.store import Accepted, Conflict, NotAdmitted, Registered, Store, open_store
+from rumor.errors import InputError
+from tests.collector.tools import batch, call, rows, stored
+
+WISH = {
+    "name": "Members only",
+    "series": "series",
+    "contact": "nobody@example.org",
+    "admission": "invited",
+    "questions": [
+        {"id": "colour", "kind": "choice", "labels": ["red", "green"], "epsilon": 1.0},
+        {
+            "id": "home",
+            "kind": "choice",
+            "labels": ["blank", "news", "mail"],
+            "epsilon": 1.0,
+            "reports_per_person": 2,
+        },
+    ],
+}
+
+
+@pytest.fixture
+def invited() -> Collection:
+    return Collection.resolve(WISH)
+
+
+@pytest.fixture
+def entry(store: Store, invited: Collection) -> Registered:
+    return store.register(invited)
+
+
+def keys_of(entry: Registered, code: str, question: str, number: int = 0) -> bytes:
+    made = token(read_invitation(code), "series", question, number)
+    return admission_key("series", question, made)
+
+
+class TestTokens:
+    def test_every_report_of_a_person_has_a_token_of_its_own(self, invited: Collection) -> None:
+        keys = admission_keys(invited, new_invitation())
+        assert len(set(keys)) == len(keys) == 3
+        assert not set(keys) & set(admission_keys(invited, new_invitation()))
+
+    def test_a_token_fits_one_question_of_one_series(self) -> None:
+        made = token(bytes(16), "series", "colour", 0)
+        assert admission_key("series", "colour", made) != admission_key("series", "home", made)
+        assert admission_key("series", "colour", made) != admission_key("other", "colour", made)
+
+    @pytest.mark.parametrize(
+        "wrong", ["", "x" * 39, "rumor-invitation-abc", "rumor-invitation-!" * 2]
+    )
+    def test_what_is_no_invitation_is_refused_and_not_repeated(self, wrong: str) -> None:
+        with pytest.raises(InputError, match="an invitation must be") as refusal:
+            read_invitation(wrong)
+        assert not wrong or wrong not in str(refusal.value)
+
+    def test_the_contract_says_so_only_where_it_matters(self, invited: Collection) -> None:
+        assert invited.contract()["admission"] == "invited"
+        assert Collection.from_json(invited.canonical()) == invited
+        anybody = Collection.resolve({**WISH, "admission": "open"})
+        assert "admission" not in anybody.contract()
+        assert anybody.digest != invited.digest
+        with pytest.raises(InputError, match='leaves admission "open" out'):
+            Collection.from_contract({**anybody.contract(), "admission": "open"})
+        with pytest.raises(InputError, match="admission must be one of open, invited; got 'some'"):
+            Collection.resolve({**WISH, "admission": "some"})
+
+
+class TestStore:
+    def test_a_token_admits_one_report(self, store: Store, entry: Registered) -> None:
+        code = new_invitation()
+        store.admit("series", admission_keys(entry.collection, code))
+        assert store.admissions("series") == 3
+        key = keys_of(entry, code, "colour")
+        first = replace(batch(entry, "colour", [0]), admission=key)
+        second = replace(batch(entry, "colour", [1]), admission=key)
+        assert store.write([first]) == [Accepted(1, 0)]
+        assert store.write([second]) == [NotAdmitted()]
+        assert store.admissions("series") == 2
+        # The same report again is a duplicate, whatever became of its token.
+        assert store.write([first]) == [Accepted(0, 1)]
+        assert len(stored(store, entry, "colour")) == 1
+
+    def test_the_first_of_a_commit_gets_the_token(self, store: Store, entry: Registered) -> None:
+        code = new_invitation()
+        store.admit("series", admission_keys(entry.collection, code))
+        key = keys_of(entry, code, "colour")
+        both = [replace(batch(entry, "colour", [i]), admission=key) for i in (0, 1)]
+        unknown = replace(batch(entry, "colour", [0]), admission=bytes(32))
+        assert store.write([*both, unknown, both[0]]) == [
+            Accepted(1, 0),
+            NotAdmitted(),
+            NotAdmitted(),
+            Accepted(0, 1),
+        ]
+
+    def test_a_conflict_spends_no_token(self, store: Store, entry: Registered) -> None:
+        code = new_invitation()
+        store.admit("series", admission_keys(entry.collection, code))
+        row = rows(entry, "home", [0])
+        first, second = (keys_of(entry, code, "home", number) for number in (0, 1))
+        number = entry.questions["home"]
+        good = replace(batch(entry, "home", [0]), rows=row, question=number, admission=first)
+        assert store.write([good]) == [Accepted(1, 0)]
+        other = row.copy()
+        other[0, -1] = (other[0, -1] + 1) % 3
+        assert store.write([replace(good, rows=other, admission=second)]) == [Conflict((0,))]
+        assert store.admissions("series") == 2
+
+    def test_deleting_the_collection_deletes_its_tokens(
+        self, store: Store, entry: Registered
+    ) -> None:
+        store.admit("series", admission_keys(entry.collection, new_invitation()))
+        store.delete_collection(entry.collection.digest)
+        assert store.admissions("series") == 0
+
+
+def test_a_store_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "store.db"
+    open_store(f"sqlite:///{path}").close()
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE admission")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    store = open_store(f"sqlite:///{path}")
+    store.admit("series", [bytes(32)])
+    assert store.admissions("series") == 1
+    store.close()
+
+
+def test_a_ledger_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "ledger.sqlite3"
+    Ledger(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE pending DROP COLUMN token")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    ledger = Ledger(path)
+    assert ledger.pending() == []
+    ledger.close()
+
+
+class TestOverHttp:
+    def test_an_invited_person_answers_and_nobody_else(
+        self, store_url: str, invited: Collection, tmp_path: Path
+    ) -> None:
+        store = open_store(store_url)
+        entry = store.register(invited)
+        code = new_invitation()
+        store.admit("series", admission_keys(invited, code))
+        with background(Service(store, "series")) as url:
+            with rumor.Client(url, tmp_path / "stranger") as stranger:
+                with pytest.raises(InputError, match="'Members only' is for invited people"):
+                    stranger.answer({"colour": "red"})
+                assert stranger.spent == 0
+            with rumor.Client(url, tmp_path / "member", invitation=code) as member:
+                assert member.answer({"colour": "red", "home": "news"}).sent == 2
+                assert member.answer({"home": "news"}).sent == 1
+            # Somebody who copied the code comes too late.
+            with rumor.Client(url, tmp_path / "copy", invitation=code) as copy:
+                receipt = copy.answer({"colour": "green"})
+                assert (receipt.sent, receipt.given_up) == (0, 1)
+                assert "not used yet" in str(receipt.problem)
+            body = rows(entry, "colour", [0, 1])
+            for headers, many in (
+                ({}, 1),
+                ({"Rumor-Token": "zz"}, 1),
+                ({"Rumor-Token": "0" * 32}, 2),
+            ):
+                answer = call(
+                    url,
+                    "/v1/reports",
+                    body[:many].tobytes(),
+                    {
+                        "Content-Type": "application/vnd.rumor.reports",
+                        "Rumor-Collection": invited.digest,
+                        "Rumor-Question": "colour",
+                        **headers,
+                    },
+                )
+                assert (answer.status, answer.problem) == (403, "not-admitted")
+        again = open_store(store_url)
+        assert again.admissions("series") == 0
+        assert len(stored(again, again.find(invited.digest), "home")) == 2
+        again.close()
+
+
+def test_the_command_invites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wish = tmp_path / "members.toml"
+    question = '[[questions]]\nid = "a"\nkind = "choice"\ndomain = 3\nepsilon = 1.0\n'
+    text = 'name = "Members"\nseries = "members"\ncontact = "x@example.org"\n'
+    wish.write_text(f'{text}admission = "invited"\n{question}')
+    url, out = f"sqlite:///{tmp_path / 'store.db'}", tmp_path / "codes.txt"
+    assert main(["invite", str(wish), "-n", "3", "-o", str(out), "--store", url]) == 0
+    assert "3 invitations written" in capsys.readouterr().out
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    codes = out.read_text().split()
+    assert len({read_invitation(code) for code in codes}) == 3
+    store = open_store(url)
+    assert store.admissions("members") == 3
+    with background(Service(store, "members")) as address:
+        folder = os.fspath(tmp_path / "device")
+        command = ["answer", address, "a=1", "--state-dir", folder, "--invitation", codes[0]]
+        assert main(command) == 0
+    assert main(["invite", str(wish), "-o", str(out), "--store", url]) == 2
+    assert "must go to a new file" in capsys.readouterr().err
+    wish.write_text(f"{text}{question}")
+    assert main(["invite", str(wish), "-o", str(tmp_path / "x"), "--store", url]) == 2
+    assert "open to anybody" in capsys.readouterr().err

@@ -1,0 +1,232 @@
+"""The pages as HTTP sees them: headers, caching, and what analysts may ask beside estimates."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from rumor.collector.pages import CLIENT, WEB
+from rumor.collector.server import background
+from rumor.collector.service import Service
+from rumor.collector.store import Batch, Registered, Store, open_store, today
+from rumor.collector.tokens import Tokens, add_token
+from rumor.privacy.integrity import craft
+from rumor.report import Reports
+from tests.collector.tools import Answer, batch, call, collection, rows
+
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Asked:
+    """A running collector and an analyst."""
+
+    def __init__(self, url: str, token: str, store: Store, entry: Registered) -> None:
+        self.url, self.token, self.store, self.entry = url, token, store, entry
+
+    def get(self, path: str) -> Answer:
+        return call(self.url, path, headers={"Authorization": f"Bearer {self.token}"})
+
+    def write(self, question: str, values: object) -> None:
+        self.store.write([batch(self.entry, question, values)])
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Iterator[Asked]:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    token = add_token(tmp_path / "tokens", "alice")
+    service = Service(store, "series", tokens=Tokens(tmp_path / "tokens"))
+    with background(service) as url:
+        yield Asked(url, token, store, entry)
+
+
+class TestHeaders:
+    def test_every_response_has_them(self, asked: Asked) -> None:
+        paths = ["/", "/answer", "/assets/base.css", "/client/rumor.js", "/v1/collection"]
+        paths += ["/v1/overview", "/healthz", "/metrics", "/nowhere", "/assets/nothing.js"]
+        paths += ["/v1/estimates/colour", "/v1/openapi.json", "/v1/reports"]
+        for path in paths:
+            headers = call(asked.url, path).headers
+            assert {name: headers[name] for name in ALWAYS} == ALWAYS, path
+            assert "camera=()" in headers["permissions-policy"]
+            policy = headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; "), path
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert "set-cookie" not in headers
+        answer = call(asked.url, "/v1/reports", b"", {"Content-Type": "application/json"})
+        assert {name: answer.headers[name] for name in ALWAYS} == ALWAYS
+
+    def test_a_failure_of_ours_has_them_too(
+        self, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(self: object, collection: str | None) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(Service, "overview", broken)
+        answer = asked.get("/v1/overview")
+        assert answer.status == 500
+        assert {name: answer.headers[name] for name in ALWAYS} == ALWAYS
+
+    def test_what_analysts_hear_is_not_kept(self, asked: Asked) -> None:
+        asked.write("colour", [0, 1, 2])
+        for path in ("/v1/overview", "/v1/estimates/colour", "/v1/integrity/colour"):
+            assert asked.get(path).headers["cache-control"] == "no-store"
+
+    def test_nothing_is_inline(self) -> None:
+        """No script, style or handler in the markup, and nothing from another origin."""
+        for page in WEB.glob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            assert "<style" not in text
+            assert " style=" not in text
+            assert " on" not in text.split("<body>")[0]
+            assert "://" not in text
+            scripts = text.count("<script")
+            assert scripts == text.count('<script type="module" src="/assets/')
+
+
+class TestFiles:
+    def test_files_are_compressed_and_asked_for_again(self, asked: Asked) -> None:
+        for path, folder in (("/assets/answer.js", WEB), ("/client/rumor.js", CLIENT)):
+            plain = call(asked.url, path)
+            body = (folder / path.rpartition("/")[2]).read_bytes()
+            assert (plain.status, plain.body) == (200, body)
+            assert plain.headers["content-type"] == "text/javascript; charset=utf-8"
+            zipped = call(asked.url, path, headers={"Accept-Encoding": "gzip, br"})
+            assert gzip.decompress(zipped.body) == body
+            assert zipped.headers["vary"] == "Accept-Encoding"
+            known = {"If-None-Match": f'"other", W/{plain.headers["etag"]}'}
+            again = call(asked.url, path, headers=known)
+            assert (again.status, again.body) == (304, b"")
+            assert call(asked.url, path, headers={"If-None-Match": '"other"'}).status == 200
+
+    def test_the_client_is_for_pages_of_any_site(self, asked: Asked) -> None:
+        headers = call(asked.url, "/client/rumor.js").headers
+        assert headers["access-control-allow-origin"] == "*"
+        assert "access-control-allow-origin" not in call(asked.url, "/assets/answer.js").headers
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/assets/..%2fapp.py",
+            "/assets/../app.py",
+            "/assets/answer.html",
+            "/client/package.json",
+            "/client/..%2f__init__.py",
+            "/client/",
+        ],
+    )
+    def test_other_files_are_not_served(self, asked: Asked, path: str) -> None:
+        assert call(asked.url, path).problem == "not-found"
+
+
+class TestOverview:
+    def test_questions_and_days(self, asked: Asked) -> None:
+        asked.write("colour", np.repeat([0, 1], [30, 12]))
+        answer = asked.get("/v1/overview").json()
+        assert answer["collection"] == asked.entry.collection.digest
+        assert [each["state"] for each in answer["collections"]] == ["open"]
+        colour, many = answer["questions"]
+        assert (colour["id"], colour["reports"], many["reports"]) == ("colour", 42, 0)
+        assert colour["days"] == [{"day": today().isoformat(), "reports": 42}]
+        assert "factor of 2.72" in colour["privacy"]
+        assert (many["answers"], many["report_bytes"], many["range"]) == (30, 4, None)
+
+    def test_revisions_are_listed_and_can_be_chosen(self, asked: Asked) -> None:
+        asked.write("colour", [0])
+        newer = asked.store.register(collection(name="Another"), revise=True)
+        answer = asked.get("/v1/overview").json()
+        assert [each["state"] for each in answer["collections"]] == ["superseded", "open"]
+        assert answer["collection"] == newer.collection.digest
+        older = asked.get(f"/v1/overview?collection={asked.entry.collection.digest[:12]}").json()
+        assert older["questions"][0]["reports"] == 1
+        assert asked.get("/v1/overview?collection=none").problem == "not-found"
+        assert asked.get("/v1/overview?from=today").problem == "invalid-query"
+
+    def test_only_analysts_may_ask(self, asked: Asked) -> None:
+        for path in ("/v1/overview", "/v1/integrity/colour"):
+            assert call(asked.url, path).problem == "unauthorized"
+
+
+class TestIntegrity:
+    def test_honest_and_crafted_reports(self, asked: Asked) -> None:
+        chance = np.random.default_rng(5)
+        asked.write("many", chance.integers(0, 30, 6_000))
+        honest = asked.get("/v1/integrity/many").json()
+        assert (honest["testable"], honest["alarm"], honest["reports"]) == (True, False, 6_000)
+        oracle = asked.entry.collection.question("many").mechanism
+        fakes = rows(asked.entry, "many", np.zeros(2_000, dtype=np.int64))
+        fakes[:, 16:] = craft(oracle, np.arange(6), 2_000)  # type: ignore[arg-type]
+        asked.store.write([batch_of(asked.entry, "many", fakes)])
+        crafted = asked.get("/v1/integrity/many").json()
+        assert crafted["alarm"] is True
+        assert "crafted reports are likely" in crafted["explanation"]
+
+    def test_what_cannot_be_tested_is_said(self, asked: Asked) -> None:
+        asked.write("colour", [0] * 10)
+        few = asked.get("/v1/integrity/colour").json()
+        assert (few["testable"], few["alarm"], few["deviations"]) == (False, False, None)
+        assert "needs at least 1,000 reports; got 10" in few["explanation"]
+        asked.write("colour", [0] * 1_000)
+        single = asked.get("/v1/integrity/colour").json()
+        assert single["testable"] is False
+        assert "supports a single value" in single["explanation"]
+        assert asked.get("/v1/integrity/none").problem == "not-found"
+
+
+class TestDownloads:
+    def test_the_same_rows_in_every_format(self, asked: Asked) -> None:
+        asked.write("colour", np.repeat([0, 1, 2], [600, 300, 100]))
+        path = "/v1/estimates/colour?level=0.9"
+        expected = asked.get(path).json()["estimates"]
+        csv = asked.get(f"{path}&format=csv")
+        assert csv.headers["content-type"] == "text/csv; charset=utf-8"
+        assert csv.headers["content-disposition"] == 'attachment; filename="colour.csv"'
+        lines = csv.body.decode().splitlines()
+        assert lines[0] == "value,frequency,low,high,unbiased,stderr"
+        assert lines[1] == ",".join(str(cell) for cell in expected[0].values())
+        table = pq.read_table(io.BytesIO(asked.get(f"{path}&format=parquet").body))
+        assert table.to_pylist() == expected
+        png = asked.get(f"{path}&format=png")
+        assert png.headers["content-type"] == "image/png"
+        assert png.body.startswith(b"\x89PNG\r\n\x1a\n")
+        assert int.from_bytes(png.body[16:20]) > 600, "the picture's width"
+
+    def test_other_formats_are_refused(self, asked: Asked) -> None:
+        answer = asked.get("/v1/estimates/colour?format=xlsx")
+        assert answer.problem == "invalid-query"
+        assert (
+            answer.json()["detail"] == "format must be one of json, csv, parquet, png; got 'xlsx'"
+        )
+        assert asked.get("/v1/estimates/colour?format=csv").problem == "no-reports"
+
+
+def batch_of(entry: Registered, question: str, made: Reports) -> Batch:
+    return Batch(entry.questions[question], made)
+
+
+def test_stores_know_days_and_the_newest_reports(store: Store) -> None:
+    entry = store.register(collection())
+    assert store.days(entry, "colour") == {}
+    assert store.newest(entry, "colour", 5).shape == (0, 1)
+    first, second = rows(entry, "colour", [0] * 4), rows(entry, "colour", [1] * 3)
+    for made in (first, rows(entry, "many", [7] * 9), second):
+        question = "many" if made.shape[1] == 20 else "colour"
+        store.write([batch_of(entry, question, made)])
+    store.summarize()
+    assert store.days(entry, "colour") == {today(): 7}
+    newest = store.newest(entry, "colour", 3)
+    assert sorted(newest[:, 0]) == sorted(second[:, 16])
+    assert len(store.newest(entry, "colour", 100)) == 7
+    assert store.newest(entry, "many", 2).shape == (2, 4)
