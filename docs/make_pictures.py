@@ -26,6 +26,7 @@ from rumor.mechanisms import (
 )
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
+from rumor.privacy.plan import make_plan
 from rumor.privacy.words import believed
 from rumor.randomness import Seeded, StreamDraws
 
@@ -488,6 +489,84 @@ def noise_of_mechanisms() -> str:
     )
 
 
+# --- Plans ----------------------------------------------------------------------------------
+
+
+def plan_people() -> str:
+    """Three errors of a plan against the number of people: what `rumor plan` prints, drawn."""
+    crowds = [10**i for i in range(3, 8)]
+    plans = {n: make_plan(domain=1000, users=n, epsilon=1.0).best for n in crowds}
+    curves = [
+        Curve("detectable", [(n, best.detectable) for n, best in plans.items()], -2),
+        Curve("linear", [(n, best.error) for n, best in plans.items()], 2),
+        Curve("default", [(n, best.default or 0.0) for n, best in plans.items()], 4),
+    ]
+    return plot(
+        "Errors of a share against people (1,000 answers, epsilon 1)",
+        Axis("people", 1000, 1e7, crowds, log=True, show=lambda v: f"{v:,.0f}"),
+        Axis(
+            "share",
+            1e-4,
+            1.0,
+            (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+            log=True,
+            show=lambda v: f"{100 * v:g}%",
+        ),
+        curves,
+        room=120,
+    )
+
+
+def plan_words() -> str:
+    """The smallest share of a word that is found, by epsilon and number of hashes."""
+    steps = [2 ** (i / 2) for i in range(-2, 7)]
+    points: dict[str, list[Point]] = {}
+    for epsilon in steps:
+        made = make_plan(kind="text", domain=1000, users=100_000, epsilon=epsilon)
+        for option in made.options:
+            name = option.name.split(", ")[1]
+            points.setdefault(name, []).append((epsilon, option.detectable))
+    curves = [Curve(name, found) for name, found in points.items()]
+    return plot(
+        "Smallest share of a word that is found (100,000 people, 1,000 candidates)",
+        Axis("epsilon", 0.5, 8, (0.5, 1, 2, 4, 8), log=True),
+        Axis(
+            "share",
+            1e-3,
+            1.0,
+            (1e-3, 1e-2, 1e-1, 1.0),
+            log=True,
+            show=lambda v: f"{100 * v:g}%",
+        ),
+        curves,
+        room=110,
+    )
+
+
+def plan_numbers() -> str:
+    """The error of a mean by Harmony and by the piecewise mechanism, by epsilon."""
+    steps = [2 ** (i / 4) for i in range(-4, 13)]
+    points: dict[str, list[Point]] = {}
+    for epsilon in steps:
+        for option in make_plan(kind="number", users=10_000, epsilon=epsilon).options:
+            points.setdefault(option.name, []).append((epsilon, option.error))
+    curves = [Curve(name, found) for name, found in points.items()]
+    return plot(
+        "Standard error of a mean at worst (10,000 people, numbers from 0 to 1)",
+        Axis("epsilon", 0.5, 8, (0.5, 1, 2, 4, 8), log=True),
+        Axis(
+            "standard error",
+            1e-4,
+            0.1,
+            (1e-4, 1e-3, 1e-2, 1e-1),
+            log=True,
+            show=lambda v: f"{v:g}",
+        ),
+        curves,
+        room=110,
+    )
+
+
 PICTURES: Mapping[str, Callable[[], str]] = {
     "flow.svg": flow,
     "rappor-stages.svg": rappor_stages,
@@ -497,6 +576,9 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "beliefs.svg": beliefs,
     "errors.svg": errors,
     "noise.svg": noise_of_mechanisms,
+    "plan-people.svg": plan_people,
+    "plan-words.svg": plan_words,
+    "plan-numbers.svg": plan_numbers,
 }
 
 

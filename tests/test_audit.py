@@ -15,14 +15,14 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.exact import WORD
-from rumor.mechanisms import FrequencyOracle
+from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.privacy.audit import (
     audit_exact,
-    audit_over_time,
     audit_samples,
     external_sampler,
     lower_bound,
 )
+from rumor.privacy.audit_time import audit_over_time
 from rumor.privacy.certificate import certify
 from rumor.randomness import Draws, Keyed, Source
 from rumor.report import Reports
@@ -54,11 +54,51 @@ def test_rappor_passes_once_and_over_time() -> None:
     assert sampled.passed
     assert sampled.found > 0.8 * rappor.epsilon
     basic = rumor.Rappor.basic(labels=3, f=0.25, p=0.25, q=0.75)
-    over = audit_over_time(basic, 4, people=1500)
+    over = audit_over_time(basic, 4, people=1500, random=rumor.Seeded(4))
     assert over.claimed == basic.epsilon_after(4)
     assert over.passed
-    # Single bits are judged, and two of them differ: half the loss can be found, less noise.
+    # 750 transcripts of each value are judged.
     assert over.found > 0.25 * over.claimed
+
+
+def test_transcripts_are_judged_by_the_model() -> None:
+    """Both differing bits of every cohort together; 1,000 devices of a value are judged."""
+    once = rumor.Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75, key=b"key")
+    over = audit_over_time(once, 3, people=2000, random=rumor.Seeded(2))
+    assert over.passed
+    assert over.found > 0.4 * over.claimed
+    assert "log-likelihood ratio" in over.detail
+    fresh = audit_over_time(
+        rumor.RandomizedResponse(domain=3, epsilon=0.5), 2, people=2000, random=rumor.Seeded(3)
+    )
+    assert fresh.claimed == 1.0
+    assert fresh.passed
+    assert fresh.found > 0.25
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        rumor.KeyValueBlock(keys=20, epsilon=1.0),
+        rumor.PrivKV(keys=20, epsilon=1.0),
+        rumor.PrivKV(keys=20, epsilon=1.0, split="exact"),
+        rumor.PrivKVM(keys=20, epsilon=1.0).next([0.5] * 20),
+        rumor.ItemSampling(keys=20, epsilon=1.0, cap=4),
+        rumor.PckvGrr(keys=20, epsilon=1.0, cap=4),
+        rumor.Harmony(epsilon=1.0),
+        rumor.Piecewise(epsilon=1.0),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_mechanisms_of_numbers_pass_and_the_game_comes_close(mechanism: Mechanism) -> None:
+    exact = audit_exact(mechanism)
+    assert exact.passed
+    assert exact.found == pytest.approx(mechanism.epsilon, abs=1e-12)
+    assert exact.found <= exact.claimed
+    sampled = audit_samples(mechanism, samples=60_000, random=rumor.Seeded(1))
+    assert sampled.passed
+    # Thirty thousand reports judge an event that may fall in a hundredth of them.
+    assert sampled.found > 0.75 * mechanism.epsilon - 0.03
 
 
 class NeverClears(rumor.UnaryEncoding):
@@ -103,7 +143,9 @@ class ClaimsTooLittle(rumor.RandomizedResponse):
 
 
 def test_broken_mechanisms_fail() -> None:
-    never = audit_samples(NeverClears(domain=10, epsilon=1.0), samples=20_000)
+    never = audit_samples(
+        NeverClears(domain=10, epsilon=1.0), samples=20_000, random=rumor.Seeded(1)
+    )
     assert not never.passed
     assert never.found > 3
     skips = audit_exact(SkipsAValue(domain=5, epsilon=1.0))
@@ -111,7 +153,7 @@ def test_broken_mechanisms_fail() -> None:
     assert "unlike its model" in skips.detail
     assert not audit_exact(ClaimsTooLittle(domain=5, epsilon=1.0)).passed
     forgets = ForgetsItsBits(domain=2, f=0.5, p=0.0, q=1.0)
-    over = audit_over_time(forgets, 4, people=1500)
+    over = audit_over_time(forgets, 4, people=1500, random=rumor.Seeded(5))
     assert not over.passed
 
 
@@ -132,7 +174,7 @@ def test_a_program_is_audited_like_a_sampler(tmp_path: Path) -> None:
         "sys.stdout.buffer.write(reports.tobytes())\n"
     )
     mechanism = rumor.RandomizedResponse(domain=4, epsilon=1.0)
-    sampler = external_sampler([sys.executable, str(script)], mechanism.width)
+    sampler = external_sampler([sys.executable, str(script)], mechanism)
     honest = audit_samples(mechanism, samples=20_000, sampler=sampler)
     assert honest.passed
     assert honest.found > 0.8
@@ -141,6 +183,39 @@ def test_a_program_is_audited_like_a_sampler(tmp_path: Path) -> None:
     script.write_text("print('nonsense')")
     with pytest.raises(rumor.InputError, match="must write 20,000 bytes"):
         audit_samples(mechanism, samples=20_000, sampler=sampler)
+
+
+def test_people_with_keys_are_handed_over_as_they_are_typed(tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        "import sys, rumor\n"
+        "mechanism = rumor.KeyValueBlock(keys=6, epsilon=1.0)\n"
+        "import numpy as np\n"
+        "table = np.full((int(sys.argv[2]), 6), np.nan)\n"
+        "for pair in filter(None, sys.argv[1].split(',')):\n"
+        "    key, number = pair.split(':')\n"
+        "    table[:, int(key)] = float(number)\n"
+        "reports = mechanism.privatize(table)\n"
+        "sys.stdout.buffer.write(reports.tobytes())\n"
+    )
+    mechanism = rumor.KeyValueBlock(keys=6, epsilon=1.0)
+    sampler = external_sampler([sys.executable, str(script)], mechanism)
+    honest = audit_samples(mechanism, samples=20_000, sampler=sampler)
+    assert honest.passed
+    assert honest.found > 0.75
+
+
+def test_several_collections_in_one_call(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [f"examples/{name}.toml" for name in ("app-usage", "browser", "commute")]
+    assert main(["audit", *files, "--samples", "2000", "--seed", "3"]) == 0
+    text = capsys.readouterr().out
+    for file in files:
+        assert f"{rumor.Collection.load(file).name}: audit passed" in text
+    survey = ["audit", "examples/survey.toml", "--samples", "2000", "--seed", "3"]
+    assert main([*survey, "--question", "smoking"]) == 0
+    text = capsys.readouterr().out
+    assert "smoking" in text
+    assert "medicine" not in text
 
 
 def test_the_command_writes_a_certificate(

@@ -290,3 +290,21 @@ def test_the_default_beats_the_papers_convention() -> None:
         auto += ((result.frequency - law) ** 2).sum()
         clip += ((clip_and_rescale(result.unbiased) - law) ** 2).sum()
     assert auto < clip
+
+
+def test_blocks_of_unequal_size_are_looked_at_with_their_own_noise() -> None:
+    """One scale of noise for all blocks once cost twice the error of the projection here."""
+    domain, people, trials = 20, 100_000, 8
+    oracle = rumor.HadamardResponse(domain=domain, epsilon=3.0)
+    assert oracle.blocks > 1
+    law = 1 / np.arange(1.0, domain + 1)
+    law /= law.sum()
+    errors = np.zeros(2)
+    for trial in range(trials):
+        values = np.random.default_rng(trial).choice(domain, people, p=law)
+        tally = oracle.tally(oracle.privatize(values, random=rumor.Seeded(trial)))
+        found = shrink(oracle.item_channel(tally, people)).frequency
+        for i, frequency in enumerate((found, project(oracle.unbiased(tally, people)))):
+            errors[i] += float(((frequency - law) ** 2).sum()) / trials
+    # Over 30 trials the ratio is 0.91, with a spread of 0.16 for one trial.
+    assert errors[0] < 1.1 * errors[1]

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import rumor
-from rumor.mechanisms import FrequencyOracle
-from rumor.privacy.integrity import co_support, craft, fake_gain
+from benchmarks.liars_table import ORACLES, run
+from rumor.cli import main
+from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.privacy.bit_counts import _lower_end, _upper_end, bit_counts
+from rumor.privacy.integrity import co_support, craft
+from rumor.privacy.liars import fake_clients, fake_gain, fake_mean_gain
+from rumor.reportfile import write_reports
+from rumor.summary import Summary
 
 DOMAIN, PEOPLE = 100, 50_000
+DAY = datetime.date(2026, 1, 1)
 POPULATION = 1 / np.arange(1, DOMAIN + 1)
 POPULATION /= POPULATION.sum()
 
@@ -42,6 +53,22 @@ def test_honest_batches_pass_and_crafted_ones_are_flagged(oracle: FrequencyOracl
         assert "crafted reports are likely" in found.explanation
 
 
+@pytest.mark.parametrize("domain", [3, 5, 11])
+def test_crafted_reports_are_seen_among_few_values_too(domain: int) -> None:
+    oracle = rumor.UnaryEncoding(domain=domain, epsilon=1.0)
+    targets = np.arange(domain // 2 + 1)
+    alarms = 0
+    for seed in range(3):
+        values = np.random.default_rng(seed).choice(domain, 10_000)
+        batch = oracle.privatize(values, random=rumor.Seeded(seed))
+        alarms += co_support(oracle, batch, random=rumor.Seeded(seed)).alarm
+        fakes = craft(oracle, targets, 2_000, random=rumor.Seeded(seed))
+        mixed = np.concatenate([batch[2_000:], fakes])
+        np.random.default_rng(seed).shuffle(mixed)
+        assert co_support(oracle, mixed, random=rumor.Seeded(seed)).alarm
+    assert alarms == 0
+
+
 @pytest.mark.parametrize("oracle", SEVERAL, ids=lambda oracle: oracle.name)
 def test_fakes_cannot_add_more_than_the_bound(oracle: FrequencyOracle) -> None:
     target = np.array([50])
@@ -66,6 +93,156 @@ def test_single_values_cannot_be_told_apart_and_it_says_so() -> None:
     assert not found.testable
     assert not found.alarm
     assert "cannot be told from an honest one" in found.explanation
+
+
+def test_fakes_cannot_move_a_mean_further_than_the_bound() -> None:
+    """The furthest report, sent by a twentieth, among people who all hold the low end."""
+    for mechanism in (
+        rumor.Harmony(low=10.0, high=20.0, epsilon=1.0),
+        rumor.Piecewise(low=10.0, high=20.0, epsilon=1.0, steps=1000),
+    ):
+        people, fakes = 20_000, 1000
+        batch = mechanism.privatize([10.0] * (people - fakes), random=rumor.Seeded(1))
+        furthest = mechanism.outputs()[-1:]
+        mixed = np.concatenate([batch, np.repeat(furthest, fakes, axis=0)])
+        mean = rumor.estimate(mechanism, mixed, method="inversion").mean
+        noise = float(np.sqrt(mechanism.variance(10.0, people)))
+        bound = fake_gain(mechanism, people, fakes)
+        assert mean - 10.0 == pytest.approx(bound, abs=5 * noise)
+        assert all(
+            mechanism.moments(mechanism.tally(mechanism.outputs()[i : i + 1]), 1)[0] - 10.0
+            <= people / fakes * bound * (1 + 1e-9)
+            for i in range(0, mechanism.alphabet, 50)
+        )
+
+
+def test_fakes_cannot_raise_a_key_further_than_the_bound() -> None:
+    people, fakes, keys = 40_000, 1000, 10
+    for mechanism in (
+        rumor.KeyValueBlock(keys=keys, epsilon=1.0, block=1),
+        rumor.PrivKV(keys=keys, epsilon=1.0),
+        rumor.ItemSampling(keys=keys, epsilon=1.0, cap=2),
+    ):
+        nothing = np.full((people - fakes, keys), np.nan)
+        honest = mechanism.privatize(nothing, random=rumor.Seeded(2))
+        # Every valid report that says plus about key 0, and nothing else.
+        plus = [
+            row
+            for row in mechanism.outputs()
+            if mechanism.counts(Summary.empty(mechanism).update(row[None, :]).tally, 1).plus[0]
+        ]
+        fake = np.repeat(plus[0][None, :], fakes, axis=0)
+        found = rumor.estimate(mechanism, np.concatenate([honest, fake]), method="inversion")
+        about = float(people * mechanism.share)
+        noise = float(np.sqrt(mechanism.variances(0.1, 0.0, people)[0])) + 1 / np.sqrt(about)
+        assert found.unbiased[0] == pytest.approx(
+            fake_gain(mechanism, people, fakes), abs=5 * noise
+        )
+        assert 0 < fake_mean_gain(mechanism, people, fakes, 0.1) <= 2.0
+
+
+def test_fakes_cannot_raise_a_word_further_than_the_bound() -> None:
+    rappor = rumor.Rappor(bits=64, hashes=2, cohorts=4, f=0.0, p=0.25, q=0.75, key=b"key")
+    words, people, fakes = [f"word {i}" for i in range(20)], 40_000, 2000
+    honest = rappor.privatize(["word 1"] * (people - fakes), random=rumor.Seeded(3))
+    crafted = [
+        np.frombuffer(bytes([cohort]) + rappor.bloom.filter("word 2", cohort), dtype=np.uint8)
+        for cohort in range(4)
+    ]
+    batch = np.concatenate([honest, np.resize(np.array(crafted), (fakes, rappor.width))])
+    found = rumor.estimate(rappor, batch, candidates=words)
+    bound = fake_gain(rappor, people, fakes)
+    assert bound == pytest.approx(0.1)
+    assert found.unbiased[2] < bound + 5 * found.stderr[2]
+    assert found.unbiased[2] > 0.8 * bound
+    assert found.diagnostics["fake_clients"]["to"] == "a word"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("example", ["browser", "survey", "commute", "app-usage", "words"])
+def test_every_estimate_says_what_fake_clients_could_add(example: str) -> None:
+    collection = rumor.Collection.load(f"examples/{example}.toml")
+    for question in collection.questions:
+        bound = fake_clients(question.mechanism, 10_000)
+        assert bound.clients == 100
+        assert bound.adds > 0
+        assert bound.sentence().startswith("100 reports of fake clients could add up to ")
+    oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
+    result = rumor.estimate(oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)))
+    sentence = fake_clients(oracle, 300).sentence()
+    assert sentence in result.table()
+    assert result.to_dict()["diagnostics"]["fake_clients"]["sentence"] == sentence  # type: ignore[index]
+
+
+def test_the_table_of_liars_in_short() -> None:
+    """A few runs of benchmarks/liars_table.py: all attacks flagged, no false alarm."""
+    for oracle in ORACLES[:2]:
+        found = [run(oracle, 40_000, seed) for seed in range(101, 104)]
+        assert [false for false, _, _ in found] == [False] * 3
+        assert [flagged for _, flagged, _ in found] == [True] * 3
+        for _, _, added in found:
+            assert added < fake_gain(oracle, 40_000, 2000)
+
+
+BITS = [
+    rumor.UnaryEncoding(domain=DOMAIN, epsilon=1.0),
+    rumor.Rappor.basic(labels=40, f=0.5, p=0.25, q=0.75),
+    rumor.Rappor(bits=128, hashes=2, cohorts=8, f=0.0, p=0.25, q=0.5, key=b"key"),
+]
+
+
+@pytest.mark.parametrize("mechanism", BITS, ids=lambda mechanism: mechanism.name)
+def test_reports_with_too_few_or_too_many_bits_are_seen(mechanism: Mechanism) -> None:
+    people, liars = 20_000, 400
+    values = ["word"] * people if isinstance(mechanism, rumor.Rappor) else [3] * people
+    batch = mechanism.privatize(values, random=rumor.Seeded(5))
+    found = bit_counts(mechanism, batch)
+    assert not found.alarm
+    assert "which chance explains" in found.explanation
+    for filled in (0, 255):
+        crafted = batch.copy()
+        crafted[:liars, 1:] = filled
+        keep = mechanism.validate(crafted).valid
+        assert bit_counts(mechanism, crafted[keep]).alarm == bool(keep[:liars].any())
+
+
+def test_the_tails_of_bit_counts_are_bounds() -> None:
+    """Among many honest reports of any word, the tails hold no more than they may."""
+    rappor = BITS[2]
+    words = np.array([f"word {i % 50}" for i in range(200_000)])
+    batch = rappor.privatize(words, random=rumor.Seeded(6))
+    low, few = _lower_end(128, 0.25)
+    high, many = _upper_end(128, 2, 0.25, 0.5)
+    ones = np.unpackbits(batch[:, 1:], axis=1).sum(axis=1)
+    for share, bound in (((ones <= low).mean(), few), ((ones >= high).mean(), many)):
+        assert 0 < bound <= 1e-3
+        assert share < bound + 5 * np.sqrt(bound / 200_000)
+
+
+def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    collection = rumor.Collection.load("examples/survey.toml")
+    question = collection.question("medicine")
+    oracle = question.mechanism
+    assert isinstance(oracle, FrequencyOracle)
+    batch = oracle.privatize(np.arange(6000) % 500, random=rumor.Seeded(1))
+    fakes = craft(oracle, np.arange(10), 600, random=rumor.Seeded(2))
+    for name, rows in (("honest", batch), ("mixed", np.concatenate([batch, fakes]))):
+        rows = rows[np.random.default_rng(1).permutation(len(rows))]
+        with write_reports(tmp_path / f"{name}.parquet", collection, question) as writer:
+            writer.write(rows, DAY)
+    command = ["liars", "examples/survey.toml", "--seed", "1"]
+    assert main([*command, str(tmp_path / "honest.parquet"), "--fakes", "60"]) == 0
+    text = capsys.readouterr().out
+    assert "medicine: 6,000 reports; 60 reports of fake clients could add up to" in text
+    assert "likely" not in text
+    assert main([*command, str(tmp_path / "mixed.parquet"), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["alarm"] is True
+    assert data["findings"]["co-support"]["alarm"] is True
+    single = collection.question("smoking")
+    with write_reports(tmp_path / "single.parquet", collection, single) as writer:
+        writer.write(single.mechanism.privatize([0] * 2000, random=rumor.Seeded(1)), DAY)
+    assert main([*command, str(tmp_path / "single.parquet")]) == 0
+    assert "cannot be told from an honest one" in capsys.readouterr().out
 
 
 def test_bad_input() -> None:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rumor
+from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
-from rumor.privacy.plan import make_plan
+from rumor.mechanisms import FrequencyOracle
+from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.privacy.forecast import default_error, drawn_estimates, linear_error, typical_law
+from rumor.privacy.plan import KINDS, Option, make_plan
+from rumor.privacy.plan_keyvalue import holders
+from rumor.privacy.plan_permanent import permanent_noise
+
+
+def oracle_of(option: Option) -> FrequencyOracle:
+    assert isinstance(option.mechanism, FrequencyOracle)
+    return option.mechanism
 
 
 def test_the_three_directions_agree() -> None:
@@ -36,7 +48,7 @@ def test_the_predicted_error_is_the_one_that_comes(domain: int, epsilon: float) 
     """Absent values of many simulated runs: their spread is predicted within five per cent."""
     users = 2000
     for option in make_plan(domain=domain, users=users, epsilon=epsilon).options:
-        oracle, source = option.oracle, rumor.Seeded(7)
+        oracle, source = oracle_of(option), rumor.Seeded(7)
         runs = 3000 // domain + 30
         values = np.zeros(users, dtype=np.int64)
         errors = [
@@ -55,7 +67,7 @@ def test_the_predicted_error_is_the_one_that_comes(domain: int, epsilon: float) 
 def test_what_is_called_detectable_is_detected_with_the_stated_power() -> None:
     plan = make_plan(domain=20, users=5000, epsilon=1.0)
     option = plan.options[0]
-    oracle, source, runs = option.oracle, rumor.Seeded(3), 400
+    oracle, source, runs = oracle_of(option), rumor.Seeded(3), 400
     held = round(option.detectable * plan.users)
     values = np.concatenate([np.ones(held, np.int64), np.zeros(plan.users - held, np.int64)])
     found = 0
@@ -74,8 +86,8 @@ def test_the_recommendation_is_what_auto_resolves_to(tmp_path: Path) -> None:
     file = tmp_path / "collection.toml"
     file.write_text(plan.to_toml())
     loaded = rumor.Collection.load(file)
-    assert loaded.questions[0].mechanism == plan.best.oracle
-    auto = plan.to_toml().replace(f'"{plan.best.oracle.name}"', '"auto"')
+    assert loaded.questions[0].mechanism == plan.best.mechanism
+    auto = plan.to_toml().replace(f'"{plan.best.mechanism.name}"', '"auto"')
     assert rumor.Collection.from_toml(auto).digest == loaded.digest
 
 
@@ -83,7 +95,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["plan", "--domain", "1000", "--users", "1e5", "--epsilon", "1"]) == 0
     text = capsys.readouterr().out
     assert "100,000 people, 1,000 values, epsilon 1" in text
-    assert "Recommended: subset-selection." in text
+    assert "Recommended: subset-selection:" in text
     chart, file = tmp_path / "plan.svg", tmp_path / "plan.toml"
     arguments = ["plan", "--domain", "50", "--users", "20000", "--detect", "0.02", "--json"]
     assert main([*arguments, "--plot", str(chart), "--write", str(file)]) == 0
@@ -92,6 +104,185 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert min(option["detectable"] for option in data["options"]) <= 0.02
     assert chart.stat().st_size > 1000
     assert rumor.Collection.load(file).questions[0].epsilon <= data["epsilon"]
+
+
+# --- Every kind of question -----------------------------------------------------------------
+
+LIFETIME = ["--lifetime", "2"]
+WISHES: dict[str, dict[str, float]] = {
+    "choice": {"domain": 30},
+    "text": {"domain": 500},
+    "number": {"low": 0.0, "high": 120.0},
+    "keyvalue": {"domain": 20, "low": 0.0, "high": 5.0, "cap": 3},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_written_collection_asks_what_was_planned(kind: str) -> None:
+    plan = make_plan(kind=kind, users=50_000, epsilon=1.5, **WISHES[kind])  # type: ignore[arg-type]
+    question = rumor.Collection.from_toml(plan.to_toml()).questions[0]
+    assert question.kind == kind
+    assert question.mechanism.width == plan.best.mechanism.width
+    assert question.epsilon == plan.best.mechanism.epsilon <= 1.5
+    if kind != "text":  # the filter's key is the collection's own
+        assert question.mechanism == plan.best.mechanism
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_goes_both_ways(kind: str) -> None:
+    plan = make_plan(kind=kind, users=50_000, epsilon=1.5, **WISHES[kind])  # type: ignore[arg-type]
+    wanted = {"error": min(option.error for option in plan.options), **WISHES[kind]}
+    people = make_plan(kind=kind, epsilon=1.5, **wanted)  # type: ignore[arg-type]
+    assert people.users == pytest.approx(50_000, rel=1e-3)
+    epsilon = make_plan(kind=kind, users=50_000, **wanted)  # type: ignore[arg-type]
+    assert epsilon.epsilon == pytest.approx(1.5, rel=2e-3)
+    assert [option.error for option in plan.options] == sorted(o.error for o in plan.options)
+
+
+def test_the_largest_domain() -> None:
+    plan = make_plan(users=100_000, epsilon=1.0, error=0.005)
+    size = plan.to_dict()["domain"]
+    assert isinstance(size, int)
+    assert plan.options[0].error <= 0.005
+    assert make_plan(domain=size + 1, users=100_000, epsilon=1.0).options[0].error > 0.005
+
+
+def test_one_hash_is_best_and_the_plan_says_so() -> None:
+    plan = make_plan(kind="text", domain=1000, users=200_000, epsilon=2.0)
+    assert [option.name.split(", ")[1] for option in plan.options] == [
+        "1 hash",
+        "2 hashes",
+        "4 hashes",
+    ]
+    assert "one hash is best at a fixed epsilon" in plan.reason
+    rappor = plan.best.mechanism
+    assert isinstance(rappor, rumor.Rappor)
+    assert (rappor.noise.f, rappor.q_star) == (0.0, 0.5)
+
+
+def test_a_word_that_is_called_detectable_is_found_with_the_stated_power() -> None:
+    """Everybody but the planned share holds one word; a lone other one is looked for."""
+    domain, people, runs = 100, 50_000, 40
+    best = make_plan(kind="text", domain=domain, users=people, epsilon=2.0).best
+    rappor, words = best.mechanism, [f"word {i}" for i in range(domain)]
+    assert isinstance(rappor, rumor.Rappor)
+    held = np.zeros(domain, dtype=np.int64)
+    held[1] = round(best.detectable * people)
+    held[0] = people - held[1]
+    found = 0
+    for run in range(runs):
+        counts = simulate_counts(rappor, words, held, random=rumor.Seeded(run))
+        found += bool(rumor.estimate(rappor, counts, candidates=words).detected[1])
+    # 90 % of 40 runs, within 4 standard deviations (4.7 %).
+    assert found / runs > 0.9 - 4 * math.sqrt(0.09 / runs)
+
+
+# --- Over time ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize("times", [1.0, 1.2, 2.0, 4.0])
+@pytest.mark.parametrize("hashes", [1, 2])
+def test_permanent_noise_keeps_both_losses(epsilon: float, times: float, hashes: int) -> None:
+    noise = permanent_noise(epsilon, times * epsilon, hashes)
+    rappor = rumor.Rappor(bits=32, hashes=hashes, cohorts=1, key=b"key", **vars(noise))
+    assert epsilon - 1e-4 < rappor.epsilon <= epsilon
+    assert times * epsilon - 1e-3 < rappor.epsilon_permanent <= times * epsilon
+    assert rappor.epsilon_after(1000) <= times * epsilon
+    if times >= 2 and hashes == 1:  # nothing is lost against a single report of this epsilon
+        once = rumor.UnaryEncoding(domain=32, epsilon=epsilon)
+        kept = rumor.Rappor.basic(labels=32, **vars(noise))
+        assert float(kept.variance(0.0, 1)) == pytest.approx(float(once.variance(0.0, 1)), rel=1e-3)
+
+
+def test_asked_again_the_total_stays_finite() -> None:
+    plan = make_plan(domain=20, users=100_000, reports=365, lifetime=2.0)
+    assert plan.epsilon == 1.0
+    assert plan.best.name == "basic-rappor"
+    assert plan.best.epsilon_total <= plan.best.mechanism.epsilon_permanent <= 2.0
+    assert "fresh noise would cost epsilon 365" in plan.reason
+    question = rumor.Collection.from_toml(plan.to_toml()).questions[0]
+    assert question.epsilon_total <= 2.0
+    assert question.reports_per_person == 365
+    fresh = make_plan(kind="number", users=10_000, reports=4, lifetime=2.0)
+    assert fresh.epsilon == 0.5
+    assert fresh.best.epsilon_total <= 2.0
+    counted = make_plan(kind="number", users=10_000, epsilon=0.5, lifetime=2.0)
+    assert counted.wish.reports == 4
+
+
+# --- What is foretold -----------------------------------------------------------------------
+
+# Rows of the table of benchmarks/plan_table.py that cost little, with fewer trials.
+FORETOLD = {1: 400, 3: 300, 10: 40, 16: 8, 32: 15, 35: 400, 36: 400, 38: 15}
+
+
+@pytest.mark.parametrize("number", FORETOLD)
+def test_errors_are_as_foretold(number: int) -> None:
+    name, size, epsilon, people, _ = SETTINGS[number - 1]
+    topic, mechanism = topic_and_mechanism(name, size, epsilon, people)
+    trials = FORETOLD[number]
+    found = topic.simulate(mechanism, people, trials, 5, None)
+    # A root mean square of `freedom` errors varies by 1 / sqrt(2 freedom) of itself; the few
+    # frequent values of Zipf's law count for most, so a trial has some ten of them at most.
+    freedom = trials * min(10, max(1, size - 1))
+    chance = 4 / math.sqrt(2 * freedom)
+    assert found.linear[1] == pytest.approx(found.linear[0], rel=0.05 + chance)
+    assert found.default is not None
+    assert found.default[1] == pytest.approx(found.default[0], rel=0.15 + chance)
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        rumor.RandomizedResponse(domain=4, epsilon=1.0),
+        rumor.SubsetSelection(domain=5, epsilon=1.0),
+        rumor.HadamardResponse(domain=6, epsilon=1.0),
+        rumor.UnaryEncoding(domain=7, epsilon=1.0),
+    ],
+    ids=lambda oracle: oracle.name,
+)
+def test_drawn_counts_have_the_law_of_reports(oracle: FrequencyOracle) -> None:
+    law, people, crowds = typical_law(oracle.domain), 500, 4000
+    drawn = drawn_estimates(oracle, law, people, crowds, np.random.default_rng(1))
+    variance = oracle.variance(law, people)
+    assert np.abs(drawn.mean(axis=0) - law).max() < 5 * math.sqrt(variance.max() / crowds)
+    # A variance from that many draws is right to sqrt(2 / crowds) = 2.2 per cent.
+    np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=5 * math.sqrt(2 / crowds))
+
+
+def test_the_default_gains_and_never_promises_more_than_everything() -> None:
+    for domain in (5, 70, 2000, 50_000):
+        law = typical_law(domain)
+        worst = math.sqrt(float(np.mean((law - 1 / domain) ** 2)))
+        for users in (100, 10_000, 10**9):
+            oracle = rumor.UnaryEncoding(domain=domain, epsilon=1.0)
+            found = default_error(oracle, users)
+            assert found is not None
+            assert found <= 1.02 * linear_error(oracle, users)
+            assert found <= 1.3 * worst
+
+
+def test_simulated_people_hold_keys_as_often_as_they_should() -> None:
+    frequency = np.array([0.5, 1 / 3, 0.25, 0.05])
+    held = holders(frequency, 20_000, np.random.default_rng(1))
+    assert set(held.sum(axis=1).tolist()) == {1, 2}
+    assert np.abs(held.mean(axis=0) - frequency).max() < 5 * math.sqrt(0.25 / 20_000)
+
+
+def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str]) -> None:
+    wish = ["plan", "--kind", "text", "--domain", "50", "--users", "1e5", "--epsilon", "2"]
+    assert main([*wish, "--simulate"]) == 0
+    text = capsys.readouterr().out
+    assert "100,000 people, 50 candidate words, epsilon 2, asked once" in text
+    assert "One hash is best at a fixed epsilon" in text
+    assert "Simulated with 100,000 people, 20 times" in text
+    wish = ["plan", "--kind", "keyvalue", "--domain", "9", "--users", "1e5", "--epsilon", "2"]
+    assert main([*wish, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["recommended"] == "keyvalue-block"
+    assert {option["epsilon_permanent"] for option in data["options"]} == {None}
+    assert all(option["epsilon"] <= 2 for option in data["options"])
 
 
 @pytest.mark.parametrize(
@@ -103,6 +294,21 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--domain", "9", "--users", "10", "--error", "2"], "error must be a number above 0"),
         (["--domain", "9", "--users", "10", "--error", "1e-9"], "no epsilon up to 32 gives 1e-09"),
         (["--domain", "9", "--users", "1.5", "--epsilon", "1"], "people must be a whole number"),
+        (["--users", "10", "--epsilon", "1"], "a plan needs a domain"),
+        (["--kind", "poem", "--users", "10", "--epsilon", "1"], "kind must be one of choice, text"),
+        (["--domain", "9", "--users", "10", "--lifetime", "2"], "a lifetime needs the number"),
+        (
+            ["--domain", "9", "--users", "10", "--epsilon", "3", "--lifetime", "2"],
+            "the lifetime must be at least the epsilon of one report, 3; got 2",
+        ),
+        (
+            ["--kind", "number", "--users", "9", "--epsilon", "1", "--reports", "5", *LIFETIME],
+            "must cost at most the lifetime of 2; got 5",
+        ),
+        (
+            ["--domain", "9", "--users", "9", "--epsilon", "1", "--cap", "2"],
+            "a cap is for keyvalue questions; got one for a choice",
+        ),
     ],
 )
 def test_bad_wishes(

@@ -179,6 +179,12 @@ class Estimate:
         return chart
 
 
+def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:
+    """What fake clients could add, as a line under a table, where it is known."""
+    bound = diagnostics.get("fake_clients")
+    return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
+
+
 def _footer(diagnostics: Mapping[str, object]) -> list[str]:
     """The diagnostics as lines under a table."""
     lines = []
@@ -190,6 +196,7 @@ def _footer(diagnostics: Mapping[str, object]) -> list[str]:
             f"noise {percent(noise, 2)} on a value that nobody holds; "
             f"{found} would be noticed with {percent(power)} power"
         )
+    lines += fake_clients_line(diagnostics)
     if isinstance(gap, float) and diagnostics.get("converged") is False:
         lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
     if "warning" in diagnostics:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN
+from rumor.estimates import ROWS_SHOWN, fake_clients_line
 from rumor.intervals import Bounds, Intervals, checked_target, critical_value
 from rumor.intervals_keyvalue import KeyIntervals
 from rumor.mechanisms.oracle import Vector
@@ -182,7 +182,8 @@ class MeanEstimate(NumericEstimate):
             )
         ]
         head = ("mean", f"{percent(level)} interval", "std. error", "range")
-        return "\n".join([aligned(head, body, left=()), self._facts(of, False)])
+        lines = [aligned(head, body, left=()), self._facts(of, False)]
+        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
     def plot(
         self,
@@ -327,7 +328,7 @@ class KeyValueEstimate(NumericEstimate):
         if unknown:
             lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
         lines.append(self._facts(of, simultaneous))
-        return "\n".join(lines)
+        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
     def plot(
         self,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimates import ROWS_SHOWN, Estimate, fake_clients_line
 from rumor.intervals import Bounds
 from rumor.mechanisms.oracle import Target, Vector
 from rumor.text import aligned, bar, decimals_for, one_line, percent
@@ -193,6 +193,7 @@ class WordEstimate(Estimate):
             f"{self.controls}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
             f"method {self.method}; intervals of the {of}{jointly}",
+            *fake_clients_line(self.diagnostics),
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]
         return "\n".join(lines)

@@ -8,6 +8,7 @@ from pathlib import Path
 from rumor.charts import Look, chart_svg, frequency_chart
 from rumor.demo import Demo
 from rumor.errors import InputError
+from rumor.estimates import fake_clients_line
 from rumor.files import PathLike, write_whole
 from rumor.text import decimals_for, percent
 
@@ -74,7 +75,7 @@ counts of {demo.estimate.reports:,} reports is known too and can be undone:</p>
 <figure role="img" aria-label="Estimated and true shares of the answers">{chart}</figure>
 {_shares(demo)}
 <p>{demo.covered} of {len(demo.labels)} intervals hold the truth; in the long run 95% do.</p>
-
+{_liars(demo)}
 <h2>How many people it takes</h2>
 <p>Noise averages out: a hundred times the people, a tenth of the error. For an answer
 that 2% give:</p>
@@ -87,6 +88,12 @@ anybody, the collector included, whatever else they know and however much they c
 </body>
 </html>
 """
+
+
+def _liars(demo: Demo) -> str:
+    """What fake clients could add, where the estimate says it."""
+    lines = fake_clients_line(demo.estimate.diagnostics)
+    return "".join(f"<p>Not everybody need be honest: {escape(line)}.</p>\n" for line in lines)
 
 
 def _bits(demo: Demo) -> str:

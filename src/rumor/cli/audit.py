@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from rumor.cli.common import AsJson, print_json, progress
+from rumor.cli.common import AsJson, QuestionId, print_json, progress
 
 
 def audit(
     collections: Annotated[
         list[str], typer.Argument(metavar="COLLECTION...", help="The collections to audit.")
     ],
+    question: QuestionId = None,
     samples: Annotated[
         int, typer.Option("--samples", min=1000, help="Reports to sample of each of two values.")
     ] = 1_000_000,
@@ -21,8 +22,9 @@ def audit(
         str | None,
         typer.Option(
             "--command",
-            help="Audit this program instead: called with a value and a count, it writes that "
-            "many reports to its standard output.",
+            help="Audit this program instead: called with a value and a count as its last two "
+            "arguments, it writes that many reports to its standard output. Pairs come as "
+            "KEY:NUMBER with commas between them, keys by number.",
         ),
     ] = None,
     seed: Annotated[
@@ -40,10 +42,13 @@ def audit(
 
     Two independent ways: the branches of the code are walked exactly, and a distinguishing
     game on sampled reports gives a lower bound on epsilon that holds with 99% confidence.
+    Questions that are asked again are also judged by whole transcripts of devices.
 
     \b
-    Example:
+    Examples:
+      rumor audit examples/*.toml
       rumor audit examples/browser.toml --certificate audit.html
+      rumor audit examples/browser.toml --command "node client.mjs"
     """
     import json
     from pathlib import Path
@@ -66,6 +71,7 @@ def audit(
                 samples=samples,
                 command=None if command is None else shlex.split(command),
                 seed=seed,
+                question=question,
                 on_progress=on_progress,
             )
         outcomes.append(outcome)

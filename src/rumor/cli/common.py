@@ -81,8 +81,15 @@ def progress(doing: str) -> Iterator[Callable[[int, int | None], None]]:
 
     Gives a function to be called with how much is done and how much there is (None: unknown).
     """
+    with noted_progress(doing) as update:
+        yield lambda done, total: update(done, total, "")
+
+
+@contextmanager
+def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None]]:
+    """As `progress`; the function takes a note too, which is shown beside the bar."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda done, total, note: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -91,4 +98,6 @@ def progress(doing: str) -> Iterator[Callable[[int, int | None], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(doing, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        yield lambda done, total, note: bars.update(
+            task, completed=done, total=total, description=f"{doing} {note}".strip()
+        )

@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rumor.cli.common import AsJson, print_json, progress
 
+if TYPE_CHECKING:
+    from rumor.privacy.plan_topic import Forecast
+
 
 def plan(
-    domain: Annotated[int, typer.Option("--domain", help="How many values there are.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind", metavar="KIND", help="What is asked: choice, text, number or keyvalue."
+        ),
+    ] = "choice",
+    domain: Annotated[
+        int | None,
+        typer.Option(
+            "--domain", help="How many answers, candidate words or keys there are.", metavar="N"
+        ),
+    ] = None,
     users: Annotated[
-        float | None, typer.Option("--users", help="How many people will answer (1e5 is fine).")
+        float | None,
+        typer.Option("--users", metavar="N", help="How many people will answer (1e5 is fine)."),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="The privacy loss of one report.")
+        float | None, typer.Option("--epsilon", metavar="E", help="The loss of one report.")
     ] = None,
     error: Annotated[
-        float | None, typer.Option("--error", help="The standard error wanted, as a fraction.")
+        float | None,
+        typer.Option(
+            "--error",
+            metavar="X",
+            help="The standard error wanted, as a fraction (of a number: in its own unit).",
+        ),
     ] = None,
     detect: Annotated[
         float | None,
-        typer.Option("--detect", help="The smallest frequency to detect, as a fraction."),
+        typer.Option("--detect", metavar="X", help="The smallest frequency to detect."),
     ] = None,
     reports: Annotated[
-        int, typer.Option("--reports", help="How many reports each person makes.")
-    ] = 1,
+        int | None,
+        typer.Option("--reports", metavar="N", help="How many reports each person makes."),
+    ] = None,
+    lifetime: Annotated[
+        float | None,
+        typer.Option(
+            "--lifetime",
+            metavar="E",
+            help="What all reports of one person may cost, the answer unchanged.",
+        ),
+    ] = None,
+    low: Annotated[
+        float, typer.Option("--low", metavar="X", help="The low end of a number's range.")
+    ] = 0.0,
+    high: Annotated[
+        float, typer.Option("--high", metavar="X", help="The high end of a number's range.")
+    ] = 1.0,
+    cap: Annotated[
+        int | None,
+        typer.Option("--cap", metavar="N", help="The most keys that a person holds, if known."),
+    ] = None,
     simulate: Annotated[
         bool,
-        typer.Option("--simulate", help="Also measure the default estimator by simulation."),
+        typer.Option("--simulate", help="Also measure both errors on simulated reports."),
     ] = False,
     write: Annotated[
         str | None,
@@ -43,44 +82,67 @@ def plan(
 ) -> None:
     """Choose people, epsilon and error: any two give the third.
 
+    All three give the largest domain. A lifetime says what all reports of a person may cost:
+    with their number it gives epsilon, with epsilon their number.
+
     \b
     Examples:
       rumor plan --domain 1000 --users 1e5 --epsilon 1
       rumor plan --domain 50 --users 20000 --detect 0.01
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
+      rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
+      rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
+      rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
+      rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
     """
     from pathlib import Path
 
     from rumor.errors import InputError
     from rumor.files import write_whole
-    from rumor.privacy.plan import make_plan, simulated_gain
+    from rumor.privacy.plan import make_plan
 
     if users is not None and users != int(users):
         raise InputError(f"people must be a whole number; got {users:g}")
     if write is not None and Path(write).suffix != ".toml":
         raise InputError(f"a collection is written to a .toml file; got {write!r}")
     made = make_plan(
+        kind=kind,
         domain=domain,
         users=None if users is None else int(users),
         epsilon=epsilon,
         error=error,
         detect=detect,
         reports=reports,
+        lifetime=lifetime,
+        low=low,
+        high=high,
+        cap=cap,
     )
-    gain = None
+    found = None
     if simulate:
         with progress("simulating") as on_progress:
-            gain = simulated_gain(made.best, min(made.users, 100_000), on_progress=on_progress)
+            found = made.simulate(on_progress=on_progress)
     if write is not None:
         write_whole(write, made.to_toml().encode())
     if plot is not None:
         made.plot(plot)
     if as_json:
-        print_json({**made.to_dict(), "simulated_gain": gain})
+        print_json({**made.to_dict(), "simulated": None if found is None else vars(found)})
         return
     print(made.table())
-    if gain is not None:
-        print(
-            f"Simulated on Zipf's law: the default estimator has {gain:.2f} of the root mean "
-            f"squared error of the linear one."
-        )
+    if found is not None:
+        print(_simulated(found, made.topic.unit == "share"))
+
+
+def _simulated(found: Forecast, share: bool) -> str:
+    from rumor.text import wrapped
+
+    def pair(errors: tuple[float, float]) -> str:
+        predicted, seen = (f"{x:.3%}" if share else f"{x:.4g}" for x in errors)
+        return f"{seen} (predicted {predicted})"
+
+    default = "" if found.default is None else f", of the default {pair(found.default)}"
+    return wrapped(
+        f"Simulated with {found.people:,} people, {found.trials} times, on {found.truth}: the root "
+        f"mean squared error of the linear estimate was {pair(found.linear)}{default}."
+    )

@@ -14,8 +14,9 @@ from rumor.estimators.frequencies import METHODS, OPTIONS, estimate_channel, est
 from rumor.estimators.linear import checked_method
 from rumor.estimators.material import Material
 from rumor.estimators.numeric import estimate_numeric, methods_of
+from rumor.estimators.passes import Passes
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
-from rumor.report import as_reports
+from rumor.report import Reports, as_reports
 from rumor.summary import Summary
 from rumor.wishes import known_keys
 
@@ -55,6 +56,8 @@ def estimate(
 ) -> Estimate | NumericEstimate:
     """Estimate what the crowd answered, from reports or from a summary of them.
 
+    A `Material` holds both, the reports also where an engine keeps them.
+
     `mechanism` is the one that made the reports, or an explicit channel matrix
     P[x, y] = P(output y | input x); then `data` is how often each output was seen.
 
@@ -81,13 +84,19 @@ def estimate(
     known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
     if isinstance(mechanism, FrequencyOracle):
         summary = summarized(mechanism, data)
-        reports = None if isinstance(data, Summary) else as_reports(data, mechanism.width)
-        return estimate_oracle(Material(summary, reports), chosen, options)
+        return estimate_oracle(Material(summary, _reports(mechanism, data)), chosen, options)
     if isinstance(mechanism, (np.ndarray, list, tuple)):
         return estimate_channel(mechanism, data, chosen, options)
     if isinstance(mechanism, Mechanism):
         raise InputError(f"no estimator is known for {mechanism!r}")
     raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")
+
+
+def _reports(mechanism: Mechanism, data: object) -> Reports | Passes | None:
+    """The reports in what was given, where they are there."""
+    if isinstance(data, Material):
+        return data.reports
+    return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
 
 
 def methods_for(mechanism: Mechanism) -> tuple[str, ...]:
@@ -101,6 +110,8 @@ def methods_for(mechanism: Mechanism) -> tuple[str, ...]:
 
 def summarized(mechanism: Mechanism, data: object) -> Summary:
     """Reports or a summary as a non-empty summary of this mechanism."""
+    if isinstance(data, Material):
+        data = data.summary
     if isinstance(data, Summary):
         if data.mechanism != mechanism:
             raise InputError(

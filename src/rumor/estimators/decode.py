@@ -25,6 +25,7 @@ from rumor.estimators.linear import checked_method
 from rumor.files import PathLike
 from rumor.mechanisms.oracle import Vector
 from rumor.mechanisms.rappor import Rappor
+from rumor.privacy.liars import fake_clients
 from rumor.summary import Summary
 from rumor.values import checked_size
 from rumor.wishes import known_keys
@@ -159,9 +160,11 @@ def _estimate(
     detected: Any,
     p_value: Vector,
     alarms: Sequence[str],
+    diagnostics: Mapping[str, object],
     **facts: Any,
 ) -> WordEstimate:
     """The estimate in the order of the words, with the sampling of people added."""
+    liars = fake_clients(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
     share = np.clip(unbiased, 0.0, 1.0)
     population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
@@ -180,6 +183,7 @@ def _estimate(
         other=other,
         other_stderr=math.sqrt(other_stderr**2 + other * (1 - other) / summary.reports),
         alarms=tuple(alarms),
+        diagnostics={**diagnostics, "fake_clients": liars},
         **facts,
     )
 

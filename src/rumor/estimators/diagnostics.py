@@ -11,6 +11,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts
+from rumor.privacy.liars import fake_clients
 from rumor.summary import Summary
 
 # A value is detectable when a one-sided test of it alone, wrong on this share of absent
@@ -33,6 +34,7 @@ def facts(summary: Summary) -> dict[str, object]:
         "test_level": TEST_LEVEL,
         "power": POWER,
         "even_p": even,
+        "fake_clients": fake_clients(oracle, summary.reports).to_dict(),
     }
     if even > _EVEN:
         found["warning"] = (

@@ -27,6 +27,7 @@ from rumor.intervals_keyvalue import (
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
 from rumor.mechanisms.oracle import Vector
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
+from rumor.privacy.liars import fake_clients
 from rumor.summary import Summary
 
 KEYVALUE_METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
@@ -102,7 +103,10 @@ def _result(
         epsilon=mechanism.epsilon,
         method=method,
         intervals=KeyIntervals(counts, rates, grid.low, grid.high),
-        diagnostics=diagnostics,
+        diagnostics={
+            **diagnostics,
+            "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
+        },
     )
 
 
@@ -176,5 +180,8 @@ def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyVa
         epsilon=max(m.epsilon for m in rounds),
         method=f"{first.method}, means of round {mechanism.round}",
         intervals=FrequencyIntervals(*_parts(first.intervals)),
-        diagnostics={"rounds": len(summaries)},
+        diagnostics={
+            "rounds": len(summaries),
+            "fake_clients": first.diagnostics["fake_clients"],
+        },
     )

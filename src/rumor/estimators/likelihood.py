@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.errors import InputError
+from rumor.estimators.passes import Passes
 from rumor.loops import bayes_loops
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
 from rumor.report import Reports
@@ -123,12 +124,17 @@ class MatrixLikelihood:
 
 def oracle_likelihood(
     oracle: FrequencyOracle,
-    reports: Reports,
+    reports: Reports | Passes,
     weights: Vector | None,
     *,
     threads: int | None = None,
 ) -> SupportLikelihood:
     """The likelihood of reports (each so often, where weights are given)."""
+    if isinstance(reports, Passes):
+        count = float(reports.count)
+        return SupportLikelihood(
+            _PassSums(oracle, reports), oracle.domain, oracle.odds, count, count
+        )
     often = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     total = independent = float(len(reports))
     if weights is not None:
@@ -156,6 +162,29 @@ def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, parts: _Pa
         bayes_loops(bitmaps.nbytes * _REPEATS).fill_lists(bitmaps, starts, flat)
         return _ListSums(starts, flat, weights, oracle.domain, parts)
     return _BitSums(bitmaps, weights, oracle.domain, parts)
+
+
+class _PassSums:
+    """By passes over reports that are elsewhere: the state goes there, a sum comes back."""
+
+    def __init__(self, oracle: FrequencyOracle, reports: Passes) -> None:
+        self._reports, self._sums = reports, _BatchSums(oracle)
+
+    def __call__(self, h: Vector, c: float, power: int) -> tuple[Vector, float, float]:
+        found = self._reports.total(self._sums, (h, c, power))
+        return found[:-2], float(found[-2]), float(found[-1])
+
+
+@dataclass(frozen=True)
+class _BatchSums:
+    """The sums over one batch as one vector, in one thread: other batches have the others."""
+
+    oracle: FrequencyOracle
+
+    def __call__(self, reports: Reports, state: tuple[Vector, float, int]) -> Vector:
+        sums = _sums(self.oracle, reports, np.zeros(0), _Parts(len(reports), threads=1))
+        totals, logs, weight = sums(*state)
+        return np.append(totals, [logs, weight])
 
 
 class _OracleSums:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rumor.errors import InputError
+from rumor.estimators.passes import Passes, total
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
 from rumor.report import Reports, from_little_endian, little_endian
 from rumor.summary import Summary
@@ -17,10 +18,13 @@ _COUNTED_BYTES = 2
 
 @dataclass(frozen=True)
 class Material:
-    """Reports of one oracle, summarised; `reports` is None when only the summary is there."""
+    """Reports of one oracle, summarised; `reports` is None when only the summary is there.
+
+    They are an array, or passes over reports that an engine keeps.
+    """
 
     summary: Summary
-    reports: Reports | None = field(repr=False)
+    reports: Reports | Passes | None = field(repr=False)
 
     @property
     def oracle(self) -> FrequencyOracle:
@@ -34,7 +38,7 @@ class Material:
         """The linear estimate."""
         return self.oracle.unbiased(self.summary.tally, self.summary.reports)
 
-    def distinct(self, method: str) -> tuple[Reports, Vector | None]:
+    def distinct(self, method: str) -> tuple[Reports | Passes, Vector | None]:
         """Reports, and how often each occurs (None: once each); CSS 2020, equation 11.
 
         A summary that counts outputs says all that the reports do.
@@ -47,9 +51,13 @@ class Material:
                 f'method "{method}" needs the reports, since summaries of '
                 f"{self.oracle.name!r} count values and not whole reports; got a summary"
             )
-        width = self.reports.shape[1]
-        if width <= _COUNTED_BYTES and len(self.reports) > 1 << 8 * width:
-            counts = np.bincount(from_little_endian(self.reports))
+        width = self.oracle.width
+        if width <= _COUNTED_BYTES and self.summary.reports > 1 << 8 * width:
+            counts = total(self.reports, _code_counts, 1 << 8 * width)
             seen = np.flatnonzero(counts)
-            return little_endian(seen, width), counts[seen].astype(np.float64)
+            return little_endian(seen, width), counts[seen]
         return self.reports, None
+
+
+def _code_counts(reports: Reports, codes: int) -> Vector:
+    return np.bincount(from_little_endian(reports), minlength=codes).astype(np.float64)

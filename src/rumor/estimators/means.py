@@ -11,6 +11,7 @@ from rumor.estimates_numeric import MeanEstimate
 from rumor.intervals import Bounds, Intervals, NormalIntervals
 from rumor.mechanisms.mean import Harmony, MeanMechanism
 from rumor.mechanisms.oracle import Target
+from rumor.privacy.liars import fake_clients
 from rumor.summary import Summary
 
 MEAN_METHODS = ("auto", "inversion", "clip")
@@ -60,4 +61,5 @@ def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
         epsilon=mechanism.epsilon,
         method=chosen,
         intervals=intervals,
+        diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
     )

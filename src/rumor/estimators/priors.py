@@ -18,6 +18,7 @@ cent off the error on geometric data and add at most 1 per cent elsewhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,7 @@ _RATIO = 1.12
 _FINE = 0.3
 _REACH = 7.0
 _WIDEST = 8.0
+_GROUPS = 6
 # Log-probabilities are kept above this: a prior that excludes what was seen is only very bad.
 _FLOOR = -700.0
 _MAX_MEMBERS = 20
@@ -65,7 +67,8 @@ class Noise:
 
     def __init__(self, items: ItemCounts) -> None:
         self.trials = float(np.max(items.trials))
-        self.miss, self.gain = float(np.mean(items.miss)), float(np.mean(items.gain))
+        # The gain goes with the trials: of a block that holds many reports, each says less.
+        self.miss, self.gain = float(np.mean(items.miss)), float(np.min(items.gain))
         self.dispersion = items.dispersion
 
     def sd(self, v: float) -> float:
@@ -101,13 +104,35 @@ def make_grid(items: ItemCounts, seen: Vector) -> Grid:
     Geometric everywhere; where some count is near, in steps of a fraction of its noise. So
     it has a few hundred points whatever the number of reports.
     """
-    noise, domain = Noise(items), items.counts.size
+    noise, even = Noise(items), 1 / items.counts.size
     single = 1 / (noise.trials * noise.gain)
-    lowest = min(0.02 / domain, 0.05 * max(noise.sd(0.0), single))
+    lowest = min(0.02 * even, 0.05 * max(noise.sd(0.0), single))
     steps = math.ceil(-math.log(lowest) / math.log(_RATIO))
     coarse = lowest ** (1 - np.arange(steps + 1) / steps)
+    fine = [_fine_points(like, near, coarse, even) for like, near in _alike(items, seen)]
+    points = np.unique(np.concatenate([[0.0, even, 1.0], coarse, *fine]))
+    return Grid(points[(points >= 0.0) & (points <= 1.0)], items.counts.size)
+
+
+def _alike(items: ItemCounts, seen: Vector) -> Iterator[tuple[ItemCounts, Vector]]:
+    """Values whose counts are about equally noisy, and their estimates: a few such groups.
+
+    The blocks of a blocked oracle hold different shares of the reports. One scale of noise
+    for all would put the points of its largest block far apart.
+    """
+    size = items.counts.size
+    columns = (items.counts, items.trials, items.hit, items.miss)
+    counts, trials, hit, miss = (np.broadcast_to(column, (size,)) for column in columns)
+    groups = min(np.unique(trials).size, _GROUPS)
+    for rows in np.array_split(np.argsort(trials, kind="stable"), groups):
+        like = ItemCounts(counts[rows], trials[rows], hit[rows], miss[rows], items.dispersion)
+        yield like, seen[rows]
+
+
+def _fine_points(items: ItemCounts, seen: Vector, coarse: Vector, even: float) -> Vector:
+    """Points in steps of a fraction of the noise: near what was seen, and near 0."""
+    noise = Noise(items)
     # From here on a geometric step is longer than a fine one.
-    even = 1 / domain
     wide = coarse * (_RATIO - 1) > _FINE * np.array([noise.sd(v) for v in coarse.tolist()])
     start = float(noise.stretched(coarse[int(wide.argmax())] if wide.any() else 1.0))
     end = float(noise.stretched(1.0))
@@ -119,9 +144,7 @@ def make_grid(items: ItemCounts, seen: Vector) -> Grid:
     near = np.unique(np.add.outer(center, around))
     low = np.arange(math.ceil(start / _FINE), math.floor(always / _FINE) + 1)
     t = np.concatenate([low, near]) * _FINE
-    fine = noise.unstretched(t[(t > start) & (t < end)])
-    points = np.unique(np.concatenate([[0.0, even, 1.0], coarse, fine]))
-    return Grid(points[(points >= 0.0) & (points <= 1.0)], domain)
+    return noise.unstretched(t[(t > start) & (t < end)])
 
 
 def ladder(grid: Grid, noise: float) -> tuple[Vector, Vector]:

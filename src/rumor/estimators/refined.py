@@ -11,11 +11,14 @@ error; elsewhere it gains nothing, and at epsilon 8 it can harm. Hence its limit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from rumor.errors import InputError
 from rumor.estimators.empirical import Shrunk, oracle_auto, shrink
 from rumor.estimators.material import Material
+from rumor.estimators.passes import Passes, total
 from rumor.mechanisms.oracle import ItemCounts, Vector
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.report import Reports
@@ -54,20 +57,16 @@ def refine(material: Material) -> Shrunk:
 
 
 def _second_look(
-    oracle: SubsetSelection, reports: Reports, items: ItemCounts, first: Shrunk
+    oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: Shrunk
 ) -> ItemCounts:
     """Counts as they would be, had each value been seen with its own precision."""
-    c, h = oracle.odds - 1, first.frequency
-    share = oracle.size / oracle.domain
-    average = 1 + c * share
-    seen = oracle.forward(reports, h) - share
-    # Each value's own part in the prediction is taken out again (the Onsager term).
-    own = (1 - 2 * share) * oracle.forward(reports, first.variance)
-    own += share**2 * first.variance.sum()
-    weight = c / np.maximum(average + c * (seen - own * c / average), _LEAST_SHARE * average)
-    squared = weight * weight
-    precision = (1 - 2 * share) * oracle.adjoint(reports, squared) + share**2 * squared.sum()
-    score = oracle.adjoint(reports, weight) - share * weight.sum()
+    h, share = first.frequency, oracle.size / oracle.domain
+    sums = total(reports, _Look(oracle), (h, first.variance))
+    (weights, all_weights), (squares, all_squares) = (
+        (half[:-1], half[-1]) for half in np.split(sums, 2)
+    )
+    precision = (1 - 2 * share) * squares + share**2 * all_squares
+    score = weights - share * all_weights
     # Against what the count alone would give. The few reports that support a value say little
     # of how much they add to it, so those of all values are weighed in.
     support = items.miss + items.gain * h
@@ -78,3 +77,25 @@ def _second_look(
     trials = items.trials * np.clip(ratio, *_PRECISIONS)
     counts = trials * np.clip(better, 0.0, 1.0)
     return ItemCounts(counts, trials, items.hit, items.miss, items.dispersion)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How much each report should count, given a first estimate and its variance.
+
+    Gives, for every value and then for all reports, the sum of those weights over the reports
+    that support it, and that of their squares.
+    """
+
+    oracle: SubsetSelection
+
+    def __call__(self, reports: Reports, state: tuple[Vector, Vector]) -> Vector:
+        oracle, (h, variance) = self.oracle, state
+        c, share = oracle.odds - 1, oracle.size / oracle.domain
+        average = 1 + c * share
+        seen = oracle.forward(reports, h) - share
+        # Each value's own part in the prediction is taken out again (the Onsager term).
+        own = (1 - 2 * share) * oracle.forward(reports, variance) + share**2 * variance.sum()
+        weight = c / np.maximum(average + c * (seen - own * c / average), _LEAST_SHARE * average)
+        sums = (np.append(oracle.adjoint(reports, w), w.sum()) for w in (weight, weight * weight))
+        return np.concatenate(list(sums))

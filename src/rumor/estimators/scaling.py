@@ -10,11 +10,13 @@ neither (see likelihood).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from rumor.errors import InputError
 from rumor.estimators.likelihood import Update
+from rumor.estimators.passes import Passes, total
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
 from rumor.report import Reports
@@ -25,56 +27,81 @@ class ProbabilityLikelihood:
 
     def __init__(
         self,
-        oracle: FrequencyOracle,
-        reports: Reports,
-        weights: Vector,
-        supported: Vector,
-        other: Vector,
+        oracle: BitPerValue,
+        reports: Reports | Passes,
+        weights: Vector | None,
+        shared: tuple[int, int],
     ) -> None:
-        self._oracle, self._reports, self._weights = oracle, reports, weights
-        self._supported, self._other = supported, other
-        self.values, self.reports = oracle.domain, float(weights.sum())
-        self.independent = self.reports**2 / float(weights @ weights)
+        self._reports, self._terms = reports, _Terms(oracle, weights, shared)
+        self.values = oracle.domain
+        if weights is not None:
+            self.reports = float(weights.sum())
+            self.independent = self.reports**2 / float(weights @ weights)
+        else:
+            count = reports.count if isinstance(reports, Passes) else len(reports)
+            self.reports = self.independent = float(count)
 
     def update(self, h: Vector) -> Update:
         """As SupportLikelihood does, with factors that do not cancel here."""
-        rise = self._supported - self._other
-        d = self._other + rise * self._oracle.forward(self._reports, h)
-        if not (d > 0).all():
-            raise InputError(
-                "probabilities of reports must stay above 4.9e-324, the smallest double; got 0 "
-                f'on {self.values:,} values: use likelihood="odds", which has no such limit'
-            )
-        share = self._weights / d
-        totals = float(share @ self._other) + self._oracle.adjoint(self._reports, share * rise)
-        return Update(totals / self.reports, float(self._weights @ np.log(d)))
+        found = total(self._reports, self._terms, h)
+        return Update(found[:-1] / self.reports, float(found[-1]))
 
     def curvature(self, h: Vector) -> Vector:
         """Not needed by plain updates."""
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class _Terms:
+    """What reports add to the gradient and, last, to the log-likelihood."""
+
+    oracle: BitPerValue
+    weights: Vector | None
+    shared: tuple[int, int]
+
+    def __call__(self, reports: Reports, h: Vector) -> Vector:
+        oracle = self.oracle
+        p, q = oracle.hit, oracle.miss
+        # 0s that became 1s and that stayed 0s, given a supported value; one more of the former
+        # and one less of the latter given another.
+        ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
+        flipped, kept = ones - 1 - self.shared[0], oracle.domain - ones - self.shared[1]
+        with np.errstate(under="ignore", over="ignore"):
+            common = np.power(q, flipped.astype(np.float64)) * np.power(1 - q, kept - 1.0)
+            supported, other = common * (1 - q) * p, common * q * (1 - p)
+        rise = supported - other
+        d = other + rise * oracle.forward(reports, h)
+        if not (d > 0).all():
+            raise InputError(
+                "probabilities of reports must stay above 4.9e-324, the smallest double; got 0 "
+                f'on {oracle.domain:,} values: use likelihood="odds", which has no such limit'
+            )
+        often = np.ones(len(reports)) if self.weights is None else self.weights
+        share = often / d
+        gradient = float(share @ other) + oracle.adjoint(reports, share * rise)
+        return np.append(gradient, often @ np.log(d))
+
+
 def probability_likelihood(
-    oracle: FrequencyOracle, reports: Reports, weights: Vector | None, *, scaled: bool
+    oracle: FrequencyOracle, reports: Reports | Passes, weights: Vector | None, *, scaled: bool
 ) -> ProbabilityLikelihood:
     """Equation 11 of CSS 2020, or equation 12 when scaled; of unary encodings only."""
     if not isinstance(oracle, BitPerValue):
         raise InputError(
             f"likelihoods by probability are those of unary encodings; got {oracle.name!r}"
         )
-    p, q, domain = oracle.hit, oracle.miss, oracle.domain
-    ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
-    # 0s that became 1s and that stayed 0s, given a supported value; one more of the former and
-    # one less of the latter given another. The least over all reports is what they share.
-    flipped, kept = ones - 1, domain - ones
+    shared = (0, 0)
     if scaled:
-        flipped = flipped - max(int(ones.min()) - 1, 0)
-        kept = kept - max(domain - 1 - int(ones.max()), 0)
-    with np.errstate(under="ignore", over="ignore"):
-        common = np.power(q, flipped.astype(np.float64)) * np.power(1 - q, kept - 1.0)
-        supported, other = common * (1 - q) * p, common * q * (1 - p)
-    often = np.ones(len(reports)) if weights is None else weights
-    return ProbabilityLikelihood(oracle, reports, often, supported, other)
+        # The least over all reports is what they share.
+        seen = np.flatnonzero(total(reports, _ones_counts, oracle.domain + 1))
+        shared = (max(int(seen[0]) - 1, 0), max(oracle.domain - 1 - int(seen[-1]), 0))
+    return ProbabilityLikelihood(oracle, reports, weights, shared)
+
+
+def _ones_counts(reports: Reports, size: int) -> Vector:
+    """How many reports have how many 1s."""
+    ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
+    return np.bincount(ones, minlength=size).astype(np.float64)
 
 
 def smallest_probability(oracle: BitPerValue) -> float:

@@ -68,6 +68,23 @@ def question_loss(question: Question, *, reports: int | None = None, values: int
     return Loss(what if values == 1 else f"{what} with {values} different answers", epsilon)
 
 
+def changing_loss(question: Question, reports: int, changes: int = 0) -> Loss:
+    """The loss of so many reports, or as many as may be made, while the answer changes so often.
+
+    Changes that come at the worst times: the reports are shared out evenly over the answers.
+    """
+    checked_size("reports", reports, 1, MAX_COUNT)
+    checked_size("changes", changes, 0, MAX_COUNT)
+    made = min(reports, question.reports_per_person)
+    values = min(changes + 1, made)
+    shares = [made // values + (i < made % values) for i in range(values)]
+    counted = {n: question.mechanism.epsilon_after(n) for n in set(shares)}
+    what = f"{_times(made)} on {question.id!r}"
+    if changes:
+        what += f" with {changes:,} change{'s' if changes > 1 else ''} of answer"
+    return Loss(what, total(counted[n] for n in shares))
+
+
 def permanent_loss(question: Question) -> Loss:
     """The loss of any number of reports of one unchanged value."""
     what = f"any number of reports on {question.id!r} with one unchanged answer"

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import math
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +25,15 @@ from numpy.typing import NDArray
 
 from rumor.errors import InputError
 from rumor.mechanisms import Mechanism
+from rumor.privacy.audit_values import (
+    as_argument,
+    evidence,
+    pairs_to_compare,
+    repeated,
+    walked_values,
+)
 from rumor.privacy.enumeration import TooManyBranchesError, distribution
-from rumor.randomness import Keyed, Source, System
+from rumor.randomness import Source, System
 from rumor.report import Reports
 
 Sampler = Callable[[object, int], Reports]
@@ -39,7 +45,9 @@ _EXACT_TOLERANCE = 1e-12
 _BATCH = 1 << 16
 # Branches of a draw worth walking here; the laws walk more.
 _LEAVES = 1500
-_VALUES_WALKED = 4
+# Reports of a pilot that chooses which values to compare, and from which half of them on an
+# event is chosen by its bound.
+_PILOT = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def _enumerated_loss(mechanism: Mechanism) -> float:
     worst = 1.0
     for public in mechanism.publics():
         rows = []
-        for value in _some(mechanism.inputs()):
+        for value in walked_values(mechanism):
             found = distribution(functools.partial(mechanism.draw, value), public, _LEAVES)
             for report, chance in found.items():
                 if chance != mechanism.probability(report, value):
@@ -107,14 +115,6 @@ def _enumerated_loss(mechanism: Mechanism) -> float:
     return math.log(worst)
 
 
-def _some(values: Sequence[object]) -> Sequence[object]:
-    """All values where they are few, else those at both ends and in the middle."""
-    if len(values) <= _VALUES_WALKED:
-        return values
-    middle = len(values) // 2
-    return [values[0], values[1], values[middle], values[-1]]
-
-
 def audit_samples(
     mechanism: Mechanism,
     *,
@@ -125,8 +125,8 @@ def audit_samples(
 ) -> Finding:
     """The distinguishing game between values, on the bulk sampler or on another one."""
     source = System() if random is None else random
-    draw = sampler or (lambda value, count: mechanism.privatize([value] * count, random=source))
-    first, second = _far_apart(mechanism)
+    draw = sampler or functools.partial(_bulk, mechanism, source)
+    first, second = _far_apart(mechanism, draw)
     pair = []
     for number, value in enumerate((first, second)):
         parts = []
@@ -147,15 +147,24 @@ def audit_samples(
     )
 
 
-def _far_apart(mechanism: Mechanism) -> tuple[object, object]:
-    """Two values whose reports can be told apart as well as any."""
-    values = mechanism.inputs()
-    probe = getattr(mechanism, "pair_epsilon", None)
-    if probe is not None:  # words overlap: look for a pair that does not
-        words = [str(v) for v in values]
-        pairs = [(w, v) for w in words for v in words if w < v]
-        return max(pairs, key=lambda pair: probe(*pair, 0))
-    return values[0], values[-1]
+def _bulk(mechanism: Mechanism, source: Source, value: object, count: int) -> Reports:
+    return mechanism.privatize(repeated(mechanism, value, count), random=source)
+
+
+def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:
+    """Two values whose reports can be told apart as well as any; a pilot chooses among pairs."""
+    pairs = pairs_to_compare(mechanism)
+    if len(pairs) == 1:
+        return pairs[0]
+    pilot: dict[object, Reports] = {
+        value: draw(value, _PILOT) for value in dict.fromkeys(v for pair in pairs for v in pair)
+    }
+
+    def told_apart(pair: tuple[object, object]) -> float:
+        first, second = pair
+        return distinguish(mechanism, pilot[first], pilot[second], first, second)[0]
+
+    return max(pairs, key=told_apart)
 
 
 def distinguish(
@@ -166,7 +175,7 @@ def distinguish(
     The event is chosen on one half of the reports and judged on the other half.
     """
     events = [*_model_events(mechanism, first, second), *_byte_events(one[::2], other[::2])]
-    best = max(events, key=lambda event: _log_ratio(event(one[::2]), event(other[::2])))
+    best = max(events, key=lambda event: lower_bound(event(one[::2]), event(other[::2])))
     name = getattr(best, "__doc__", None) or "an event of single bytes"
     return lower_bound(best(one[1::2]), best(other[1::2])), name
 
@@ -179,12 +188,12 @@ def _model_events(mechanism: Mechanism, first: object, second: object) -> list[E
 
     def most(reports: Reports) -> NDArray[np.bool_]:
         """The report is as much likelier under the first value as the model allows."""
-        scores = mechanism.evidence(reports, first, second)
+        scores = evidence(mechanism, reports, first, second)
         return np.asarray(scores >= scores.max() - 1e-9)
 
     def any_(reports: Reports) -> NDArray[np.bool_]:
         """The report is likelier under the first value than under the second."""
-        return np.asarray(mechanism.evidence(reports, first, second) > 1e-9)
+        return np.asarray(evidence(mechanism, reports, first, second) > 1e-9)
 
     return [most, any_]
 
@@ -215,14 +224,6 @@ def _bit_event(bit: int, want: int) -> Event:
     return event
 
 
-def _log_ratio(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
-    """A cautious estimate of the log-ratio, for choosing between events."""
-    return abs(
-        math.log((first.sum() + 1) / (first.size + 2))
-        - math.log((second.sum() + 1) / (second.size + 2))
-    )
-
-
 def lower_bound(
     first: NDArray[np.bool_], second: NDArray[np.bool_], confidence: float = CONFIDENCE
 ) -> float:
@@ -245,65 +246,22 @@ def lower_bound(
     return best
 
 
-def audit_over_time(
-    mechanism: Mechanism,
-    reports: int,
-    *,
-    people: int = 4000,
-    on_progress: Progress | None = None,
-) -> Finding:
-    """The distinguishing game on transcripts of the longitudinal device: n reports of one person.
+def external_sampler(
+    command: Sequence[str], mechanism: Mechanism, *, seconds: float = 600
+) -> Sampler:
+    """Reports from a program: given a value and a count, it writes that many reports.
 
-    The event is chosen among thresholds on the number of ones of single bits.
+    Values are words of the command line: a number, a word, or key:number pairs with commas
+    between them (nothing: an empty argument).
     """
-    first, second = _far_apart(mechanism)
-    claimed = mechanism.epsilon_after(reports)
-    counts = []
-    for number, value in enumerate((first, second)):
-        rows = []
-        for person in range(people):
-            permanent = Keyed(secrets.token_bytes(32), "audit")
-            transcript = [mechanism.answer(value, permanent=permanent) for _ in range(reports)]
-            lanes = np.unpackbits(
-                np.frombuffer(b"".join(transcript), np.uint8).reshape(reports, -1),
-                axis=1,
-                bitorder="little",
-            )
-            rows.append(lanes.sum(axis=0))
-            if on_progress is not None and person % 64 == 0:
-                on_progress(number * people + person, 2 * people)
-        counts.append(np.array(rows))
-    one, other = counts
-    best, name = (0, 0), ""
-    score = -1.0
-    for bit in range(one.shape[1]):
-        for cut in (0, reports):
-            ratio = _log_ratio(one[::2, bit] == cut, other[::2, bit] == cut)
-            if ratio > score:
-                score, best, name = (
-                    ratio,
-                    (bit, cut),
-                    f"bit {bit} is 1 in {cut} of {reports} reports",
-                )
-    bit, cut = best
-    bound = lower_bound(one[1::2, bit] == cut, other[1::2, bit] == cut)
-    return Finding(
-        f"over {reports} reports",
-        bound <= claimed,
-        claimed,
-        bound,
-        f"{2 * people:,} devices; best event: {name}",
-    )
-
-
-def external_sampler(command: Sequence[str], width: int, *, seconds: float = 600) -> Sampler:
-    """Reports from a program: given a value and a count, it writes that many reports."""
     import subprocess
+
+    width = mechanism.width
 
     def sample(value: object, count: int) -> Reports:
         try:
             done = subprocess.run(
-                [*command, str(value), str(count)],
+                [*command, as_argument(mechanism, value), str(count)],
                 capture_output=True,
                 timeout=seconds,
                 check=False,

@@ -16,10 +16,10 @@ from rumor.privacy.audit import (
     Finding,
     Progress,
     audit_exact,
-    audit_over_time,
     audit_samples,
     external_sampler,
 )
+from rumor.privacy.audit_time import audit_over_time
 from rumor.randomness import Seeded, Source
 
 MEANING = {
@@ -132,14 +132,16 @@ def certify(
     samples: int = 1_000_000,
     command: Sequence[str] | None = None,
     seed: int | None = None,
+    question: str | None = None,
     on_progress: Progress | None = None,
 ) -> Certificate:
-    """Audit every question of a collection; with a command, that command is the sampler."""
+    """Audit every question of a collection, or one; with a command, that is the sampler."""
     source = None if seed is None else Seeded(seed)
+    asked = collection.questions if question is None else [collection.question(question)]
     findings = [
-        (question.id, finding)
-        for question in collection.questions
-        for finding in _findings(question, samples, command, source, on_progress)
+        (one.id, finding)
+        for one in asked
+        for finding in _findings(one, samples, command, source, on_progress)
     ]
     return Certificate(
         collection.name,
@@ -161,7 +163,7 @@ def _findings(
     on_progress: Progress | None,
 ) -> list[Finding]:
     mechanism: Mechanism = question.mechanism
-    sampler = None if command is None else external_sampler(command, mechanism.width)
+    sampler = None if command is None else external_sampler(command, mechanism)
     found = [
         audit_exact(mechanism),
         audit_samples(
@@ -171,5 +173,7 @@ def _findings(
     if question.reports_per_person > 1 and command is None:
         times = min(question.reports_per_person, 5)
         people = max(200, min(4000, samples // 250))
-        found.append(audit_over_time(mechanism, times, people=people, on_progress=on_progress))
+        found.append(
+            audit_over_time(mechanism, times, people=people, random=source, on_progress=on_progress)
+        )
     return found

@@ -1,9 +1,9 @@
-"""Liars: what fake clients can do to an estimate, and what can be seen of them.
+"""Liars: crafted batches of reports, and what can be seen of them.
 
 Local privacy cuts both ways: a report that could have come from anybody can be made by
 anybody. A fake client can always shift the estimate of a value by more than an honest one,
-and the more so the smaller epsilon is. Two things help. The bound says how much m fake
-clients can add. The co-support test sees crafted batches where reports support several
+and the more so the smaller epsilon is. Two things help. The bound (liars.py) says how much m
+fake clients can add. The co-support test sees crafted batches where reports support several
 values at once (unary encoding, subset selection, local hashing, Hadamard response): a fake
 report that pushes several values supports them together more often than chance allows. A
 report of a single value cannot be told from an honest one.
@@ -24,22 +24,15 @@ from rumor.estimators.simplex import project
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
 from rumor.randomness import Source, System
 from rumor.report import Reports, as_reports
-from rumor.values import checked_size
 
 # Honest batches pass this many standard deviations once in some thirty thousand.
 ALARM = 4.0
+SINGLE = (
+    "A report of this mechanism supports a single value, so a crafted one cannot be told from an "
+    "honest one; only the bound on fake clients applies."
+)
 _WATCHED = 10
-_FEWEST = 1000
-
-
-def fake_gain(oracle: FrequencyOracle, reports: int, fakes: int) -> float:
-    """The most that so many fakes among all `reports` can add to the estimate of one value.
-
-    Each fake adds the largest contribution that a report can make to the linear estimate.
-    """
-    checked_size("reports", reports, 1, 1 << 62)
-    checked_size("fakes", fakes, 0, reports)
-    return fakes / reports * oracle.largest_contribution
+FEWEST = 1000
 
 
 def craft(
@@ -107,26 +100,22 @@ def co_support(
     """
     batch = as_reports(reports, oracle.width)
     oracle.validate(batch).require()
-    if len(batch) < _FEWEST:
+    if len(batch) < FEWEST:
         raise InputError(
-            f"the co-support test needs at least {_FEWEST:,} reports; got {len(batch):,}"
+            f"the co-support test needs at least {FEWEST:,} reports; got {len(batch):,}"
         )
     if oracle.dispersion == 0:
-        return Integrity(
-            False,
-            0.0,
-            False,
-            "A report of this mechanism supports a single value, so a crafted one cannot be told "
-            "from an honest one; only the bound on fake clients applies.",
-        )
+        return Integrity(False, 0.0, False, SINGLE)
     source = System() if random is None else random
     choosing, tested = batch[::2], batch[1::2]
     estimate = project(oracle.unbiased(oracle.tally(choosing), len(choosing)))
-    top = np.argsort(-estimate, kind="stable")[: min(watched, oracle.domain - 1)]
+    # Of few values only half are watched: the others must tell what honest people send.
+    most = min(watched, max(2, oracle.domain // 2), oracle.domain - 1)
+    top = np.argsort(-estimate, kind="stable")[:most]
     indicator = np.zeros(oracle.domain)
     indicator[top] = 1.0
-    holders = _simulated(oracle, estimate * indicator, len(tested), source)
-    others = _simulated(oracle, estimate * (1 - indicator), len(tested), source)
+    holders = _simulated(oracle, estimate, indicator, len(tested), source)
+    others = _simulated(oracle, estimate, 1 - indicator, len(tested), source)
     samples = [_supported(oracle, rows, indicator) for rows in (tested, holders, others)]
     deviations = _deviations(*samples)
     alarm = deviations > ALARM
@@ -138,11 +127,13 @@ def co_support(
     return Integrity(True, deviations, alarm, words + verdict)
 
 
-def _simulated(oracle: FrequencyOracle, weights: Vector, people: int, source: Source) -> Reports:
-    """Honest reports of people who hold values in these proportions."""
-    shares = (
-        weights / weights.sum() if weights.sum() > 0 else np.full(oracle.domain, 1 / oracle.domain)
-    )
+def _simulated(
+    oracle: FrequencyOracle, estimate: Vector, among: Vector, people: int, source: Source
+) -> Reports:
+    """Honest reports of people who hold some of the values, in the estimate's proportions."""
+    weights = estimate * among
+    weights = weights if weights.sum() > 0 else among
+    shares = weights / weights.sum()
     # The nearest whole numbers of people: the proportions need no noise of their own.
     edges = np.floor(np.cumsum(shares) * people + 0.5).astype(np.int64)
     values = np.repeat(np.arange(oracle.domain), np.diff(edges, prepend=0))

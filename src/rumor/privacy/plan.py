@@ -1,142 +1,220 @@
 """Choosing the parameters of a collection from what is wanted of it.
 
 Of the number of people, epsilon, and an error (or a smallest frequency to detect), any two
-give the third. Errors are closed forms: the standard error of the linear estimate of a rare
-value, and the frequency that is told from zero with a stated power. The default estimator
-does better; `simulated_gain` measures by how much on a population of a usual shape.
+give the third; all three give the largest domain; a lifetime, what all reports of a person
+may cost together, gives epsilon from the number of reports, or the other way round. Errors
+of linear estimates are closed forms; that of the default is calibrated by simulation
+(forecast.py). What differs between kinds of questions is in plan_choice.py, plan_text.py,
+plan_number.py and plan_keyvalue.py.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from statistics import NormalDist
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from rumor.errors import InputError, shown
 from rumor.exact import MAX_EPSILON, checked_epsilon
-from rumor.mechanisms import FrequencyOracle
-from rumor.privacy.integrity import fake_gain
-from rumor.privacy.planning import candidates, choose_oracle
-from rumor.randomness import Seeded
+from rumor.mechanisms import Mechanism, PrivKVM
+from rumor.privacy.accounting import total
+from rumor.privacy.liars import LIARS, fake_gain
+from rumor.privacy.plan_choice import ChoiceTopic
+from rumor.privacy.plan_keyvalue import KeyValueTopic
+from rumor.privacy.plan_number import NumberTopic
+from rumor.privacy.plan_text import TextTopic
+from rumor.privacy.plan_topic import (
+    LEVEL,
+    MAX_USERS,
+    POWER,
+    Candidate,
+    Forecast,
+    Progress,
+    Topic,
+    Wish,
+)
 from rumor.values import checked_size
 
 if TYPE_CHECKING:
     import altair as alt
 
-LEVEL, POWER = 0.05, 0.9
-MAX_USERS = 10**12
-# What a collector should reckon with: one liar in a hundred.
-LIARS = 0.01
+KINDS = ("choice", "text", "number", "keyvalue")
+MAX_DOMAIN = 1_000_000
+# Keys are simulated as tables of people: smaller crowds.
+_SIMULATED = {"choice": 100_000, "text": MAX_USERS, "number": 100_000, "keyvalue": 20_000}
 
 
 @dataclass(frozen=True)
 class Option:
     """One mechanism, and what to expect of it."""
 
-    oracle: FrequencyOracle
+    candidate: Candidate
     error: float
-    """The standard error of a value that hardly anybody holds."""
+    """The standard error of the linear estimate."""
+    mean_error: float | None
+    default: float | None
+    """The root mean squared error of the default estimate over all values of a usual crowd."""
     detectable: float
     """The smallest frequency that is told from zero at level 5 % with power 90 %."""
     shift: float
     """How much one liar in a hundred can add to a value."""
+    epsilon: float
+    """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
     epsilon_total: float
-    """The loss of all the reports that a person makes."""
+    """The loss of all the reports that a person makes of one unchanged answer."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.candidate.label
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism itself."""
+        return self.candidate.mechanism
 
 
 @dataclass(frozen=True)
 class Plan:
     """What was asked, what follows, and what to choose."""
 
-    domain: int
+    topic: Topic
     users: int
-    epsilon: float
-    reports: int
+    wish: Wish
     options: tuple[Option, ...]
+    best: Option
     solved: str
-    """Which of people, epsilon and error was found from the others."""
+    """Which of people, epsilon, error and the rest was found from the others."""
 
     @property
-    def best(self) -> Option:
-        """The option that "auto" resolves to."""
-        chosen = choose_oracle(self.domain, self.epsilon, users=self.users)
-        return next(option for option in self.options if option.oracle == chosen)
+    def epsilon(self) -> float:
+        """The loss of one report, at most."""
+        return self.wish.epsilon
 
     @property
     def reason(self) -> str:
         """Why it is recommended, in one sentence."""
-        best = self.best
-        name, width = best.oracle.name, best.oracle.width
-        rivals = [o for o in self.options if o is not best and o.error < best.error * (1 - 1e-6)]
-        if rivals:
-            least = min(rivals, key=lambda option: option.error)
+        best, reports = self.best, self.wish.reports
+        fresh = next((o for o in self.options if math.isinf(o.mechanism.epsilon_permanent)), None)
+        if math.isfinite(best.mechanism.epsilon_permanent) and reports > 1 and fresh is not None:
             return (
-                f"{name} has reports of {width} bytes; {least.oracle.name} would have "
-                f"{1 - least.error / best.error:.2%} less error for reports of "
-                f"{least.oracle.width:,} bytes, or an estimate that costs more."
+                f"asked {reports:,} times, fresh noise would cost epsilon "
+                f"{fresh.epsilon_total:,.4g}; permanent noise costs at most "
+                f"{best.mechanism.epsilon_permanent:.4g} while the answer stays the same."
             )
-        return f"{name} has the least error of all, with reports of {width} bytes."
+        if self.topic.kind == "text":
+            two = next(o for o in self.options if o is not best)
+            return (
+                f"one hash is best at a fixed epsilon: {two.name.split(', ')[1]} would have "
+                f"{two.error / best.error - 1:.0%} more error."
+            )
+        return self._least(best)
+
+    def _least(self, best: Option) -> str:
+        width = best.mechanism.width
+        size = f"reports of {width:,} byte{'s' if width > 1 else ''}"
+        rivals = [o for o in self.options if o is not best and o.error < best.error * (1 - 1e-6)]
+        if not rivals:
+            return f"the least error of all, with {size}."
+        least = min(rivals, key=lambda option: option.error)
+        saved = f"{1 - least.error / best.error:.2%} less error"
+        if best.mean_error is not None and (least.mean_error or math.inf) > best.mean_error:
+            return f"{least.name} would have {saved} of shares, but more of means."
+        return (
+            f"{size}; {least.name} would have {saved} for reports of {least.mechanism.width:,} "
+            f"bytes, or an estimate that costs more."
+        )
 
     def table(self) -> str:
         """The options as text, least error first."""
-        from rumor.text import aligned
+        from rumor.text import aligned, wrapped
 
-        head = [
-            "mechanism",
-            "std. error",
-            "detectable",
-            "bytes",
-            "epsilon",
-            "in all",
-            "1% liars add",
+        head, body = self._columns()
+        times = "once" if self.wish.reports == 1 else f"{self.wish.reports:,} times"
+        remarks = [
+            f"Recommended: {self.best.name}: {self.reason}",
+            f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
+            f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
+            f"with power {POWER:.0%}.",
+            *self.topic.notes(),
         ]
-        body = [
-            [
-                option.oracle.name,
-                f"{option.error:.3%}",
-                f"{option.detectable:.3%}",
-                f"{option.oracle.width:,}",
-                f"{option.oracle.epsilon:.4g}",
-                f"{option.epsilon_total:.4g}",
-                f"{option.shift:.2%}",
-            ]
-            for option in self.options
-        ]
-        times = "once" if self.reports == 1 else f"{self.reports:,} times"
+        if self.wish.reports > 1:
+            remarks.append(
+                f"Epsilon: of one report; after {self.wish.reports:,}: of all of them, the answer "
+                f"unchanged; ever: of any number of them. A changed answer costs anew."
+            )
         return "\n".join(
             [
-                f"{self.users:,} people, {self.domain:,} values, epsilon {self.epsilon:.4g}, "
+                f"{self.users:,} people, {self.topic.size()}, epsilon {self.epsilon:.4g}, "
                 f"asked {times} ({self.solved})",
                 "",
                 aligned(head, body),
                 "",
-                f"Recommended: {self.best.oracle.name}. {self.reason}",
-                f"Detectable: told from zero at level {LEVEL:.0%} with power {POWER:.0%}.",
+                *(wrapped(remark) for remark in remarks),
             ]
         )
+
+    def _columns(self) -> tuple[list[str], list[list[str]]]:
+        """The head and the body of the table."""
+        show = _share if self.topic.unit == "share" else _number
+        again, means = self.wish.reports > 1, self.best.mean_error is not None
+        head = ["mechanism", "std. error", *(["mean error"] if means else []), "default"]
+        head += ["detectable", "bytes", *self.best.candidate.shape, "epsilon"]
+        head += [f"after {self.wish.reports:,}", "ever"] if again else []
+        head += [f"{LIARS:.0%} liars add"]
+        body = []
+        for option in self.options:
+            row = [option.name, show(option.error)]
+            row += [_number(option.mean_error)] if means else []
+            row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
+            row += [f"{value:.4g}" for value in option.candidate.shape.values()]
+            row += [f"{option.epsilon:.4g}"]
+            if again:
+                ever = option.mechanism.epsilon_permanent
+                row += [
+                    f"{option.epsilon_total:,.4g}",
+                    "no limit" if math.isinf(ever) else f"{ever:.4g}",
+                ]
+            body.append([*row, self._liars(option.shift)])
+        return head, body
+
+    def _noticed(self, option: Option) -> str:
+        if self.topic.unit == "number":
+            return _number(option.detectable)
+        return _share(option.detectable) if option.detectable < 1 else "nothing"
+
+    def _liars(self, shift: float) -> str:
+        if self.topic.unit == "number":
+            return _number(shift)
+        return f"{shift:.2%}" if shift < 1 else "everything"
 
     def to_dict(self) -> dict[str, object]:
         """The plan as plain data."""
         return {
+            "kind": self.topic.kind,
             "people": self.users,
-            "domain": self.domain,
+            "domain": getattr(self.topic, "domain", None),
             "epsilon": self.epsilon,
-            "reports_per_person": self.reports,
+            "reports_per_person": self.wish.reports,
+            "lifetime": self.wish.lifetime,
             "solved": self.solved,
-            "recommended": self.best.oracle.name,
+            "recommended": self.best.name,
             "reason": self.reason,
+            "notes": list(self.topic.notes()),
             "options": [
                 {
-                    "mechanism": option.oracle.name,
+                    "mechanism": option.name,
                     "standard_error": option.error,
+                    "mean_standard_error": option.mean_error,
+                    "default_error": option.default,
                     "detectable": option.detectable,
-                    "report_bytes": option.oracle.width,
-                    "epsilon": option.oracle.epsilon,
+                    "report_bytes": option.mechanism.width,
+                    "parameters": dict(option.candidate.shape),
+                    "epsilon": option.epsilon,
                     "epsilon_total": option.epsilon_total,
+                    "epsilon_permanent": option.mechanism.epsilon_permanent,
                     "one_percent_liars_add": option.shift,
                 }
                 for option in self.options
@@ -145,20 +223,34 @@ class Plan:
 
     def to_toml(self) -> str:
         """A collection that asks one question with these parameters, ready to be edited."""
+        question: Mapping[str, object] = {
+            "id": "question",
+            "kind": self.topic.kind,
+            "text": "What is asked, in plain words",
+            **self.topic.question(),
+            **self.best.candidate.toml,
+            "reports_per_person": self.wish.reports,
+        }
+        lines = [f"{key} = {_toml(value)}" for key, value in question.items()]
         return (
             'name = "A new collection"\n'
             'series = "new-collection"\n'
             'contact = "privacy@example.org"\n'
             f"users = {self.users}\n\n"
-            "[[questions]]\n"
-            'id = "question"\n'
-            'kind = "choice"\n'
-            'text = "What is asked, in plain words"\n'
-            f"domain = {self.domain}\n"
-            f"epsilon = {self.epsilon!r}\n"
-            f'mechanism = "{self.best.oracle.name}"\n'
-            f"reports_per_person = {self.reports}\n"
+            "[[questions]]\n" + "\n".join(lines) + "\n"
         )
+
+    def simulate(
+        self, *, trials: int | None = None, seed: int = 1, on_progress: Progress | None = None
+    ) -> Forecast:
+        """Real reports of the recommended mechanism, really estimated.
+
+        The fewer values there are, the more trials it takes unless said.
+        """
+        users = min(self.users, _SIMULATED[self.topic.kind])
+        size = getattr(self.topic, "domain", 1)
+        count = min(100, max(10, 1000 // size)) if trials is None else trials
+        return self.topic.simulate(self.best.mechanism, users, count, seed, on_progress)
 
     def plot(self, path: str | None = None) -> alt.HConcatChart:
         """Error against people and against epsilon, for every mechanism."""
@@ -169,16 +261,16 @@ class Plan:
         around = [self.users * 10 ** (step / 4) for step in range(-8, 9)]
         powers = [2 ** (step / 2) for step in range(-4, 9)]
         people = [
-            {"mechanism": o.oracle.name, "people": n, "error": o.error * math.sqrt(self.users / n)}
+            {"mechanism": o.name, "people": n, "error": o.error * math.sqrt(self.users / n)}
             for o in self.options
             for n in around
         ]
         epsilons = [
-            {"mechanism": oracle.name, "epsilon": e, "error": _error(oracle, self.users)}
+            {"mechanism": c.label, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
             for e in powers
-            for oracle in candidates(self.domain, e)
+            for c in self.topic.candidates(replace(self.wish, epsilon=e, lifetime=None))
         ]
-        names = [option.oracle.name for option in self.options]
+        names = [option.name for option in self.options]
 
         def lines(rows: list[dict[str, object]], x: str, title: str) -> alt.Chart:
             chart: alt.Chart = (
@@ -203,85 +295,172 @@ class Plan:
 
 def make_plan(
     *,
-    domain: int,
+    kind: str = "choice",
+    domain: int | None = None,
     users: int | None = None,
     epsilon: float | None = None,
     error: float | None = None,
     detect: float | None = None,
-    reports: int = 1,
+    reports: int | None = None,
+    lifetime: float | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    cap: int | None = None,
 ) -> Plan:
-    """The plan that any two of people, epsilon and an error (or a frequency to detect) imply."""
-    checked_size("domain", domain, 2, 1_000_000)
-    checked_size("reports", reports, 1, 1_000_000)
+    """The plan that follows from what is given.
+
+    Two of people, epsilon and an error (or a frequency to detect) give the third; all three
+    give the largest `domain`. Instead of epsilon, a `lifetime` and the number of `reports`
+    say what each may cost; with epsilon, a lifetime says how many reports there may be.
+    """
+    if kind not in KINDS:
+        raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
+    if domain is not None:
+        checked_size("domain", domain, 1 if kind == "keyvalue" else 2, MAX_DOMAIN)
     if users is not None:
         checked_size("people", users, 1, MAX_USERS)
-    if epsilon is not None:
-        epsilon = checked_epsilon(epsilon)
-    if error is not None and detect is not None:
-        raise InputError("a plan takes an error or a frequency to detect; got both")
-    wanted = error if detect is None else detect
-    if wanted is not None and not (isinstance(wanted, (int, float)) and 0 < wanted < 1):
-        name = "error" if detect is None else "detect"
-        raise InputError(f"{name} must be a number above 0 and below 1; got {shown(wanted)}")
-    measure = _error if detect is None else _detectable
+    if reports is not None:
+        checked_size("reports", reports, 1, 1_000_000)
+    epsilon = None if epsilon is None else checked_epsilon(epsilon)
+    lifetime = None if lifetime is None else checked_epsilon(lifetime)
+    measure, wanted = _measure(error, detect, kind, high - low)
+    epsilon, reports, said = _over_time(kind, epsilon, reports, lifetime)
     given = sum(x is not None for x in (users, epsilon, wanted))
     if given < 2:
         raise InputError(
             f"a plan needs two of people, epsilon and an error (or a frequency to detect); "
             f"got {given}"
         )
-    solved = "as asked"
+
+    def topic(size: int | None, people: int | None) -> Topic:
+        return _topic(kind, size, people, low, high, cap)
+
+    if domain is None and kind != "number":
+        if users is None or epsilon is None or wanted is None:
+            raise InputError(
+                "a plan needs a domain (answers, candidate words or keys), or all of people, "
+                "epsilon and an error; got no domain"
+            )
+        wish = Wish(epsilon, reports, lifetime)
+        size = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
+        return _plan(topic(size, users), users, wish, f"the largest domain for the rest{said}")
     if users is None:
         assert epsilon is not None
         assert wanted is not None
-        users = _fewest_people(domain, epsilon, wanted, measure)
-        solved = "people needed for the rest"
-    elif epsilon is None:
+        wish = Wish(epsilon, reports, lifetime)
+        users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
+        return _plan(topic(domain, users), users, wish, f"people needed for the rest{said}")
+    about = topic(domain, users)
+    if epsilon is None:
         assert wanted is not None
-        epsilon = _smallest_epsilon(domain, users, wanted, measure)
-        solved = "epsilon needed for the rest"
-    return Plan(domain, users, epsilon, reports, _options(domain, users, epsilon, reports), solved)
+        epsilon = _smallest_epsilon(about, Wish(1.0, reports), users, wanted, measure)
+        said = "epsilon needed for the rest"
+    else:
+        said = said.removeprefix(", ") or "as asked"
+    return _plan(about, users, Wish(epsilon, reports, lifetime), said)
 
 
-def _options(domain: int, users: int, epsilon: float, reports: int) -> tuple[Option, ...]:
+Measure = Callable[[Topic, Mechanism, int], float]
+
+
+def _measure(
+    error: float | None, detect: float | None, kind: str, span: float
+) -> tuple[Measure, float | None]:
+    """How well is well enough, and by which measure."""
+    if error is not None and detect is not None:
+        raise InputError("a plan takes an error or a frequency to detect; got both")
+    wanted, name = (error, "error") if detect is None else (detect, "detect")
+    most = span if kind == "number" else 1.0
+    if wanted is not None and not (isinstance(wanted, (int, float)) and 0 < wanted < most):
+        raise InputError(f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}")
+    if detect is None:
+        return (lambda topic, mechanism, users: topic.error(mechanism, users)), wanted
+    return (lambda topic, mechanism, users: topic.detectable(mechanism, users)), wanted
+
+
+def _over_time(
+    kind: str, epsilon: float | None, reports: int | None, lifetime: float | None
+) -> tuple[float | None, int, str]:
+    """Epsilon and the number of reports, as far as a lifetime says them."""
+    if lifetime is None:
+        return epsilon, reports or 1, ""
+    permanent = kind in ("choice", "text")
+    if epsilon is None:
+        if reports is None:
+            raise InputError(
+                "a lifetime needs the number of reports, or their epsilon; got neither"
+            )
+        # Permanent noise: any number of reports costs twice one (plan_permanent.py).
+        shares = 1 if reports == 1 else 2 if permanent else reports
+        return lifetime / shares, reports, ", epsilon as the lifetime allows"
+    if lifetime < epsilon:
+        raise InputError(
+            f"the lifetime must be at least the epsilon of one report, {epsilon:g}; "
+            f"got {lifetime:g}"
+        )
+    if reports is None:
+        return epsilon, int(lifetime / epsilon + 1e-9), ", fresh reports as the lifetime allows"
+    if not permanent and reports * epsilon > lifetime * (1 + 1e-9):
+        raise InputError(
+            f"{reports:,} reports at epsilon {epsilon:g} must cost at most the lifetime of "
+            f"{lifetime:g}; got {reports * epsilon:g}"
+        )
+    return epsilon, reports, ""
+
+
+def _topic(
+    kind: str, domain: int | None, users: int | None, low: float, high: float, cap: int | None
+) -> Topic:
+    if cap is not None and kind != "keyvalue":
+        raise InputError(f"a cap is for keyvalue questions; got one for a {kind}")
+    if kind == "number":
+        return NumberTopic(low, high)
+    assert domain is not None
+    if kind == "keyvalue":
+        return KeyValueTopic(domain, low, high, cap)
+    return ChoiceTopic(domain) if kind == "choice" else TextTopic(domain, users)
+
+
+def _plan(topic: Topic, users: int, wish: Wish, solved: str) -> Plan:
+    candidates = topic.candidates(wish)
     options = [
         Option(
-            oracle,
-            _error(oracle, users),
-            _detectable(oracle, users),
-            fake_gain(oracle, users, math.ceil(LIARS * users)),
-            oracle.epsilon_after(reports),
+            candidate,
+            topic.error(candidate.mechanism, users),
+            topic.mean_error(candidate.mechanism, users),
+            topic.default(candidate.mechanism, users),
+            topic.detectable(candidate.mechanism, users),
+            fake_gain(candidate.mechanism, users, math.ceil(LIARS * users)),
+            *_losses(candidate.mechanism, wish.reports),
         )
-        for oracle in candidates(domain, epsilon)
+        for candidate in candidates
     ]
-    return tuple(sorted(options, key=lambda option: (option.error, option.oracle.width)))
+    ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
+    chosen = topic.choose(candidates, users, wish)
+    best = next(option for option in ranked if option.candidate is chosen)
+    return Plan(topic, users, wish, ranked, best, solved)
 
 
-def _error(oracle: FrequencyOracle, users: int) -> float:
-    return math.sqrt(float(oracle.variance(0.0, users)))
+def _losses(mechanism: Mechanism, reports: int) -> tuple[float, float]:
+    """Of one answer, and of so many of them."""
+    if isinstance(mechanism, PrivKVM):
+        return mechanism.epsilon_rounds, total([mechanism.epsilon_rounds] * reports)
+    return mechanism.epsilon, mechanism.epsilon_after(reports)
 
 
-def _detectable(oracle: FrequencyOracle, users: int) -> float:
-    """The f with f = z(level) sd(0) + z(power) sd(f), by iteration; 1 when there is none."""
-    level, power = NormalDist().inv_cdf(1 - LEVEL), NormalDist().inv_cdf(POWER)
-    noise = _error(oracle, users)
-    f = (level + power) * noise
-    for _ in range(50):
-        if f >= 1:
-            return 1.0
-        f = level * noise + power * math.sqrt(float(oracle.variance(f, users)))
-    return min(f, 1.0)
+def _best(topic: Topic, wish: Wish, users: int, measure: Measure) -> float:
+    return min(measure(topic, c.mechanism, users) for c in topic.candidates(wish))
 
 
-Measure = Callable[[FrequencyOracle, int], float]
-
-
-def _fewest_people(domain: int, epsilon: float, wanted: float, measure: Measure) -> int:
+def _fewest_people(
+    topic: Callable[[int | None], Topic], wish: Wish, wanted: float, measure: Measure
+) -> int:
     """The smallest number of people at which the best mechanism does as well as wanted."""
-    oracles = candidates(domain, epsilon)
+    about = topic(None)
+    mechanisms = [candidate.mechanism for candidate in about.candidates(wish)]
 
     def enough(users: int) -> bool:
-        return min(measure(oracle, users) for oracle in oracles) <= wanted
+        return min(measure(about, mechanism, users) for mechanism in mechanisms) <= wanted
 
     if not enough(MAX_USERS):
         raise InputError(f"{MAX_USERS:,} people would not be enough; got a wish of {wanted:g}")
@@ -292,11 +471,13 @@ def _fewest_people(domain: int, epsilon: float, wanted: float, measure: Measure)
     return high
 
 
-def _smallest_epsilon(domain: int, users: int, wanted: float, measure: Measure) -> float:
+def _smallest_epsilon(
+    topic: Topic, wish: Wish, users: int, wanted: float, measure: Measure
+) -> float:
     """The smallest epsilon, to three digits, at which the best mechanism does as well as wanted."""
 
     def enough(epsilon: float) -> bool:
-        return min(measure(oracle, users) for oracle in candidates(domain, epsilon)) <= wanted
+        return _best(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
 
     if not enough(MAX_EPSILON):
         raise InputError(
@@ -310,27 +491,38 @@ def _smallest_epsilon(domain: int, users: int, wanted: float, measure: Measure) 
     return float(f"{math.ceil(high * 1000) / 1000:.3f}")
 
 
-def simulated_gain(
-    option: Option,
-    users: int,
-    *,
-    trials: int = 5,
-    seed: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> float:
-    """The default estimator's root mean squared error over the linear one's, on Zipf's law."""
-    from rumor.estimators import estimate
+def _largest_domain(
+    topic: Callable[[int], Topic], wish: Wish, users: int, wanted: float, measure: Measure
+) -> int:
+    """The largest domain at which the best mechanism does as well as wanted."""
 
-    oracle = option.oracle
-    truth = 1 / np.arange(1, oracle.domain + 1)
-    truth /= truth.sum()
-    rng, source = np.random.default_rng(seed), Seeded(seed)
-    default = linear = 0.0
-    for trial in range(trials):
-        values = rng.choice(oracle.domain, size=users, p=truth)
-        found = estimate(oracle, oracle.privatize(values, random=source))
-        default += float(((found.frequency - truth) ** 2).sum())
-        linear += float(((found.unbiased - truth) ** 2).sum())
-        if on_progress is not None:
-            on_progress(trial + 1, trials)
-    return math.sqrt(default / linear)
+    def enough(domain: int) -> bool:
+        return _best(topic(domain), wish, users, measure) <= wanted
+
+    if not enough(2):
+        raise InputError(
+            f"even two values are too many for {wanted:g} with {users:,} people at epsilon "
+            f"{wish.epsilon:g}"
+        )
+    most = 100_000
+    if enough(most):
+        return most
+    low, high = 2, most
+    while high - low > max(1, low // 100):
+        middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3%}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    return json.dumps(value) if isinstance(value, str) else repr(value)

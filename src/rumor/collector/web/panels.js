@@ -55,6 +55,8 @@ export function remarks(question, estimate) {
   }
   if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
   lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}. Method: ${estimate.method}.`));
+  const bound = estimate.diagnostics?.fake_clients?.sentence;
+  if (bound) lines.push(h("p", { class: "soft" }, sentence(bound)));
   return lines;
 }
 

@@ -1,0 +1,106 @@
+"""`rumor liars`: what fake clients could do to an estimate, and whether reports look crafted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rumor.cli.common import AsJson, CollectionFile, QuestionId, print_json
+
+if TYPE_CHECKING:
+    from rumor.mechanisms import Mechanism
+    from rumor.privacy.integrity import Integrity
+    from rumor.report import Reports
+
+
+def liars(
+    collection: CollectionFile,
+    reports: Annotated[
+        str,
+        typer.Argument(metavar="REPORTS", help="A reports file (.parquet), or a folder of them."),
+    ],
+    question: QuestionId = None,
+    fakes: Annotated[
+        int | None,
+        typer.Option(
+            "--fakes", metavar="N", help="How many fakes to reckon with (1% unless said)."
+        ),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--most", min=1000, metavar="N", help="Look at so many reports at most.")
+    ] = 1_000_000,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Makes the simulation behind a test repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for crafted reports, and bound what fakes can add.
+
+    Two statistics are held against the channel: whether reports support the most frequent
+    values together more often than honest ones do, and whether too many of them have very few
+    or very many bits set. Where a report is a single value, a crafted one cannot be told from
+    an honest one, and only the bound applies.
+
+    \b
+    Example:
+      rumor liars examples/survey.toml reports.parquet --question medicine
+    """
+    from rumor.collection import Collection
+    from rumor.engines.sources import ParquetSource
+    from rumor.privacy.liars import FakeClients, fake_clients, fake_gain
+
+    loaded = Collection.load(collection)
+    asked = None if question is None else loaded.question(question)
+    source = ParquetSource(reports, loaded, asked)
+    mechanism, total = source.question.mechanism, source.reports
+    bound = fake_clients(mechanism, max(total, 1))
+    if fakes is not None:
+        bound = FakeClients(fakes, fake_gain(mechanism, total, fakes), bound.to)
+    findings = _findings(mechanism, _gathered(source, most), seed)
+    if as_json:
+        print_json(
+            {
+                "question": source.question.id,
+                "reports": total,
+                "fake_clients": bound.to_dict(),
+                "alarm": any(finding.alarm for finding in findings.values()),
+                "findings": {name: vars(finding) for name, finding in findings.items()},
+            }
+        )
+        return
+    print(f"{source.question.id}: {total:,} reports; {bound.sentence()}")
+    for name, finding in findings.items():
+        print(f"{name}: {finding.explanation}")
+
+
+def _gathered(source: object, most: int) -> Reports:
+    """The first reports, up to so many."""
+    import numpy as np
+
+    from rumor.engines.sources import ParquetSource
+
+    assert isinstance(source, ParquetSource)
+    parts, count = [], 0
+    for part in source.parts():
+        for batch in part.batches():
+            parts.append(batch.reports[: most - count])
+            count += len(parts[-1])
+            if count >= most:
+                return np.concatenate(parts)
+    return np.concatenate(parts) if parts else np.empty((0, 1), dtype=np.uint8)
+
+
+def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[str, Integrity]:
+    from rumor.mechanisms import FrequencyOracle
+    from rumor.privacy.bit_counts import bit_counts, has_bits
+    from rumor.privacy.integrity import SINGLE, Integrity, co_support
+    from rumor.randomness import Seeded
+
+    findings: dict[str, Integrity] = {}
+    if isinstance(mechanism, FrequencyOracle):
+        random = None if seed is None else Seeded(seed)
+        findings["co-support"] = co_support(mechanism, batch, random=random)
+    if has_bits(mechanism):
+        findings["bit counts"] = bit_counts(mechanism, batch)
+    return findings or {"no test": Integrity(False, 0.0, False, SINGLE)}

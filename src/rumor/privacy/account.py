@@ -1,0 +1,179 @@
+"""What one person spends: every question of some collections, over time, in one table.
+
+All numbers are exact worst cases, rounded up: one report; so many daily reports of one
+unchanged answer; the same while the answer changes; any number of reports of one answer; and
+the collection's whole life, the answer changing every time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from rumor.collection import Collection, Question
+from rumor.privacy.accounting import (
+    MAX_COUNT,
+    Loss,
+    changing_loss,
+    collection_loss,
+    collections_loss,
+    permanent_loss,
+    question_loss,
+    total,
+)
+from rumor.privacy.words import believed, odds_factor
+from rumor.values import checked_size
+
+YEAR = 365
+# Beyond this the factor is said as a power: nobody pictures such odds.
+_HUGE = 1e6
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What one question can cost one person; infinite where there is no limit."""
+
+    collection: str
+    series: str
+    question: str
+    allowed: int
+    """How many reports a person makes at most."""
+    made: int
+    """How many of them fall into the days that were asked about."""
+    one: float
+    unchanged: float
+    changing: float
+    permanent: float
+    lifetime: float
+
+
+@dataclass(frozen=True)
+class Account:
+    """The spending of one person over some days of daily reports."""
+
+    days: int
+    changes: int
+    rows: tuple[Spending, ...]
+    total: Loss
+    """Everything that the collections may ever ask, answers changing every time."""
+
+    @property
+    def together(self) -> float:
+        """The questions added up over these days; of revisions the dearest counts."""
+        dearest: dict[tuple[str, str], float] = {}
+        for row in self.rows:
+            key = (row.series, row.question)
+            dearest[key] = max(dearest.get(key, 0.0), row.changing)
+        return total(dearest.values())
+
+    def table(self) -> str:
+        """A line for each question, then what it means, in words."""
+        from rumor.text import aligned, wrapped
+
+        head = ["question", "asked", "one report", self._span(), "any number", "most in all"]
+        if self.changes:
+            head.insert(4, f"{self.changes:,} change{'s' if self.changes > 1 else ''}")
+        body = []
+        for row in self.rows:
+            ever = "-" if row.allowed == 1 else _shown(row.permanent)
+            cells = [row.question, "once" if row.allowed == 1 else f"{row.allowed:,} times"]
+            cells += [_shown(row.one), _shown(row.unchanged)]
+            cells += [_shown(row.changing)] if self.changes else []
+            body.append([*cells, ever, _shown(row.lifetime)])
+        text = [aligned(head, body), ""]
+        text += [wrapped(self.sentence(row)) for row in self.rows]
+        text += [wrapped(sentence) for sentence in self.closing()]
+        return "\n".join(text)
+
+    def _span(self) -> str:
+        return "a year, daily" if self.days == YEAR else f"{self.days:,} days, daily"
+
+    def sentence(self, row: Spending) -> str:
+        """What a question costs, for someone who knows no mathematics."""
+        changing = ""
+        if self.changes and row.made > 1:
+            times = "1 change" if self.changes == 1 else f"{self.changes:,} changes"
+            changing = f" and {times} of your answer"
+        if row.made < self.days:
+            asked = "one report" if row.made == 1 else f"{row.made:,} reports"
+            when = f"After {asked}, all that {row.question!r} asks{changing}"
+        elif self.days == YEAR:
+            when = f"After a year of daily reports on {row.question!r}{changing}"
+        else:
+            when = f"After {self.days:,} days of daily reports on {row.question!r}{changing}"
+        return f"{when}, {consequence(row.changing)}"
+
+    def closing(self) -> list[str]:
+        """The total of these days and of everything, in words."""
+        found = []
+        if len(self.rows) > 1:
+            found.append(f"After all of these together, {consequence(self.together)}")
+        if self.total.epsilon > self.together * (1 + 1e-9):
+            found.append(
+                f"At the very most, after {self.total.of} with another answer every time, "
+                f"{consequence(self.total.epsilon)}"
+            )
+        return found
+
+    def to_dict(self) -> dict[str, object]:
+        """The account as plain data; what has no limit is null."""
+        return {
+            "days": self.days,
+            "changes": self.changes,
+            "questions": [{**asdict(row), "sentence": self.sentence(row)} for row in self.rows],
+            "together": self.together,
+            "most": self.total.epsilon,
+            "closing": self.closing(),
+        }
+
+
+def account(collections: Sequence[Collection], *, days: int = YEAR, changes: int = 0) -> Account:
+    """What one person spends who reports daily for so long, and changes their answer so often."""
+    checked_size("days", days, 1, MAX_COUNT)
+    checked_size("changes", changes, 0, MAX_COUNT)
+    rows = [
+        _spending(collection, question, days, changes)
+        for collection in collections
+        for question in collection.questions
+    ]
+    whole = (
+        collection_loss(collections[0]) if len(collections) == 1 else collections_loss(collections)
+    )
+    return Account(days, changes, tuple(rows), whole)
+
+
+def _spending(collection: Collection, question: Question, days: int, changes: int) -> Spending:
+    allowed = question.reports_per_person
+    return Spending(
+        collection=collection.name,
+        series=collection.series,
+        question=question.id,
+        allowed=allowed,
+        made=min(days, allowed),
+        one=question.epsilon,
+        unchanged=changing_loss(question, days).epsilon,
+        changing=changing_loss(question, days, changes).epsilon,
+        permanent=permanent_loss(question).epsilon,
+        lifetime=question_loss(question, values=allowed).epsilon,
+    )
+
+
+def consequence(epsilon: float) -> str:
+    """What a loss means: the end of a sentence that begins with "After ..."."""
+    if math.isinf(epsilon):
+        return "there is no limit to what can be learned about you."
+    shown = f"10^{epsilon / math.log(10):,.0f}"
+    if epsilon < math.log(_HUGE):
+        factor = odds_factor(epsilon)
+        shown = f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
+    sure = f"{100 * believed(0.5, min(epsilon, 700)):.4g}"
+    guess = "a certainty" if sure == "100" else f"right at most {sure}% of the time"
+    return (
+        f"someone who knows everything else about you can multiply their odds by at most {shown} "
+        f"(epsilon {epsilon:,.4g}): an even guess becomes {guess}."
+    )
+
+
+def _shown(epsilon: float) -> str:
+    return "no limit" if math.isinf(epsilon) else f"{epsilon:,.4g}"

@@ -1,0 +1,94 @@
+"""What one person spends, in one table and in words."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import rumor
+from rumor.cli import main
+from rumor.collection import Collection
+from rumor.privacy.account import account, consequence
+from rumor.privacy.accounting import changing_loss
+
+TOML = """
+name = "{name}"
+series = "{name}"
+contact = "nobody"
+[[questions]]
+id = "once"
+kind = "choice"
+domain = 4
+epsilon = {epsilon}
+[[questions]]
+id = "daily"
+kind = "choice"
+domain = 4
+mechanism = {{ name = "basic-rappor", f = 0.5, p = 0.5, q = 0.75 }}
+reports_per_person = 1000
+"""
+
+
+def collection(name: str = "a", epsilon: float = 1.0) -> Collection:
+    return Collection.from_toml(TOML.format(name=name, epsilon=epsilon))
+
+
+def test_a_row_has_the_exact_losses() -> None:
+    found = account([collection()], days=365, changes=2)
+    once, daily = found.rows
+    kept = collection().questions[1].mechanism
+    assert (once.one, once.unchanged, once.changing, once.lifetime) == (1.0, 1.0, 1.0, 1.0)
+    assert daily.made == 365
+    assert daily.unchanged == kept.epsilon_after(365)
+    assert daily.permanent == kept.epsilon_permanent
+    thirds = 2 * kept.epsilon_after(122) + kept.epsilon_after(121)
+    assert daily.changing == pytest.approx(thirds, rel=1e-12)
+    assert daily.lifetime == pytest.approx(1000 * kept.epsilon)
+    assert found.together == pytest.approx(1.0 + thirds)
+    assert found.total.epsilon == pytest.approx(1.0 + 1000 * kept.epsilon)
+
+
+def test_nobody_reports_more_often_than_allowed() -> None:
+    once = collection().questions[0]
+    assert changing_loss(once, 365, 10).epsilon == 1.0
+    assert changing_loss(once, 365).of == "one report on 'once'"
+    with pytest.raises(rumor.InputError, match="changes must be an integer from 0"):
+        changing_loss(once, 365, -1)
+
+
+def test_revisions_count_once_and_other_series_add_up() -> None:
+    one, revised, other = collection(), collection(epsilon=2.0), collection("b")
+    whole = account([one]).together
+    assert account([one, revised]).together == pytest.approx(whole + 1.0)
+    assert account([one, other]).together == pytest.approx(2 * whole)
+
+
+def test_the_sentence_of_a_year() -> None:
+    found = account([collection()])
+    loss = found.rows[1].unchanged
+    assert found.sentence(found.rows[1]).startswith(
+        "After a year of daily reports on 'daily', someone who knows everything else about you "
+        f"can multiply their odds by at most {math.exp(loss):,.3g} (epsilon {loss:.4g})"
+    )
+    assert found.sentence(found.rows[0]).startswith("After one report, all that 'once' asks, ")
+    assert "at most 10^172" in consequence(396.1)
+    assert "a certainty" in consequence(800.0)
+    assert "no limit" in consequence(math.inf)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["account", "examples/words.toml", "examples/browser.toml", "--changes", "1"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "After a year of daily reports on 'home' and 1 change of your answer" in text
+    assert "after everything in 2 collections" in text
+    assert main([*arguments, "--json", "--days", "30"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    home = next(row for row in data["questions"] if row["question"] == "home")
+    assert home["made"] == 30
+    assert 0.99 * 2 * home["unchanged"] < home["changing"] < 2 * home["unchanged"]
+    assert data["questions"][0]["permanent"] is None  # drawn afresh: no limit
+    assert main(["account", "examples/words.toml", "--days", "0"]) == 2
+    assert "days must be an integer from 1" in capsys.readouterr().err
