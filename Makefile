@@ -6,7 +6,7 @@ DOCS_STAMP := .venv/.installed-docs
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages format check wheel clean soak
+.PHONY: help install demo test bench docs pages papers format check wheel clean soak
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -27,20 +27,23 @@ $(DOCS_STAMP): $(STAMP)
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@echo "installing Rumor and its peers into .venv-bench (a few minutes the first time)"
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[server]'
+	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[server,spark]'
 	@touch $@
 
 demo: $(STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n 2 --quiet
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --quiet
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
 soak: $(STAMP) ## kill, starve and fuzz the collector for a while (minutes)
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py $(ARGS)
+
+papers: $(STAMP) ## reproduce the papers, a few trials of each cell (minutes)
+	@$(BIN)/rumor papers run all --quick --out papers-results $(ARGS)
 
 docs: $(DOCS_STAMP) ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -62,4 +65,4 @@ wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
 
 clean: ## remove everything that make made
-	@rm -rf .venv .venv-bench site dist build .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-bench site dist build papers-results .pytest_cache .mypy_cache .ruff_cache

@@ -34,6 +34,7 @@ BENCHMARKS = (
     "hadamard",
     "hashing",
     "streaming",
+    "spark",
     "bayes",
     "ingest",
     "rappor",

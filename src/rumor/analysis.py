@@ -8,13 +8,17 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rumor.collection import Collection, Question
-from rumor.engines import Engine, Progress, Stratum
+from rumor.engines import Engine, Progress, QuestionSource, Stratum
+from rumor.engines.distinct import leave_out_repeated
 from rumor.engines.local import LocalEngine
+from rumor.engines.passes import KeptReports
 from rumor.engines.sources import ParquetSource, Window
 from rumor.engines.summarize import Totals, summarize
 from rumor.errors import InputError, shown
@@ -23,12 +27,13 @@ from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate, methods_for
 from rumor.estimators.candidates import candidate_map, default_cache, read_words
 from rumor.estimators.linear import checked_method
+from rumor.estimators.material import Material
 from rumor.files import PathLike
-from rumor.mechanisms import KeyValueMechanism, MeanMechanism, Rappor
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
 from rumor.summary import Summary
 from rumor.text import one_line
 
-ENGINES = ("local",)
+ENGINES = ("local", "spark")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,8 @@ class Analysis:
     level: float
     of: str
     simultaneous: bool
+    repeated: int | None = None
+    """How many reports were left out since their ids had occurred; None if nobody asked."""
 
     @property
     def reports(self) -> int:
@@ -74,6 +81,7 @@ class Analysis:
         facts: dict[str, object] = {
             "reports": self.reports,
             "skipped": self.totals.skipped,
+            **({} if self.repeated is None else {"repeated": self.repeated}),
             "collection": self.collection.digest,
             "question": self.question.id,
             "epsilon": first.epsilon,
@@ -120,6 +128,8 @@ class Analysis:
             blocks.append(mark + table)
         if self.totals.skipped:
             blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
+        if self.repeated is not None:
+            blocks.append(f"{self.repeated:,} repeated reports were left out")
         return "\n\n".join(blocks)
 
     def plot(self, path: PathLike, top: int | None = None) -> None:
@@ -156,14 +166,15 @@ def stratum_name(stratum: Stratum) -> str:
 
 
 def analyse(
-    collection_file: PathLike,
-    path: PathLike,
+    collection_file: PathLike | Collection,
+    path: PathLike | QuestionSource,
     *,
     question: str | None = None,
     method: str = "auto",
-    engine: str = "local",
+    engine: str | Engine | AbstractContextManager[Engine] = "local",
     by: str | None = None,
     window: Window = (None, None),
+    distinct_ids: bool = False,
     skip_invalid: bool = False,
     level: float = 0.95,
     of: str = "population",
@@ -175,49 +186,105 @@ def analyse(
     """Estimate one question from a reports file, a folder of them or a saved summary.
 
     Without `question` it is the one that the reports name. `by` and `window` choose among
-    reports; a summary has nothing left to choose from. A text question needs `candidates`, a
-    file of words; `options` are those of the method.
+    reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
+    ids once. A text question needs `candidates`, a file of words; `options` are those of the
+    method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    `rumor.engines.spark.SparkEngine` of your session; one that has yet to be started is when
+    the rest has been checked.
     """
-    collection = Collection.load(collection_file)
+    collection = (
+        collection_file
+        if isinstance(collection_file, Collection)
+        else Collection.load(collection_file)
+    )
     if question is not None or len(collection.questions) == 1:
         checked_method(method, methods_for(collection.question(question).mechanism))
     asked = None if question is None else collection.question(question)
-    runner = chosen_engine(engine)
+    if isinstance(engine, str):
+        checked_engine(engine)
     words = None if candidates is None else read_words(candidates)
-    if Summary.is_file(path):
-        if by is not None or window != (None, None):
-            raise InputError(
-                f"strata and days are chosen when reports are counted, and {str(path)!r} is a "
-                f"summary; got --by, --from or --to"
+    with ExitStack() as stack:
+        kept: KeptReports | None = None
+        repeated: int | None = None
+        if not isinstance(path, QuestionSource) and Summary.is_file(path):
+            if by is not None or window != (None, None) or distinct_ids:
+                raise InputError(
+                    f"strata and days are chosen when reports are counted, and {str(path)!r} is a "
+                    f"summary; got --by, --from, --to or --distinct-ids"
+                )
+            summary = Summary.load(path)
+            asked = _question_of(summary, collection, asked, path)
+            totals = Totals({None: summary})
+        else:
+            source = _source(path, collection, asked, by=by, window=window, ids=distinct_ids)
+            asked = source.question
+            # Everything else has been checked: starting an engine may take a while.
+            runner = stack.enter_context(_started(engine))
+            if distinct_ids and isinstance(source, ParquetSource):
+                repeated = leave_out_repeated(source, runner)
+            totals = summarize(
+                source,
+                asked.mechanism,
+                contract=collection.digest,
+                question=asked.id,
+                engine=runner,
+                skip_invalid=skip_invalid,
+                on_progress=on_progress,
             )
-        summary = Summary.load(path)
-        asked = _question_of(summary, collection, asked, path)
-        totals = Totals({None: summary})
-    else:
-        source = ParquetSource(path, collection, asked, by=by, window=window)
-        asked = source.question
-        totals = summarize(
-            source,
-            asked.mechanism,
-            contract=collection.digest,
-            question=asked.id,
-            engine=runner,
-            skip_invalid=skip_invalid,
-            on_progress=on_progress,
-        )
-    found = {s: summary for s, summary in totals.summaries.items() if summary.reports}
-    if not found:
+            kept = stack.enter_context(KeptReports(runner, source, asked.mechanism))
+        found = {s: summary for s, summary in totals.summaries.items() if summary.reports}
+        if not found:
+            raise InputError(
+                f"an estimate needs at least one report; got none in {str(path)!r}"
+                + ("" if window == (None, None) else " of these days")
+            )
+        totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
+        settings = {**_dictionary(asked, words, on_progress), **(options or {})}
+        estimates = {
+            stratum: estimate(
+                asked.mechanism, _material(stratum, summary, kept), method=method, **settings
+            )
+            for stratum, summary in totals.summaries.items()
+        }
+    return Analysis(collection, asked, totals, estimates, by, level, of, simultaneous, repeated)
+
+
+def _source(
+    path: PathLike | QuestionSource,
+    collection: Collection,
+    asked: Question | None,
+    *,
+    by: str | None,
+    window: Window,
+    ids: bool,
+) -> QuestionSource:
+    """The source at a path; one that exists makes its own choice among its reports."""
+    if not isinstance(path, QuestionSource):
+        place = _of_question(path, collection, asked)
+        return ParquetSource(place, collection, asked, by=by, window=window)
+    if by is not None or window != (None, None) or ids:
         raise InputError(
-            f"an estimate needs at least one report; got none in {str(path)!r}"
-            + ("" if window == (None, None) else " of these days")
+            "strata, days and ids are chosen where a source is made; "
+            "got by, window or distinct_ids beside one"
         )
-    totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
-    settings = {**_dictionary(asked, words, on_progress), **(options or {})}
-    estimates = {
-        stratum: estimate(asked.mechanism, summary, method=method, **settings)
-        for stratum, summary in totals.summaries.items()
-    }
-    return Analysis(collection, asked, totals, estimates, by, level, of, simultaneous)
+    if asked is not None and path.question != asked:
+        raise InputError(f"the source must be of question {asked.id!r}; got {path.question.id!r}")
+    return path
+
+
+def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
+    """Where the reports of a question are in a folder that `rumor export` wrote."""
+    if asked is None and len(collection.questions) == 1:
+        asked = collection.questions[0]
+    exported = None if asked is None else Path(path) / f"question={asked.id}"
+    return path if exported is None or not exported.is_dir() else exported
+
+
+def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
+    """What there is to estimate from: counts and, of values, the reports behind them."""
+    if kept is None or not isinstance(summary.mechanism, FrequencyOracle):
+        return summary
+    return Material(summary, kept.passes(stratum, summary.reports))
 
 
 def _dictionary(
@@ -240,11 +307,43 @@ def _dictionary(
     return {"candidates": candidate_map(bloom, words, cache=cache, on_progress=on_progress)}
 
 
-def chosen_engine(name: str) -> Engine:
-    """The engine of this name."""
-    if name != "local":
+def checked_engine(name: str) -> str:
+    """The name of an engine."""
+    if name not in ENGINES:
         raise InputError(f"an engine must be one of {', '.join(ENGINES)}; got {shown(name)}")
-    return LocalEngine()
+    return name
+
+
+def _started(
+    engine: str | Engine | AbstractContextManager[Engine],
+) -> AbstractContextManager[Engine]:
+    if isinstance(engine, str):
+        return chosen_engine(engine)
+    return engine if isinstance(engine, AbstractContextManager) else nullcontext(engine)
+
+
+@contextmanager
+def chosen_engine(
+    name: str,
+    master: str | None = None,
+    on_status: Callable[[Any], None] | None = None,
+) -> Iterator[Engine]:
+    """The engine of this name; Spark is started where `master` says, and ends with the block."""
+    if checked_engine(name) == "local":
+        if master is not None:
+            raise InputError(f"a master is for the Spark engine; got {shown(master)} for local")
+        yield LocalEngine()
+        return
+    try:
+        from rumor.engines.spark import SparkEngine
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").split(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise InputError(
+            "the Spark engine needs PySpark (pip install 'rumor[spark]'); it is not installed"
+        ) from None
+    with SparkEngine.start(master, on_status=on_status) as engine:
+        yield engine
 
 
 def _question_of(

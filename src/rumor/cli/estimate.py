@@ -15,9 +15,9 @@ from rumor.cli.common import (
     Method,
     QuestionId,
     Top,
+    noted_progress,
     parse_day,
     print_json,
-    progress,
 )
 
 
@@ -47,8 +47,21 @@ def estimate(
     question: QuestionId = None,
     method: Method = "auto",
     engine: Annotated[
-        str, typer.Option("--engine", metavar="NAME", help="Where to count: local.")
+        str,
+        typer.Option(
+            "--engine",
+            metavar="local|spark",
+            help="Where to count: in threads of this process, or with Spark.",
+        ),
     ] = "local",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="For Spark: the cluster's address (else this machine, as local[*]).",
+        ),
+    ] = None,
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -82,6 +95,12 @@ def estimate(
             "--to", metavar="YYYY-MM-DD", help="Only reports up to and including this day."
         ),
     ] = None,
+    distinct_ids: Annotated[
+        bool,
+        typer.Option(
+            "--distinct-ids", help="Count reports of the same id once, where files overlap."
+        ),
+    ] = False,
     level: Level = 0.95,
     of: Annotated[
         str,
@@ -120,15 +139,17 @@ def estimate(
 ) -> None:
     """Estimate what the crowd answered, with intervals.
 
-    Files of any size are read in one pass and little memory.
+    Files of any size are read in one pass and little memory; the methods bayes, em and refined
+    go over the reports again.
 
     \b
     Example:
       rumor estimate examples/browser.toml reports.parquet
       rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
       rumor estimate examples/words.toml reports.parquet --candidates words.txt
+      rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
     """
-    from rumor.analysis import analyse
+    from rumor.analysis import analyse, checked_engine, chosen_engine
     from rumor.intervals import checked_target, critical_value
 
     # Everything that can be wrong with the options is said before anything is read.
@@ -138,22 +159,31 @@ def estimate(
         from rumor.charts import checked_chart_path
 
         checked_chart_path(plot)
-    with progress("counting") as update:
+    window = (parse_day("--from", first), parse_day("--to", last))
+    note = ""
+
+    def tell(status: object) -> None:
+        nonlocal note
+        note = str(status)
+
+    checked_engine(engine)
+    with noted_progress("counting") as update:
         analysis = analyse(
             collection,
             reports,
             question=question,
             method=method,
-            engine=engine,
+            engine=chosen_engine(engine, master, tell),
             by=by,
-            window=(parse_day("--from", first), parse_day("--to", last)),
+            window=window,
+            distinct_ids=distinct_ids,
             skip_invalid=skip_invalid,
             level=level,
             of=of,
             simultaneous=simultaneous,
             candidates=candidates,
             options=None if detection_level is None else {"level": detection_level},
-            on_progress=update,
+            on_progress=lambda done, total: update(done, total, note),
         )
     if save_summary is not None:
         analysis.summary().save(save_summary)

@@ -10,13 +10,19 @@ what is folded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from rumor.report import Reports
 
+if TYPE_CHECKING:
+    from rumor.collection import Question
+
 S = TypeVar("S")
 M = TypeVar("M")
+P = TypeVar("P")
+R = TypeVar("R")
 
 Stratum = str | int | bool | None
 """The public group that a report belongs to; None where it is not known or not asked for."""
@@ -55,6 +61,16 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class QuestionSource(Source, Protocol):
+    """Reports that answer one question."""
+
+    @property
+    def question(self) -> Question:
+        """The question."""
+        ...
+
+
 class Engine(Protocol):
     """Where folds run."""
 
@@ -73,5 +89,30 @@ class Engine(Protocol):
         `merge` must be associative with `empty` as its neutral element, and must not change
         its arguments. Results are merged in the order of the parts, so that sums of
         floating-point numbers come out the same every time on the same engine.
+        """
+        ...
+
+    def keep(
+        self, source: Source, prepare: Callable[[Batch], Batch]
+    ) -> AbstractContextManager[Source]:
+        """The prepared batches of a source, kept near the workers as long as the block lasts.
+
+        For what goes over the same reports many times. The source that the block is given is
+        for folds of this engine alone.
+        """
+        ...
+
+    def regroup(
+        self,
+        parts: Sequence[P],
+        split: Callable[[P, int], Sequence[bytes]],
+        join: Callable[[Sequence[bytes]], R],
+        buckets: int,
+    ) -> list[R]:
+        """Deal pieces of parts out into buckets, and join the pieces of each bucket.
+
+        `split(part, buckets)` gives the part's piece for every bucket; `join` gets those of
+        one bucket, in any order, and what it gives should be small. What `fold` is to sums,
+        this is to finding equals.
         """
         ...

@@ -8,11 +8,15 @@ moment, and a part is read in batches.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 
-from rumor.engines import Batch, M, Part, Progress, S, Source
+from rumor.engines import Batch, M, P, Part, Progress, R, S, Source
+from rumor.engines.held import HeldSource, PreparedSource, gathered
 from rumor.values import checked_size
 
 _MAX_WORKERS = 1024
@@ -66,3 +70,45 @@ class LocalEngine:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    @contextmanager
+    def keep(self, source: Source, prepare: Callable[[Batch], Batch]) -> Iterator[Source]:
+        """The prepared batches in memory, or read anew at every fold where they are too many."""
+        parts = source.parts()
+        first = next((batch for part in parts for batch in part.batches()), None)
+        width = 0 if first is None else first.reports.shape[1]
+        if sum(part.rows for part in parts) * width > _memory() // 4:
+            yield PreparedSource(source, prepare)
+            return
+        batches = self.fold(
+            source,
+            lambda batch, state: [prepare(batch)],
+            state=None,
+            merge=lambda one, other: one + other,
+            empty=list[Batch](),
+        )
+        yield HeldSource(gathered(batches))
+
+    def regroup(
+        self,
+        parts: Sequence[P],
+        split: Callable[[P, int], Sequence[bytes]],
+        join: Callable[[Sequence[bytes]], R],
+        buckets: int,
+    ) -> list[R]:
+        """Through a file for each bucket, so that no more than a bucket is in memory."""
+        with tempfile.TemporaryDirectory(prefix="rumor-") as folder:
+            places = [Path(folder) / str(number) for number in range(buckets)]
+            for part in parts:
+                for place, piece in zip(places, split(part, buckets), strict=True):
+                    with place.open("ab") as file:
+                        file.write(piece)
+            return [join([place.read_bytes()] if place.exists() else []) for place in places]
+
+
+def _memory() -> int:
+    """Bytes of memory that the machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30

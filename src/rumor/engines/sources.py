@@ -7,8 +7,11 @@ batches: files larger than memory, and row groups larger than memory, are no mat
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+import socket
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +23,7 @@ from rumor.collection import Collection, Question
 from rumor.engines import Batch, Stratum
 from rumor.errors import InputError, shown
 from rumor.files import PathLike
-from rumor.report import Reports
+from rumor.report import Mask, Reports
 from rumor.reportfile import ReportFile, damaged, find_files, report_bytes
 
 # Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
@@ -78,40 +81,80 @@ class MemorySource:
 class _RowGroup:
     """One row group of a file, with the selection that still has to be made in it."""
 
-    file: ReportFile
+    path: Path
+    footer: pq.FileMetaData | None
     index: int
     rows: int
     size: int
     by: str | None
     window: Window | None
+    left_out: Rows | None = None
+    """The numbers of rows to leave out, in ascending order."""
+
+    def __getstate__(self) -> dict[str, object]:
+        # To other machines goes only where to read: they read the footer themselves.
+        return {**self.__dict__, "footer": None}
 
     def batches(self) -> Iterator[Batch]:
-        columns = ["report", *(["day"] if self.window else []), *([self.by] if self.by else [])]
+        for _, rows in self._read("report", *([self.by] if self.by else [])):
+            strata = rows.column(self.by) if self.by else None
+            yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
+
+    def ids(self) -> Iterator[tuple[Rows, Reports]]:
+        """The numbers of the selected rows, and their ids."""
+        for (start, chosen), rows in self._read("id"):
+            numbers = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
+            yield start + numbers, report_bytes(rows.column("id"))
+
+    def _read(self, *wanted: str) -> Iterator[tuple[tuple[int, Mask | None], pa.RecordBatch]]:
+        """The selected rows of these columns; the number of the first, and which were chosen."""
+        columns, start = [*wanted, *(["day"] if self.window else [])], 0
         try:
             # A ParquetFile belongs to one thread; the footer is shared and not read again.
             # A buffer keeps Arrow from holding a whole column of the row group.
             with pq.ParquetFile(
-                self.file.path, metadata=self.file.footer, buffer_size=_BUFFER_BYTES
+                self.path, metadata=self.footer, buffer_size=_BUFFER_BYTES
             ) as parquet:
                 for rows in parquet.iter_batches(
                     self.size, row_groups=[self.index], columns=columns, use_threads=False
                 ):
-                    yield from self._selected(rows)
+                    chosen = self._chosen(start, rows)
+                    yield (start, chosen), rows if chosen is None else rows.filter(pa.array(chosen))
+                    start += len(rows)
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.path}: a reports file must stay where every worker can read it; "
+                f"on {socket.gethostname()} it is not there"
+            ) from None
         except (pa.ArrowException, OSError):
-            raise damaged(self.file.path) from None
+            raise damaged(self.path) from None
         except InputError as problem:
-            raise InputError(f"{self.file.path}: {problem}") from None
+            raise InputError(f"{self.path}: {problem}") from None
 
-    def _selected(self, rows: pa.RecordBatch) -> Iterator[Batch]:
+    def _chosen(self, start: int, rows: pa.RecordBatch) -> Mask | None:
+        """Which of some rows are selected; None for all of them."""
+        chosen = None
         if self.window is not None:
-            rows = rows.filter(_within(rows.column("day"), self.window))
-        reports, origin = report_bytes(rows.column("report")), str(self.file.path)
-        if self.by is None:
-            if len(reports):
-                yield Batch(reports, origin=origin)
-            return
-        for stratum, index in _groups(rows.column(self.by)):
-            yield Batch(reports[index], stratum, origin)
+            inside = _within(rows.column("day"), self.window)
+            chosen = np.array(inside.to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if self.left_out is not None:
+            first, last = np.searchsorted(self.left_out, [start, start + len(rows)])
+            chosen = np.ones(len(rows), dtype=np.bool_) if chosen is None else chosen
+            chosen[self.left_out[first:last] - start] = False
+        return chosen
+
+
+class IdPart(Protocol):
+    """A part whose reports have ids."""
+
+    @property
+    def rows(self) -> int:
+        """How many reports it holds, before any selection."""
+        ...
+
+    def ids(self) -> Iterator[tuple[Rows, Reports]]:
+        """The numbers of the selected rows, and their ids."""
+        ...
 
 
 class ParquetSource:
@@ -132,23 +175,28 @@ class ParquetSource:
     ) -> None:
         self.files = find_files(path)
         named = self.files[0].question if question is None else question.id
-        self.question = question or _asked(self.files[0], collection, named)
+        self.question: Question = question or _asked(self.files[0], collection, named)
         for file in self.files:
             file.require(collection, self.question)
             if by is not None:
                 _check_stratum(file, by)
-        self._by, self._window = by, _checked_window(window)
+        self._by, self._window = by, checked_window(window)
+        self._left_out: Mapping[int, Rows] = {}
 
     @property
     def reports(self) -> int:
         """How many reports the files hold, before any selection."""
         return sum(file.footer.num_rows for file in self.files)
 
+    def leave_out(self, rows: Mapping[int, Rows]) -> None:
+        """Leave out these rows of these parts, numbered as in `parts` and in ascending order."""
+        self._left_out = rows
+
     def parts(self) -> Sequence[_RowGroup]:
         """The row groups that may hold selected reports."""
         mechanism = self.question.mechanism
         size = BATCH_BYTES if self._by is None else _SPLIT_BYTES
-        parts = []
+        parts: list[_RowGroup] = []
         for file in self.files:
             for index in range(file.footer.num_row_groups):
                 group = file.footer.row_group(index)
@@ -158,7 +206,12 @@ class ParquetSource:
                 window = None if inside == "all" else self._window
                 rows = group.num_rows
                 batch = batch_rows(rows, mechanism.width, size, mechanism.tally_size)
-                parts.append(_RowGroup(file, index, rows, batch, self._by, window))
+                left_out = self._left_out.get(len(parts))
+                parts.append(
+                    _RowGroup(
+                        file.path, file.footer, index, rows, batch, self._by, window, left_out
+                    )
+                )
         return parts
 
 
@@ -193,7 +246,8 @@ def _check_stratum(file: ReportFile, by: str) -> None:
         )
 
 
-def _checked_window(window: Window) -> Window:
+def checked_window(window: Window) -> Window:
+    """A window whose days are in order."""
     first, last = window
     if first is not None and last is not None and first > last:
         raise InputError(f"the first day must not be after the last; got {first} and {last}")
@@ -224,6 +278,17 @@ def _within(days: pa.Array, window: Window) -> pa.Array:
     if last is not None:
         bounds.append(pc.less_equal(days, pa.scalar(last, pa.date32())))
     return bounds[0] if len(bounds) == 1 else pc.and_(*bounds)
+
+
+def split_strata(reports: Reports, strata: pa.Array | None, origin: str) -> Iterator[Batch]:
+    """Reports as batches, one for each stratum."""
+    if not len(reports):
+        return
+    if strata is None:
+        yield Batch(reports, origin=origin)
+        return
+    for stratum, index in _groups(strata):
+        yield Batch(reports[index], stratum, origin)
 
 
 def _groups(column: pa.Array) -> Iterator[tuple[Stratum, Rows]]:
