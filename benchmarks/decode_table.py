@@ -33,6 +33,7 @@ from rumor.estimators.decode_counts import bit_shares
 from rumor.estimators.decode_refit import refit
 from rumor.estimators.decode_testing import benjamini_hochberg
 from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.papers.decoding import zipf
 
 Vector = NDArray[np.float64]
 LEVEL = 0.05
@@ -86,11 +87,6 @@ class Rates:
         spread = float(np.std(self.false, ddof=1)) / math.sqrt(len(self.false))
         excess = float(np.mean(self.false)) - LEVEL
         return excess / spread if spread > 0 else math.copysign(math.inf, excess)
-
-
-def zipf(words: int) -> Vector:
-    shares = np.arange(1, words + 1, dtype=np.float64) ** -0.7
-    return np.asarray(shares / shares.sum())
 
 
 def oracle(summary: rumor.Summary, made: Candidates, held: NDArray[np.bool_]) -> Found:

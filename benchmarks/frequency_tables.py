@@ -12,10 +12,8 @@ by rotation, before any of it was run.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +22,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 import rumor
-from benchmarks.truths import truth
 from rumor.estimators.simplex import clip_and_rescale, project
 from rumor.mechanisms import FrequencyOracle
+from rumor.papers.frequency import ORACLES, draw, published_tables
+from rumor.papers.laws import truth
 from rumor.summary import Summary
 
 Vector = NDArray[np.float64]
@@ -38,17 +37,6 @@ TIE = ("zipf", 1.0, 1_000)
 TIE_TRIALS = 200
 STRESS_TRIALS = 20
 COVERAGE_TRIALS = 40
-
-ORACLES: Mapping[str, Callable[[int, float], FrequencyOracle]] = {
-    "subset": lambda domain, epsilon: rumor.SubsetSelection(domain=domain, epsilon=epsilon),
-    "response": lambda domain, epsilon: rumor.RandomizedResponse(domain=domain, epsilon=epsilon),
-    "optimized": lambda domain, epsilon: rumor.UnaryEncoding(domain=domain, epsilon=epsilon),
-    "symmetric": lambda domain, epsilon: rumor.UnaryEncoding(
-        domain=domain, epsilon=epsilon, variant="symmetric"
-    ),
-    "hadamard": lambda domain, epsilon: rumor.HadamardResponse(domain=domain, epsilon=epsilon),
-    "hashing": lambda domain, epsilon: rumor.LocalHashing(domain=domain, epsilon=epsilon),
-}
 
 STRESS: tuple[tuple[str, str, int, float, int], ...] = (
     ("subset", "uniform", 1000, 1, 1000),
@@ -127,15 +115,9 @@ def measure(
     )
 
 
-def draw(oracle: FrequencyOracle, law: Vector, people: int, seed: int) -> NDArray[np.uint8]:
-    """Reports of people drawn from a law."""
-    values = np.random.default_rng([seed, people]).choice(law.size, people, p=law)
-    return oracle.privatize(values, random=rumor.Seeded(seed))
-
-
 def published() -> dict[tuple[str, float, int], float]:
     """The best of the five published rows, for every cell."""
-    table = json.loads((Path(__file__).parent / "css2020.json").read_text(encoding="utf-8"))
+    table = published_tables("css2020")
     return {
         (law, float(epsilon), people): min(row[i] for row in table[law].values())
         for law in LAWS

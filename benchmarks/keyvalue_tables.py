@@ -23,79 +23,20 @@ from rich.table import Table
 
 from benchmarks.keyvalue_data import (
     KEYS,
-    PAPER,
+    SETS,
     STRESS,
-    Random,
     data_set,
     draw_counts,
     published,
     squared_errors,
 )
-from rumor.estimators.keyvalue_mle import most_likely
-from rumor.estimators.keyvalue_pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue_published import calibrated, published_em
 from rumor.intervals_keyvalue import KeyIntervals
-from rumor.mechanisms import KeyValueBlock, PrivKV, PrivKVM
+from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
-from rumor.mechanisms.oracle import Vector
+from rumor.papers.keyvalue import as_published, em_at_exact, ours
 
 USERS = 100_000
-Answers = dict[str, tuple[Vector, Vector]]
 Errors = dict[str, tuple[float, float]]
-
-
-def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """PrivKV by calibration and by EM on the same reports, and PrivKVM with three rounds."""
-    privkv = PrivKV(keys=KEYS, epsilon=epsilon)
-    counts = draw_counts(privkv, f, m, people, random)
-    frequency, mean, _ = published_em(privkv, counts)
-    round_, counts_ = PrivKVM(keys=KEYS, epsilon=epsilon, rounds=3), counts
-    first: Vector | None = None
-    while True:
-        counts_ = draw_counts(round_, f, m, people, random)
-        shares, means = calibrated(round_, counts_)
-        first = shares if first is None else first
-        if round_.round == round_.rounds:
-            break
-        round_ = round_.next(np.nan_to_num(means))
-    return {
-        "PrivKV": calibrated(privkv, counts),
-        "EM": (frequency, mean),
-        "PrivKVM3": (first, means),
-    }
-
-
-def ours(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """The default, and the same reports under a flat prior and by maximum likelihood."""
-    block = KeyValueBlock(keys=KEYS, epsilon=epsilon)
-    counts = draw_counts(block, f, m, people, random)
-    pooled = posterior_means(counts, block.rates, tuple(MODELS))
-    flat = posterior_means(counts, block.rates, ("apart",))
-    f_hat, s_hat = most_likely(counts, block.rates)
-    return {
-        "default": (pooled.frequency, pooled.mean),
-        "flat": (flat.frequency, flat.mean),
-        "mle": (f_hat, s_hat / np.where(f_hat > 0, f_hat, np.nan)),
-    }
-
-
-def nominal_for(exact_epsilon: float) -> float:
-    """The nominal budget at which PrivKV's exact epsilon is this one, by bisection."""
-    low, high = exact_epsilon, min(32.0, 2 * exact_epsilon + 1)
-    for _ in range(60):
-        middle = (low + high) / 2
-        if PrivKV(keys=1, epsilon=middle).epsilon <= exact_epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def em_at_exact(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """The published EM with PrivKV's budget raised until its exact epsilon is the stated one."""
-    privkv = PrivKV(keys=KEYS, epsilon=nominal_for(epsilon))
-    frequency, mean, _ = published_em(privkv, draw_counts(privkv, f, m, people, random))
-    return {"EM exact": (frequency, mean)}
 
 
 def coverage(epsilon: float, name: str, trials: int, seed: int) -> dict[str, float]:
@@ -132,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     papers = options.trials or (6 if options.quick else 60)
     own = options.trials or (3 if options.quick else 30)
     console, tables = Console(width=150), published()
-    cells = [("by_epsilon", name, i) for name in PAPER for i in range(len(tables["epsilons"]))]
-    cells += [("by_users", name, i) for name in PAPER for i in range(len(tables["users_printed"]))]
+    cells = [("by_epsilon", name, i) for name in SETS for i in range(len(tables["epsilons"]))]
+    cells += [("by_users", name, i) for name in SETS for i in range(len(tables["users_printed"]))]
     stress = [(name, e) for name in STRESS for e in (0.5, 1.0, 2.0, 4.0)]
     started, results = time.time(), []
     with Progress(console=console, transient=True) as bar:
@@ -157,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             pressed.append((name, epsilon, squared_errors(own, name, 5000 + number, run)))
             bar.advance(task)
         covered = []
-        for name in PAPER:
+        for name in SETS:
             for epsilon in tables["epsilons"]:
                 covered.append((name, epsilon, coverage(epsilon, name, 5 * own, 9000)))
                 bar.advance(task)
@@ -187,7 +128,7 @@ def _print(  # type: ignore[no-untyped-def]
         "m exact": [],
     }
     for kind in ("by_epsilon", "by_users"):
-        for name in PAPER:
+        for name in SETS:
             grid = Table(title=f"{name}, {kind.replace('_', ' ')}: published / reproduced (off)")
             for head in ("epsilon", "people", "PrivKV", "PrivKVM3", "EM", "ours", "gain f"):
                 grid.add_column(head, justify="right")

@@ -420,7 +420,7 @@ def _prose(thing: object) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Bring the documentation up to date, or say what is not."""
-    from docs import make_pictures
+    from docs import make_papers, make_pictures
 
     check = "--check" in arguments
     stale: list[str] = []
@@ -436,6 +436,8 @@ def main(arguments: list[str]) -> int:
     settle(PYTHON_PAGE, python_page())
     for name, picture in make_pictures.pictures().items():
         settle(make_pictures.FOLDER / name, picture)
+    for path, text in make_papers.files().items():
+        settle(path, text)
     for page in pages():
         with tempfile.TemporaryDirectory() as folder:
             runner = Runner(page, Path(folder))

@@ -10,7 +10,7 @@ import pytest
 
 import rumor
 from benchmarks.keyvalue_data import KEYS, data_set, draw_counts, published, squared_errors
-from benchmarks.keyvalue_tables import as_published, coverage, nominal_for, ours
+from benchmarks.keyvalue_tables import coverage
 from rumor.errors import InputError
 from rumor.estimators.keyvalue_grid import KeyGrid
 from rumor.estimators.keyvalue_mle import most_likely
@@ -25,6 +25,7 @@ from rumor.estimators.keyvalue_published import (
 )
 from rumor.intervals_keyvalue import KeyIntervals, LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
+from rumor.papers.keyvalue import as_published, nominal_for, ours
 
 CHANNELS = {
     "block 1": rumor.KeyValueBlock(keys=KEYS, epsilon=1.0).rates,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rumor import __version__
+from rumor.cli.account import account
 from rumor.cli.answer import answer
 from rumor.cli.attack import attack
 from rumor.cli.audit import audit
@@ -14,7 +15,10 @@ from rumor.cli.collections import collections
 from rumor.cli.demo import demo
 from rumor.cli.estimate import MethodsInHelp, estimate
 from rumor.cli.export import export, import_
+from rumor.cli.invite import invite
+from rumor.cli.liars import liars
 from rumor.cli.merge import merge
+from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
 from rumor.cli.serve import serve, token
@@ -65,8 +69,12 @@ app.command()(attack)
 app.command()(serve)
 app.command()(answer)
 app.command()(token)
+app.command()(invite)
 app.command()(export)
 app.command("import")(import_)
 app.command()(collections)
 app.command()(audit)
+app.command()(liars)
+app.command()(account)
 app.command()(plan)
+app.command()(papers)

@@ -1,0 +1,82 @@
+"""The pages of the papers: tables and figures from the results that come with the project.
+
+A block of a page stands between two comments, <!-- css2020: table readings --> and <!-- end -->,
+and is written here; the words around it are not. `make pages` brings everything up to date.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from rumor.papers import MODULES, paper
+from rumor.papers.model import Paper, Results
+from rumor.papers.pictures import digest, picture
+from rumor.papers.render import Block, blocks, counts, markdown
+from rumor.papers.runner import committed, results
+
+FOLDER = Path(__file__).resolve().parent / "papers"
+PICTURES = FOLDER / "pictures"
+_BLOCK = re.compile(r"<!-- ([\w-]+): (.+?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+@functools.cache
+def loaded(name: str) -> tuple[Paper, Results, dict[str, Block]]:
+    """A paper, its committed results, and what there is to show."""
+    found, measured = paper(name), results(*committed(name))
+    return found, measured, {block.name: block for block in blocks(found, measured)}
+
+
+def files() -> dict[Path, str]:
+    """Every page and every picture as it should be."""
+    made: dict[Path, str] = {}
+    for page in sorted(FOLDER.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        made[page] = _BLOCK.sub(_written, text)
+        for name, what in _BLOCK.findall(text):
+            if what.startswith("figure "):
+                figure = loaded(name)[2][what].figure
+                assert figure is not None
+                target = PICTURES / f"{name}-{figure.name}.svg"
+                made[target] = _kept(target, digest(figure)) or picture(figure)
+    return made
+
+
+def _kept(target: Path, wanted: str) -> str | None:
+    """A picture that shows this already: letters differ between machines, numbers do not."""
+    text = target.read_text(encoding="utf-8") if target.exists() else ""
+    return text if text.endswith(f"<!-- {wanted} -->\n") else None
+
+
+def _written(match: re.Match[str]) -> str:
+    name, what = match[1], match[2]
+    if name == "papers":
+        body = overview()
+    else:
+        shown = loaded(name)[2]
+        if what not in shown:
+            raise ValueError(f"{name} has no block {what!r}; it has {', '.join(shown)}")
+        block = shown[what]
+        body = markdown(block, f"pictures/{name}-")
+        if what.startswith(("claims ", "table ")):  # dense tables with a caption
+            body = f'<div class="numbers" markdown>\n\n**{block.title}**\n\n{body}\n\n</div>'
+    return f"<!-- {name}: {what} -->\n\n{body}\n\n<!-- end -->"
+
+
+def overview() -> str:
+    """All papers with their counts."""
+    lines = [
+        "| name | document | published numbers | reproduced | explained | unresolved |",
+        "|---|---|---|---|---|---|",
+    ]
+    total = dict.fromkeys(("published", "reproduced", "explained", "unresolved"), 0)
+    for name in MODULES:
+        found, measured, _ = loaded(name)
+        number = counts(found.verdicts(measured))
+        for key in total:
+            total[key] += number[key]
+        shown = " | ".join(str(number[key]) for key in total)
+        lines.append(f"| [`{name}`]({name}.md) | {found.source} | {shown} |")
+    lines.append(f"| all | | {' | '.join(str(value) for value in total.values())} |")
+    return "\n".join(lines)

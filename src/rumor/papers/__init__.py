@@ -1,0 +1,31 @@
+"""The papers that Rumor stands on, reproduced: published numbers beside ours, one command each.
+
+A paper is a checklist of what its document says, a list of cells (each a pure function of
+parameters, trials and a seed), and claims that tie published numbers to what cells measure.
+One runner runs the cells of any paper, one renderer shows any of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+from rumor.errors import InputError, shown
+from rumor.papers.model import Paper
+
+MODULES: Mapping[str, str] = {
+    "css2020": "rumor.papers.css2020",
+    "privkv-em": "rumor.papers.privkv_em",
+    "rappor-decode": "rumor.papers.rappor_decode",
+    "rappor-privacy": "rumor.papers.rappor_privacy",
+    "rappor-primer": "rumor.papers.rappor_primer",
+    "minimax": "rumor.papers.minimax",
+}
+
+
+def paper(name: str) -> Paper:
+    """The paper of this name."""
+    if name not in MODULES:
+        raise InputError(f"a paper must be one of {', '.join(MODULES)}; got {shown(name)}")
+    found: Paper = importlib.import_module(MODULES[name]).PAPER
+    return found

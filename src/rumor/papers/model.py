@@ -1,0 +1,235 @@
+"""What a reproduced paper is made of: a checklist, cells, claims, tables and figures.
+
+The rule by which a published number counts as reproduced: it lies within three standard errors
+of the difference. The published number is a mean over the paper's own number of trials, so its
+standard error is the spread that we see between trials over the root of that number; ours is
+the same over the root of our own. Half a unit of the last printed digit is added. A number
+without chance in it must agree to its last printed digit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+# Quantities, each with a value for every trial (one alone where there is no chance in it).
+Numbers = Mapping[str, Sequence[float]]
+Parameters = Mapping[str, Any]
+Experiment = Callable[[Parameters, int, int], Numbers]
+"""A pure function of parameters, trials and a seed. It must be importable by name."""
+
+STANDARD_ERRORS = 3.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement: what runs, with which parameters, how often."""
+
+    id: str
+    experiment: Experiment
+    parameters: Parameters = field(default_factory=dict)
+    trials: int = 1
+    quick: int = 1
+    lighter: Parameters = field(default_factory=dict)
+    """Parameters that a quick run replaces."""
+
+    @property
+    def seed(self) -> int:
+        """Follows from the name alone, so that other cells do not change it."""
+        return int.from_bytes(hashlib.sha256(self.id.encode()).digest()[:6], "little")
+
+    @property
+    def code(self) -> str:
+        """A digest of what runs, so that a changed experiment is run again."""
+        source = inspect.getsource(self.experiment)
+        return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+    def asked(self, *, trials: int | None, quick: bool) -> tuple[dict[str, Any], int]:
+        """The parameters and the number of trials of a run."""
+        settings = {**self.parameters, **(self.lighter if quick else {})}
+        if self.trials == 1:  # no chance in it, or too long to repeat
+            return settings, 1
+        return settings, trials or (self.quick if quick else self.trials)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The mean of a quantity over trials, their spread (standard deviation) and number."""
+
+    mean: float
+    spread: float
+    trials: int
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the mean."""
+        return self.spread / math.sqrt(self.trials)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What cells measured, by cell and quantity, and where it comes from."""
+
+    numbers: Mapping[str, Mapping[str, Measured]]
+    made: Mapping[str, str]
+    """Version, commit and command."""
+
+    def __contains__(self, cell: str) -> bool:
+        return cell in self.numbers
+
+    def get(self, cell: str, quantity: str) -> Measured:
+        """One quantity of one cell."""
+        return self.numbers[cell][quantity]
+
+    def mean(self, cell: str, quantity: str) -> float:
+        """Its mean."""
+        return self.get(cell, quantity).mean
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published number, what reproduces it, and why it may not be reproduced."""
+
+    part: str
+    row: str
+    column: str
+    published: float
+    cell: str
+    quantity: str
+    trials: int | None = None
+    """Of the paper; None where the number has no chance in it."""
+    rounding: float = 0.0
+    """Half a unit of the last printed digit."""
+    ours: tuple[str, str] | None = None
+    """Cell and quantity of Rumor's own answer to the same question."""
+    explanation: str = ""
+    """Why the number is not reproduced. "Unresolved: ..." says that we do not know."""
+
+    @property
+    def name(self) -> str:
+        """Part, row and column."""
+        return ", ".join(text for text in (self.part, self.row, self.column) if text)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim beside what was measured."""
+
+    claim: Claim
+    reproduced: Measured
+    ours: Measured | None
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the difference."""
+        if self.claim.trials is None:
+            return 0.0
+        variance = self.reproduced.spread**2
+        return math.sqrt(variance / self.claim.trials + variance / self.reproduced.trials)
+
+    @property
+    def distance(self) -> float:
+        """The difference in its standard errors, beyond rounding."""
+        off = abs(self.claim.published - self.reproduced.mean)
+        # Printing is decimal and we compute in doubles: a hair more than half a unit.
+        beyond = max(0.0, off - self.claim.rounding * (1 + 1e-9) - 1e-12 * abs(off))
+        if beyond == 0:
+            return 0.0
+        return beyond / self.stderr if self.stderr > 0 else math.inf
+
+    @property
+    def holds(self) -> bool:
+        """Whether the published number is reproduced."""
+        return self.distance <= STANDARD_ERRORS
+
+    @property
+    def ratio(self) -> float:
+        """Published over reproduced."""
+        mean = self.reproduced.mean
+        return self.claim.published / mean if mean else math.nan
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An item of a document: an equation, table, figure, parameter or percentage.
+
+    `code` names what computes it, as "package.module:name" or "cell:beginning of an id"; `note`
+    says why there is none.
+    """
+
+    what: str
+    says: str
+    code: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is no list of claims."""
+
+    name: str
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a figure; low and high are the ends of its error bar."""
+
+    series: str
+    x: float
+    y: float
+    facet: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Points to be drawn, a panel for each facet."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    points: Sequence[Point]
+    kind: str = "line"
+    """"line", "bar" or "tick"."""
+    log_x: bool = False
+    log_y: bool = False
+    columns: int = 3
+    shared: bool = True
+    """Whether all panels have one vertical scale."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A document and everything that reproduces it."""
+
+    name: str
+    title: str
+    source: str
+    checklist: Sequence[Entry]
+    cells: Sequence[Cell]
+    claims: Sequence[Claim] = ()
+    tables: Callable[[Results], Sequence[Table]] = lambda results: ()
+    figures: Callable[[Results], Sequence[Figure]] = lambda results: ()
+
+    def verdicts(self, results: Results) -> list[Verdict]:
+        """Every claim whose cell has been run."""
+        return [
+            Verdict(
+                claim,
+                results.get(claim.cell, claim.quantity),
+                None if claim.ours is None else results.get(*claim.ours),
+            )
+            for claim in self.claims
+            if claim.cell in results and (claim.ours is None or claim.ours[0] in results)
+        ]

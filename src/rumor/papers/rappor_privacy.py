@@ -1,0 +1,306 @@
+"""The differential privacy of RAPPOR (H. Seike, 2025).
+
+The checklist comes first, then the cells. The document prints formulas, not numbers: what is
+"published" here is the value of its formula, what is "reproduced" the largest log-ratio found by
+going through every pair of filters and every output, "ours" what Rumor's accounting says.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rumor
+from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.papers.model import (
+    Cell,
+    Claim,
+    Entry,
+    Figure,
+    Numbers,
+    Paper,
+    Parameters,
+    Point,
+    Results,
+    Table,
+)
+
+CHECKLIST = (
+    Entry(
+        "Equation (1)", "permanent response", ("rumor.mechanisms.two_stage:TwoStageNoise.settle",)
+    ),
+    Entry(
+        "Equation (2)",
+        "instantaneous response",
+        ("rumor.mechanisms.two_stage:TwoStageNoise.report",),
+    ),
+    Entry(
+        "Equation (3)",
+        "P(S | v) from the two stages",
+        ("rumor.papers.rappor_privacy:channel",),
+        "The sum over B' is missing in print: P(S | v) is the sum of P(S | B') P(B' | B).",
+    ),
+    Entry("Equation (4)", "epsilon-DP", ("rumor.papers.rappor_privacy:largest_ratio",)),
+    Entry("Equation (5)", "a ratio of sums is at most the largest ratio", ("cell:dominance",)),
+    Entry("Equations (6), (7)", "P(B' | B)", ("rumor.papers.rappor_privacy:permanent",)),
+    Entry(
+        "Equation (8), epsilon_infinity",
+        "2h ln((1 - f/2) / (f/2))",
+        ("rumor.papers.rappor_privacy:formula_infinity", "cell:brute/"),
+    ),
+    Entry(
+        "Equations (9), (10)",
+        "q* and p*",
+        ("rumor.mechanisms.two_stage:TwoStageNoise.exact_q_star", "cell:stars/"),
+    ),
+    Entry(
+        "Equation (11), epsilon_1",
+        "h ln(q*(1 - p*) / (p*(1 - q*)))",
+        ("rumor.papers.rappor_privacy:formula_one", "cell:brute/"),
+        "Printed with (1 - p)* where (1 - p*) is meant.",
+    ),
+    Entry("Equation (12), appendix A", "max-dominance", ("cell:dominance",)),
+    Entry(
+        "m large, h bits of the filter set",
+        "assumed of the filter",
+        ("cell:brute/",),
+        "Where h > k/2 two filters cannot differ in 2h bits, and the formula is an upper bound.",
+    ),
+    Entry(
+        "epsilon_n is bounded by epsilon_infinity (2.2)",
+        "repeated reports",
+        ("rumor.mechanisms.two_stage:TwoStageNoise.loss_after", "cell:after/", "cell:curve/"),
+    ),
+    Entry(
+        "Figure 1",
+        "the stages, taken from the RAPPOR paper",
+        ("rumor.papers.rappor_primer:stages",),
+        "Drawn in the page of the primer.",
+    ),
+)
+
+# Bits, hashes, and the noise.
+NOISE: Mapping[str, tuple[float, float, float]] = {
+    "f .5, p .5, q .75": (0.5, 0.5, 0.75),
+    "f .25, p .35, q .65": (0.25, 0.35, 0.65),
+}
+SHAPES = ((2, 1), (4, 1), (4, 2), (6, 2), (6, 3), (3, 2), (4, 3))
+AFTER = ((2, 1, 2), (2, 1, 3), (4, 2, 2))
+CURVES: Mapping[str, tuple[int, float, float, float]] = {
+    "h 2, f .5, p .5, q .75": (2, 0.5, 0.5, 0.75),
+    "h 2, f .75, p .5, q .75": (2, 0.75, 0.5, 0.75),
+    "h 4, f .5, p .5, q .75": (4, 0.5, 0.5, 0.75),
+    "h 2, f .5, p .25, q .75": (2, 0.5, 0.25, 0.75),
+}
+REPORTS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+Matrix = NDArray[np.float64]
+
+
+def formula_infinity(h: int, f: float) -> float:
+    """The document's epsilon_infinity."""
+    return 2 * h * math.log((1 - f / 2) / (f / 2))
+
+
+def formula_one(h: int, f: float, p: float, q: float) -> float:
+    """The document's epsilon_1."""
+    q_star = f * (p + q) / 2 + (1 - f) * q
+    p_star = f * (p + q) / 2 + (1 - f) * p
+    return h * math.log(q_star * (1 - p_star) / (p_star * (1 - q_star)))
+
+
+def permanent(f: float) -> Matrix:
+    """P(B' | B) of one bit (equations 6 and 7)."""
+    return np.array([[1 - f / 2, f / 2], [f / 2, 1 - f / 2]])
+
+
+def channel(bit: Matrix, bits: int) -> Matrix:
+    """The channel of all bits, each through the same channel on its own."""
+    out: Matrix = np.ones((1, 1))
+    for _ in range(bits):
+        out = np.asarray(np.kron(out, bit))
+    return out
+
+
+def filters(bits: int, h: int) -> list[int]:
+    """Every filter with exactly h bits set."""
+    return [sum(1 << i for i in chosen) for chosen in itertools.combinations(range(bits), h)]
+
+
+def largest_ratio(rows: Matrix) -> float:
+    """The largest log-ratio of two rows at any output (equation 4)."""
+    logs = np.log(rows)
+    return float(max((one - other).max() for one in logs for other in logs))
+
+
+def brute(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """epsilon_1 and epsilon_infinity from every pair of filters and every output."""
+    bits, h, (f, p, q) = parameters["bits"], parameters["hashes"], parameters["noise"]
+    chosen = filters(bits, h)
+    kept = channel(permanent(f), bits)[chosen]
+    sent = kept @ channel(np.array([[1 - p, p], [1 - q, q]]), bits)
+    noise, apart = TwoStageNoise.of(f, p, q), min(h, bits - h)
+    return {
+        "epsilon_1": [largest_ratio(sent)],
+        "epsilon_infinity": [largest_ratio(kept)],
+        "accounted epsilon_1": [noise.loss(apart, apart)],
+        "accounted epsilon_infinity": [noise.permanent_loss(2 * apart)],
+        "total probability": [float(sent.sum(axis=1).max())],
+    }
+
+
+def after(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """epsilon_n from every sequence of n outputs of one permanent answer."""
+    bits, h, (f, p, q) = parameters["bits"], parameters["hashes"], parameters["noise"]
+    kept = channel(permanent(f), bits)[filters(bits, h)]
+    once = channel(np.array([[1 - p, p], [1 - q, q]]), bits)
+    sequences = once
+    for _ in range(parameters["reports"] - 1):
+        # Reports are independent given the permanent bits: one more multiplies the outputs.
+        sequences = (sequences[:, :, None] * once[:, None, :]).reshape(len(once), -1)
+    noise = TwoStageNoise.of(f, p, q)
+    worst = min(h, bits - h)
+    return {
+        "epsilon_n": [largest_ratio(kept @ sequences)],
+        "accounted": [noise.loss_after(parameters["reports"], worst, worst)],
+    }
+
+
+def stars(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """q* and p* by equations 9 and 10 and by the product of the two channels."""
+    f, p, q = parameters["noise"]
+    both = permanent(f) @ np.array([[1 - p, p], [1 - q, q]])
+    return {"p*": [float(both[0, 1])], "q*": [float(both[1, 1])]}
+
+
+def curve(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """epsilon_n and the expected loss for many n, and the reports after which 99 % is spent."""
+    h, f, p, q = parameters["setting"]
+    rappor = rumor.Rappor(bits=64, hashes=h, cohorts=1, f=f, p=p, q=q, key=b"curve")
+    found = {f"worst/{n}": [rappor.epsilon_after(n)] for n in REPORTS}
+    found |= {f"expected/{n}": [rappor.expected_loss(n)] for n in REPORTS}
+    limit = rappor.epsilon_permanent
+    found["infinity"] = [limit]
+    for share in (0.9, 0.99):
+        n = next(n for n in itertools.count(1) if rappor.epsilon_after(n) >= share * limit)
+        found[f"reports for {share:g}"] = [float(n)]
+    return found
+
+
+def dominance(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """Equation 12: the ratio of sums less the largest ratio, over random positive numbers."""
+    random = np.random.default_rng(seed)
+    a, b = (random.exponential(size=(10_000, 8)) + 1e-9 for _ in range(2))
+    return {"largest excess": [float((a.sum(axis=1) / b.sum(axis=1) - (a / b).max(axis=1)).max())]}
+
+
+def cells() -> Sequence[Cell]:
+    """Every cell of the paper."""
+    made = [Cell("dominance", dominance)]
+    for name, noise in NOISE.items():
+        made.append(Cell(f"stars/{name}", stars, {"noise": list(noise)}))
+        for bits, h in SHAPES:
+            settings = {"bits": bits, "hashes": h, "noise": list(noise)}
+            made.append(Cell(f"brute/{bits} bits, h {h}/{name}", brute, settings))
+        for bits, h, reports in AFTER:
+            settings = {"bits": bits, "hashes": h, "noise": list(noise), "reports": reports}
+            made.append(Cell(f"after/{bits} bits, h {h}/{reports}/{name}", after, settings))
+    for name, setting in CURVES.items():
+        made.append(Cell(f"curve/{name}", curve, {"setting": list(setting)}))
+    return made
+
+
+_OVERLAP = (
+    "The document takes the filter as large. With h > k/2 two filters share bits, so they differ "
+    "in 2(k - h) of them at most: the formula is a valid bound, and the exact loss is smaller."
+)
+
+
+def claims() -> Sequence[Claim]:
+    """The formulas at small sizes, where every case can be gone through."""
+    made = []
+    for name, (f, p, q) in NOISE.items():
+        q_star, p_star = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+        for quantity, value in (("q*", q_star), ("p*", p_star)):
+            cell = f"stars/{name}"
+            made.append(
+                Claim("Equations (9), (10)", quantity, name, value, cell, quantity, None, 1e-12)
+            )
+        for bits, h in SHAPES:
+            cell = f"brute/{bits} bits, h {h}/{name}"
+            for part, quantity, value in (
+                ("Equation (11)", "epsilon_1", formula_one(h, f, p, q)),
+                ("Equation (8)", "epsilon_infinity", formula_infinity(h, f)),
+            ):
+                made.append(
+                    Claim(
+                        part,
+                        f"{bits} bits, h {h}",
+                        name,
+                        value,
+                        cell,
+                        quantity,
+                        rounding=1e-9,
+                        ours=(cell, f"accounted {quantity}"),
+                        explanation=_OVERLAP if 2 * h > bits else "",
+                    )
+                )
+    return made
+
+
+def tables(results: Results) -> Sequence[Table]:
+    """epsilon_n by brute force and by formula, and the curve."""
+    return [_after(results), _curves(results)]
+
+
+def _after(results: Results) -> Table:
+    rows = []
+    for name in NOISE:
+        for bits, h, reports in AFTER:
+            found = results.numbers[f"after/{bits} bits, h {h}/{reports}/{name}"]
+            shown = (f"{found[q].mean:.6f}" for q in ("epsilon_n", "accounted"))
+            rows.append((name, f"{bits}", f"{h}", f"{reports}", *shown))
+    head = ("noise", "bits", "h", "reports n", "brute force", "accounted")
+    return Table("after", "The loss of n reports of one permanent answer", head, rows)
+
+
+def _curves(results: Results) -> Table:
+    rows, counts = [], (1, 2, 3, 5, 10, 20, 50)
+    for name in CURVES:
+        found = results.numbers[f"curve/{name}"]
+        shown = [f"{found[f'worst/{n}'].mean:.3f}" for n in counts]
+        shown.append(f"{found['infinity'].mean:.3f}")
+        shown += [f"{found[f'reports for {share}'].mean:.0f}" for share in ("0.9", "0.99")]
+        rows.append((name, *shown))
+    head = ("setting", *(f"n = {n}" for n in counts), "infinity", "90 % after", "99 % after")
+    return Table("curve", "epsilon_n", head, rows)
+
+
+def figures(results: Results) -> Sequence[Figure]:
+    """The curve epsilon_n."""
+    points = []
+    for name in CURVES:
+        found = results.numbers[f"curve/{name}"]
+        for n in REPORTS:
+            points.append(Point("worst case, epsilon_n", n, found[f"worst/{n}"].mean, name))
+            points.append(Point("expected loss", n, found[f"expected/{n}"].mean, name))
+            points.append(Point("epsilon_infinity", n, found["infinity"].mean, name))
+    title = "What n reports of one unchanged value cost"
+    return [
+        Figure("curve", title, "reports n", "epsilon", points, log_x=True, columns=2, shared=False)
+    ]
+
+
+PAPER = Paper(
+    name="rappor-privacy",
+    title="RAPPOR: evaluation of its differential privacy",
+    source="H. Seike, 2025",
+    checklist=CHECKLIST,
+    cells=cells(),
+    claims=claims(),
+    tables=tables,
+    figures=figures,
+)

@@ -1,0 +1,289 @@
+"""The papers: nothing of a document is left out, nothing differs without a word, results hold."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from pathlib import Path
+
+import pytest
+
+from docs import make_papers
+from rumor.papers import MODULES, paper
+from rumor.papers.model import Cell, Claim, Entry, Measured, Numbers, Paper, Parameters, Verdict
+from rumor.papers.pictures import digest, picture
+from rumor.papers.render import UNRESOLVED, counts
+from rumor.papers.runner import as_text, committed, measure, results, run
+
+REFRESH = "run `make pages`, and look at what changed"
+RESULTS = Path(importlib.import_module("rumor.papers").__file__ or "").parent / "results"
+
+# Cells that are run again here: some of each kind that a paper has, none that takes long.
+AGAIN = {
+    "css2020": (
+        "arithmetic",
+        "channel",
+        "limits/epsilon 1",
+        "limits/epsilon 4",
+        "normaliser/100000",
+        "zipf/Subset Selection/epsilon 4/1000",
+        "zipf/Hadamard Response/epsilon 2/10000",
+        "geometric/Rappor/epsilon 1/1000",
+        "geometric/Proposal/epsilon 4/1000",
+        "zipf/Randomized Response/epsilon 4/1000",
+        "geometric/Rumor's default/epsilon 4/1000",
+    ),
+    "privkv-em": (
+        "arithmetic",
+        "first step",
+        "moments/power",
+        "closed form/linear/10000 as 1000",
+        "identified/0.2/-0.6",
+        "shares/gaussian/epsilon 4/100000/published",
+        "users/linear/epsilon 2/1000/published",
+        "shares/power/epsilon 5/100000/ours",
+    ),
+    "rappor-decode": ("epsilon/8", "as printed/1", "as meant/2", "ours, one hash/4"),
+    "rappor-privacy": (
+        "dominance",
+        "brute/6 bits, h 3/f .5, p .5, q .75",
+        "after/4 bits, h 2/2/f .25, p .35, q .65",
+        "curve/h 2, f .5, p .5, q .75",
+    ),
+    "rappor-primer": ("stages", "example", "variants", "normal/50 bins/1000"),
+    "minimax": ("bound/epsilon 1", "error/subset/epsilon 2", "error/hashing/epsilon 1"),
+}
+
+
+@pytest.fixture(params=MODULES)
+def found(request: pytest.FixtureRequest) -> Paper:
+    return paper(request.param)
+
+
+# --- Checklists -------------------------------------------------------------------------------
+
+
+def resolves(entry: Entry, cells: list[str]) -> list[str]:
+    """The names of an entry that lead nowhere."""
+    lost = []
+    for name in entry.code:
+        module, _, attribute = name.partition(":")
+        if module == "cell":
+            if not any(cell.startswith(attribute) for cell in cells):
+                lost.append(name)
+            continue
+        try:
+            thing: object = importlib.import_module(module)
+            for part in attribute.split("."):
+                thing = getattr(thing, part)
+        except (ImportError, AttributeError):
+            lost.append(name)
+    return lost
+
+
+def test_every_item_of_a_document_has_code_or_an_explanation(found: Paper) -> None:
+    cells = [cell.id for cell in found.cells]
+    for entry in found.checklist:
+        assert entry.code or len(entry.note.split()) >= 3, f"{entry.what}: neither code nor note"
+        assert resolves(entry, cells) == [], entry.what
+
+
+def test_the_check_of_checklists_bites() -> None:
+    entry = Entry("x", "y", ("rumor.papers.model:Nothing", "cell:none", "rumor.papers.model:Cell"))
+    assert resolves(entry, ["some"]) == ["rumor.papers.model:Nothing", "cell:none"]
+
+
+def test_names_of_cells_are_distinct_and_claims_name_cells(found: Paper) -> None:
+    cells = [cell.id for cell in found.cells]
+    assert len(set(cells)) == len(cells)
+    for claim in found.claims:
+        assert claim.cell in cells, claim.name
+        assert claim.ours is None or claim.ours[0] in cells, claim.name
+
+
+# --- The rule ---------------------------------------------------------------------------------
+
+
+def verdict(published: float, found: Measured, trials: int | None, rounding: float = 0) -> Verdict:
+    return Verdict(Claim("", "", "", published, "", "", trials, rounding), found, None)
+
+
+def test_a_number_within_three_standard_errors_is_reproduced() -> None:
+    """Spread 2: over 4 published and 16 own trials, the error is 2 sqrt(1/4 + 1/16) = 1.118."""
+    found = Measured(10.0, 2.0, 16)
+    assert verdict(10, found, 4).stderr == pytest.approx(math.sqrt(1.25))
+    assert verdict(13.35, found, 4).holds
+    assert not verdict(13.36, found, 4).holds
+    assert verdict(13.36, found, 4, rounding=0.01).holds
+
+
+def test_a_number_without_chance_must_agree_to_its_last_digit() -> None:
+    assert verdict(0.25, Measured(0.2549, 0, 1), None, 0.005).holds
+    assert not verdict(0.25, Measured(0.2551, 0, 1), None, 0.005).holds
+    assert verdict(764, Measured(764, 0, 1), None).holds
+    assert not verdict(764, Measured(765, 0, 1), None).holds
+
+
+# --- The results that come with the project -----------------------------------------------------
+
+
+def test_committed_results_are_those_of_the_cells(found: Paper) -> None:
+    """Names, parameters, trials and seeds: a cell that changed must be run again."""
+    kept, made = committed(found.name)
+    assert list(kept) == [cell.id for cell in found.cells]
+    assert made["command"] == f"rumor papers run {found.name}"
+    assert set(made) >= {"version", "commit"}
+    for cell in found.cells:
+        parameters, trials = cell.asked(trials=None, quick=False)
+        assert kept[cell.id]["parameters"] == parameters, cell.id
+        assert (kept[cell.id]["trials"], kept[cell.id]["seed"]) == (trials, cell.seed), cell.id
+
+
+@pytest.mark.parametrize(("name", "cell"), [(n, c) for n, cells in AGAIN.items() for c in cells])
+def test_cells_run_again_give_the_committed_numbers(name: str, cell: str) -> None:
+    kept = committed(name)[0][cell]
+    again = next(c for c in paper(name).cells if c.id == cell)
+    numbers = measure(again.experiment, kept["parameters"], kept["trials"], kept["seed"])
+    assert list(numbers) == list(kept["numbers"])
+    for quantity, values in kept["numbers"].items():
+        # Nine digits: what processors add up in another order differs beyond them.
+        assert numbers[quantity] == pytest.approx(values, rel=1e-9, abs=1e-15), quantity
+
+
+def test_every_number_that_differs_has_an_explanation(found: Paper) -> None:
+    verdicts = found.verdicts(results(*committed(found.name)))
+    assert len(verdicts) == len(found.claims)
+    silent = [v.claim.name for v in verdicts if not v.holds and not v.claim.explanation]
+    assert silent == []
+    number = counts(verdicts)
+    assert number["without explanation"] == 0
+    parts = number["reproduced"] + number["explained"] + number["unresolved"]
+    assert number["published"] == parts
+    for claim in (v.claim for v in verdicts if v.claim.explanation):
+        assert len(claim.explanation.removeprefix(UNRESOLVED).split()) >= 6, claim.name
+
+
+def test_committed_results_and_pictures_are_small() -> None:
+    files = [*RESULTS.iterdir(), *make_papers.PICTURES.iterdir()]
+    assert sum(file.stat().st_size for file in files) < 1_000_000
+
+
+# --- The runner -------------------------------------------------------------------------------
+
+
+def doubled(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """Leaves a mark for every call."""
+    if "marks" in parameters:
+        with (Path(parameters["marks"]) / "calls").open("a") as file:
+            file.write("x")
+    return {"value": [parameters["x"] * 2.0 + t for t in range(trials)], "seed": [float(seed % 97)]}
+
+
+def calls(folder: Path) -> int:
+    file = folder / "calls"
+    return len(file.read_text()) if file.exists() else 0
+
+
+def test_finished_cells_are_not_run_again(tmp_path: Path) -> None:
+    cells = [Cell(f"c/{x}", doubled, {"x": x, "marks": str(tmp_path)}, 4, 2) for x in range(3)]
+    first = run(cells, tmp_path, jobs=1)
+    assert calls(tmp_path) == 3
+    assert first["c/1"]["numbers"]["value"] == [3.5, pytest.approx(math.sqrt(5 / 3)), 4]
+    assert run(cells, tmp_path, jobs=1) == first
+    assert calls(tmp_path) == 3
+    (tmp_path / "cells" / "c_2.json").write_text('{"id": "c/2", "half')  # an interrupted write
+    assert run(cells, tmp_path, jobs=1) == first
+    assert calls(tmp_path) == 4
+    quick = run(cells, tmp_path, quick=True, jobs=1)  # other trials: other numbers
+    assert calls(tmp_path) == 7
+    assert quick["c/0"]["numbers"]["value"][2] == 2
+
+
+def broken(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    raise ArithmeticError(parameters["x"])
+
+
+def test_what_is_finished_is_kept_when_a_cell_fails(tmp_path: Path) -> None:
+    cells = [
+        Cell("c/0", doubled, {"x": 0, "marks": str(tmp_path)}, 2, 2),
+        Cell("bad", broken, {"x": 1}),
+    ]
+    with pytest.raises(ArithmeticError):
+        run(cells, tmp_path, jobs=1)
+    mended = [cells[0], Cell("bad", doubled, {"x": 1})]  # other code: run again
+    assert run(mended, tmp_path, jobs=1)["bad"]["numbers"]["value"] == [2, 0, 1]
+    assert calls(tmp_path) == 1
+
+
+def test_progress_tells_what_is_done_and_left(tmp_path: Path) -> None:
+    cells = [Cell(f"c/{x}", doubled, {"x": x}, 2, 2) for x in range(3)]
+    run(cells[:1], tmp_path, jobs=1)
+    told: list[tuple[int, int, float | None]] = []
+    run(cells, tmp_path, jobs=1, on_progress=lambda *state: told.append(state))
+    assert [state[:2] for state in told] == [(1, 3), (2, 3), (3, 3)]
+    assert told[0][2] is None
+    assert all(state[2] is not None and state[2] >= 0 for state in told[1:])
+    assert told[-1][2] == 0
+
+
+def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
+    cells = [c for c in paper("rappor-privacy").cells if c.id.startswith(("stars", "curve"))]
+    assert run(cells, tmp_path / "two", jobs=2) == run(cells, tmp_path / "one", jobs=1)
+
+
+def test_results_as_text_come_back(tmp_path: Path) -> None:
+    import json
+
+    kept = run([Cell("c", doubled, {"x": 1}, 3, 2)], tmp_path, jobs=1)
+    back = json.loads(as_text(kept, {"version": "1", "commit": "c", "command": "x"}))
+    assert back["cells"][0]["numbers"] == kept["c"]["numbers"]
+    assert "version" not in back["cells"][0]
+
+
+# --- The pages --------------------------------------------------------------------------------
+
+
+def test_pages_and_pictures_show_the_committed_results() -> None:
+    for path, text in make_papers.files().items():
+        assert path.exists(), f"{path}: {REFRESH}"
+        if path.suffix == ".svg":  # letters are drawn differently on other machines
+            assert path.read_text(encoding="utf-8").endswith(text[-76:]), f"{path}: {REFRESH}"
+        else:
+            assert path.read_text(encoding="utf-8") == text, f"{path}: {REFRESH}"
+
+
+def test_every_paper_has_a_page_and_every_picture_is_used() -> None:
+    pages = {page.stem for page in make_papers.FOLDER.glob("*.md")}
+    assert pages == {*MODULES, "index"}
+    wanted = {path.name for path in make_papers.files() if path.suffix == ".svg"}
+    assert {path.name for path in make_papers.PICTURES.iterdir()} == wanted
+
+
+def test_a_page_counts_what_is_reproduced(found: Paper) -> None:
+    page = (make_papers.FOLDER / f"{found.name}.md").read_text(encoding="utf-8")
+    number = counts(found.verdicts(results(*committed(found.name))))
+    if number["published"] > number["reproduced"]:
+        assert (
+            f"Of {number['published']} published numbers, {number['reproduced']} are reproduced "
+            f"and {number['explained']} are not"
+        ) in page
+    elif number["published"]:
+        assert "reproduced.\n" in page.split("summary -->")[1].split("<!--")[0]
+
+
+def test_every_claim_stands_on_its_page(found: Paper) -> None:
+    page = (make_papers.FOLDER / f"{found.name}.md").read_text(encoding="utf-8")
+    for part in {claim.part for claim in found.claims}:
+        assert f"<!-- {found.name}: claims {part} -->" in page, part
+    failed = [v for v in found.verdicts(results(*committed(found.name))) if not v.holds]
+    assert (f"<!-- {found.name}: explained -->" in page) == bool(failed)
+    for verdict in failed:
+        assert verdict.claim.explanation.replace("*", "\\*") in page, verdict.claim.name
+
+
+def test_a_picture_carries_the_digest_of_what_it_shows() -> None:
+    figure = make_papers.loaded("rappor-primer")[2]["figure example"].figure
+    assert figure is not None
+    svg = picture(figure)
+    assert svg.endswith(f"<!-- {digest(figure)} -->\n")
+    assert 'role="img"' in svg
