@@ -41,8 +41,9 @@ def state_of(page: Page, question: str) -> str:
 
 def tiles(page: Page, question: str) -> list[int]:
     """The bits that a card shows as those that leave."""
-    shown = page.locator(f"[data-question={question}] .bit:not(.stays)").all_inner_texts()
-    return [int(bit) for bit in shown]
+    bits = page.locator(f"[data-question={question}] .bit:not(.stays)")
+    expect(bits.first).to_be_visible()  # the page may still be drawing them
+    return [int(bit) for bit in bits.all_inner_texts()]
 
 
 def newest(shown: Showcase, question: str) -> list[int]:
