@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import rumor
 from rumor.collection import Collection
 from rumor.privacy.accounting import (
+    Loss,
+    changing_loss,
     collection_loss,
     collections_loss,
     permanent_loss,
@@ -78,6 +81,45 @@ def test_questions_and_collections_add_up_and_revisions_do_not() -> None:
     assert whole == pytest.approx(3.0 + 365 * kept.epsilon)
     assert collections_loss([one, other]).epsilon == pytest.approx(2 * whole)
     assert collections_loss([one, dearer]).epsilon == pytest.approx(whole + 3.0)
+
+
+def asked(limit: int, epsilon: float, **mechanism: object) -> rumor.Collection:
+    question = {"id": "q", "kind": "choice", "domain": 4, "epsilon": epsilon, **mechanism}
+    wish = {"name": "n", "series": "s", "contact": "c"}
+    return rumor.Collection.resolve(
+        {**wish, "questions": [{**question, "reports_per_person": limit}]}
+    )
+
+
+def test_revisions_cost_what_a_device_would_spend(tmp_path: Path) -> None:
+    """One report at epsilon 4, then four more at epsilon 1: the device allows exactly that."""
+    first, second = asked(1, 4.0), asked(5, 1.0)
+    with rumor.Respondent(tmp_path) as device:
+        device.prepare(first, {"q": 0})
+        for value in range(4):
+            device.prepare(second, {"q": value})
+        with pytest.raises(rumor.InputError, match="at most 5 reports"):
+            device.prepare(second, {"q": 0})
+        spent = device.spent
+    assert collections_loss([first, second]).epsilon == pytest.approx(spent) == 8.0
+    # The dearer one may also come last, and then only where it allows more than were made.
+    assert collections_loss([asked(5, 1.0), asked(2, 3.0)]).epsilon == pytest.approx(9.0)
+
+
+def test_all_rounds_count() -> None:
+    question = {"id": "q", "kind": "keyvalue", "keys": ["a", "b"], "epsilon": 2.0}
+    question["mechanism"] = {"name": "privkvm", "rounds": 3}
+    wish = {"name": "n", "series": "s", "contact": "c", "questions": [question]}
+    rounds = rumor.Collection.resolve(wish)
+    mechanism = rounds.question().mechanism
+    assert isinstance(mechanism, rumor.PrivKVM)
+    assert mechanism.epsilon_rounds > mechanism.epsilon
+    assert collection_loss(rounds).epsilon == mechanism.epsilon_rounds
+    assert changing_loss(rounds.question(), 365).epsilon == mechanism.epsilon_rounds
+
+
+def test_a_huge_loss_can_be_said() -> None:
+    assert "10^347" in Loss("everything", 800.0).in_words()
 
 
 def test_sums_are_rounded_up() -> None:

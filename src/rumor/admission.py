@@ -1,8 +1,9 @@
 """One-time tokens: who may answer, without saying who answered what.
 
-Whoever invites people makes an *invitation* for each, 16 random bytes. From it the person's
-device derives a token for every report it may send: of each question its own, so that the
-tokens of one person's answers have nothing in common. The collector keeps a key for each
+Whoever invites people makes an *invitation* for each, 16 random bytes and two that catch
+slips. From it the person's device derives a token for every report it may send: of each
+question its own, so that the tokens of one person's answers have nothing in common. The
+collector keeps a key for each
 token that was not used yet, which tells it nothing about the token; a used one is deleted
 in the commit that takes the report, and nothing connects the two afterwards.
 """
@@ -18,13 +19,18 @@ from rumor.errors import InputError
 from rumor.randomness import Keyed, encode_context
 
 _PREFIX = "rumor-invitation-"
-_BYTES = 16
+_BYTES, _CHECK_BYTES = 16, 2
 TOKEN_BYTES = 16
 
 
 def new_invitation() -> str:
     """An invitation as it is handed to a person."""
-    return _PREFIX + base64.urlsafe_b64encode(secrets.token_bytes(_BYTES)).decode().rstrip("=")
+    secret = secrets.token_bytes(_BYTES)
+    return _PREFIX + base64.urlsafe_b64encode(secret + _check(secret)).decode()
+
+
+def _check(secret: bytes) -> bytes:
+    return hashlib.sha256(b"rumor invitation" + secret).digest()[:_CHECK_BYTES]
 
 
 def read_invitation(text: str) -> bytes:
@@ -32,16 +38,15 @@ def read_invitation(text: str) -> bytes:
     code = text.strip()
     try:
         if code.startswith(_PREFIX) and code.isascii():
-            found = base64.b64decode(
-                code.removeprefix(_PREFIX) + "==", altchars=b"-_", validate=True
-            )
-            if len(found) == _BYTES:
-                return found
+            found = base64.b64decode(code.removeprefix(_PREFIX), altchars=b"-_", validate=True)
+            secret, check = found[:_BYTES], found[_BYTES:]
+            if len(secret) == _BYTES and check == _check(secret):
+                return secret
     except ValueError:
         pass
     # The text may be a real invitation with a slip: it is not repeated.
     raise InputError(
-        f"an invitation must be {_PREFIX!r} and 22 letters, digits, - or _; "
+        f"an invitation must be {_PREFIX!r} and 24 letters, digits, - or _, just as it was sent; "
         f"got {len(code)} characters that are not"
     )
 

@@ -1,4 +1,4 @@
-"""The one error that people meet: what is wrong, the rule, the value given."""
+"""The errors that people meet: what is wrong, the rule, the value given; or try later."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ class InputError(ValueError):
     The message is a single sentence that names the thing, the rule and the value
     given, so that the command line can print it as it is.
     """
+
+
+class Unavailable(Exception):  # noqa: N818 (a state, not a mistake)
+    """Something that Rumor needs cannot be used just now: a full disk, a database that is gone."""
 
 
 def shown(value: object, limit: int = 60) -> str:

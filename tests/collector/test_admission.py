@@ -7,6 +7,7 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import rumor
@@ -16,7 +17,16 @@ from rumor.client.ledger import Ledger
 from rumor.collection import Collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Accepted, Conflict, NotAdmitted, Registered, Store, open_store
+from rumor.collector.sqlstore import SqlStore
+from rumor.collector.store import (
+    Accepted,
+    Conflict,
+    NotAdmitted,
+    Registered,
+    Store,
+    StoreUnavailable,
+    open_store,
+)
 from rumor.errors import InputError
 from tests.collector.tools import batch, call, rows, stored
 
@@ -65,7 +75,14 @@ class TestTokens:
         assert admission_key("series", "colour", made) != admission_key("other", "colour", made)
 
     @pytest.mark.parametrize(
-        "wrong", ["", "x" * 39, "rumor-invitation-abc", "rumor-invitation-!" * 2]
+        "wrong",
+        [
+            "",
+            "x" * 39,
+            "rumor-invitation-abc",
+            "rumor-invitation-!" * 2,
+            f"rumor-invitation-{'A' * 24}",
+        ],
     )
     def test_what_is_no_invitation_is_refused_and_not_repeated(self, wrong: str) -> None:
         with pytest.raises(InputError, match="an invitation must be") as refusal:
@@ -125,6 +142,36 @@ class TestStore:
         assert store.write([replace(good, rows=other, admission=second)]) == [Conflict((0,))]
         assert store.admissions("series") == 2
 
+    def test_no_trace_connects_a_used_token_with_its_report(
+        self, store: Store, entry: Registered, store_url: str
+    ) -> None:
+        code = new_invitation()
+        store.admit("series", admission_keys(entry.collection, code))
+        key = keys_of(entry, code, "colour")
+        store.write([replace(batch(entry, "colour", [0]), admission=key)])
+        store.forget_tokens()
+        if store_url.startswith("sqlite"):
+            path = Path(store_url.removeprefix("sqlite:///"))
+            files = [path, *path.parent.glob(f"{path.name}-*")]
+            assert not any(key in file.read_bytes() for file in files if file.name[-3:] != "shm")
+        else:
+            store.forget_tokens(thorough=True)
+            with psycopg.connect(store_url) as connection:
+                pages = connection.execute(
+                    "SELECT pg_relation_size('rumor.admission'),"
+                    " (SELECT COUNT(*) FROM rumor.admission)"
+                ).fetchone()
+            assert pages is not None
+            size, rows = pages
+            with psycopg.connect(store_url) as connection:
+                (path_in,) = connection.execute(
+                    "SELECT current_setting('data_directory') || '/' ||"
+                    " pg_relation_filepath('rumor.admission')"
+                ).fetchone() or ("",)
+            assert rows == 2
+            assert len(Path(path_in).read_bytes()) == size
+            assert key not in Path(path_in).read_bytes()
+
     def test_deleting_the_collection_deletes_its_tokens(
         self, store: Store, entry: Registered
     ) -> None:
@@ -181,7 +228,8 @@ class TestOverHttp:
             # Somebody who copied the code comes too late.
             with rumor.Client(url, tmp_path / "copy", invitation=code) as copy:
                 receipt = copy.answer({"colour": "green"})
-                assert (receipt.sent, receipt.given_up) == (0, 1)
+                # It is kept: nothing that was paid for is thrown away.
+                assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 1, 0)
                 assert "not used yet" in str(receipt.problem)
             body = rows(entry, "colour", [0, 1])
             for headers, many in (
@@ -229,3 +277,24 @@ def test_the_command_invites(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     wish.write_text(f"{text}{question}")
     assert main(["invite", str(wish), "-o", str(tmp_path / "x"), "--store", url]) == 2
     assert "open to anybody" in capsys.readouterr().err
+
+
+def test_invitations_are_written_once_they_are_admitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wish = tmp_path / "members.toml"
+    wish.write_text(
+        'name = "Members"\nseries = "members"\ncontact = "x@example.org"\nadmission = "invited"\n'
+        '[[questions]]\nid = "a"\nkind = "choice"\ndomain = 3\nepsilon = 1.0\n'
+    )
+
+    def full(self: SqlStore, series: str, keys: list[bytes]) -> None:
+        raise StoreUnavailable("disk full")
+
+    monkeypatch.setattr(SqlStore, "admit", full)
+    out = tmp_path / "codes.txt"
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    assert main(["invite", str(wish), "-o", str(out), "--store", store]) == 2
+    assert not out.exists()
+    said = capsys.readouterr().err
+    assert said == "rumor: the store cannot be used just now; try again (disk full)\n"

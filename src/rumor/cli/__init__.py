@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rumor.errors import InputError
+from rumor.errors import InputError, Unavailable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except InputError as problem:
         return _refuse(str(problem))
+    except Unavailable as problem:
+        return _refuse(f"the store cannot be used just now; try again ({problem})")
     except OSError as problem:
         return _refuse(_file_trouble(problem))
     except MemoryError:

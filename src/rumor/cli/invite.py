@@ -55,9 +55,6 @@ def invite(
     try:
         opened.register(contract)
         codes = [new_invitation() for _ in range(count)]
-        # On the disk before the store admits them: a key that nobody holds would be no harm,
-        # an invitation that is not admitted would be.
-        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
         with progress("admitting") as update:
             waiting: list[bytes] = []
             for done, code in enumerate(codes, start=1):
@@ -67,6 +64,8 @@ def invite(
                     opened.admit(contract.series, waiting)
                     waiting = []
             opened.admit(contract.series, waiting)
+        # Only now: a key that nobody holds does no harm, an invitation without a key does.
+        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
         left = opened.admissions(contract.series)
     finally:
         opened.close()

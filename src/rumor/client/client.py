@@ -29,7 +29,7 @@ from rumor.files import write_whole
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
 # What a refusal says about the reports themselves: they can never arrive.
-_FINAL = ("closed", "id-conflict", "invalid-report", "not-admitted")
+_FINAL = ("closed", "id-conflict", "invalid-report")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The housekeeper: a thread that keeps the summaries up to date and deletes what is past its day.
+"""The housekeeper: a thread that counts what is new, and deletes what is past its day or used.
 
 It retries at its next turn whatever the store refuses now, so a database that comes back is
 taken up without a hand.
@@ -43,6 +43,7 @@ class Keeper:
     def turn(self, day: datetime.date) -> None:
         """What is to be done on this day."""
         self._store.summarize()
+        self._store.forget_tokens(thorough=self._expired != day)
         if self._expired != day:
             self._store.expire(day)
             self._expired = day

@@ -49,6 +49,7 @@ class SqlBase(abc.ABC):
 
     def __init__(self) -> None:
         self._contracts: dict[str, Collection] = {}
+        self._tokens_spent = False
 
     @abc.abstractmethod
     def _writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
@@ -80,6 +81,10 @@ class SqlBase(abc.ABC):
     @abc.abstractmethod
     def _tidy(self) -> None:
         """After a deletion: let the bytes be gone from the files too."""
+
+    @abc.abstractmethod
+    def _tidy_tokens(self, thorough: bool) -> None:
+        """After tokens were used: let their traces be gone from the files too."""
 
     def ping(self) -> None:
         """Write something small, durably."""

@@ -98,6 +98,13 @@ class SqlStore(SqlArchive):
         for key in sorted(keys):
             if not run("DELETE FROM admission WHERE key = ? RETURNING 1", key):
                 raise Repeated  # another process used it meanwhile
+            self._tokens_spent = True
+
+    def forget_tokens(self, *, thorough: bool = False) -> None:
+        """Whatever commits left behind of tokens that were used since the last time."""
+        if self._tokens_spent or thorough:
+            self._tokens_spent = False
+            self._tidy_tokens(thorough)
 
     def _live(self, run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome | None]]:
         """The batches whose collections are open, and the answer to the others."""

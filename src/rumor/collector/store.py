@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.collection import Collection
-from rumor.errors import InputError, shown
+from rumor.errors import InputError, Unavailable, shown
 from rumor.report import Reports
 from rumor.summary import Summary
 
@@ -38,7 +38,7 @@ Window = tuple[datetime.date | None, datetime.date | None]
 """The first and the last day, both included; None where there is no bound."""
 
 
-class StoreUnavailable(Exception):  # noqa: N818 (a state, not a mistake)
+class StoreUnavailable(Unavailable):
     """The store cannot write or read just now (disk full, database gone); try again later."""
 
 
@@ -148,6 +148,13 @@ class Store(Protocol):
 
     def admissions(self, series: str) -> int:
         """How many tokens of a series are still to be used."""
+        ...
+
+    def forget_tokens(self, *, thorough: bool = False) -> None:
+        """Let nothing in the store's own files connect used tokens with their reports.
+
+        A commit leaves traces of what it deleted beside what it wrote; thoroughly takes longer.
+        """
         ...
 
     def summarize(self) -> int:

@@ -38,6 +38,10 @@ class Tokens:
                 self._seen = seen
         except FileNotFoundError:
             raise InputError(f"a token file must exist; got {str(self._path)!r}") from None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise InputError(
+                f"a token file must be readable UTF-8 text; {str(self._path)!r} is not ({problem})"
+            ) from None
 
     def allow(self, token: str) -> bool:
         """Whether this is one of the tokens; the time it takes does not say how nearly."""

@@ -112,7 +112,10 @@ class Fold(Generic[M]):
         for outcome in ordered:
             if outcome.problem is not None:
                 return Outcome(task, self.empty, outcome.part, outcome.problem)
-            result = self.merge(result, outcome.result)
+            try:
+                result = self.merge(result, outcome.result)
+            except InputError as problem:
+                return Outcome(task, self.empty, outcome.part, str(problem))
         return Outcome(task, result)
 
 

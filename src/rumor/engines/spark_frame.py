@@ -35,7 +35,7 @@ class FrameSource:
     """The reports of one question in a DataFrame with a binary column `report`.
 
     `by` names a column of strata. `window` needs a column `day` of dates. `distinct_ids` needs
-    a column `id`, and takes any one of the rows with the same id.
+    a column `id`, and takes the least of the rows with the same id.
     """
 
     def __init__(
@@ -55,7 +55,12 @@ class FrameSource:
             _require(frame, by, _STRATA, "texts, integers, booleans or dates")
         if distinct_ids:
             _require(frame, "id", (BinaryType, StringType), "binary or texts")
-            frame = _windowed(frame, first, last).dropDuplicates(["id"])
+            frame = _windowed(frame, first, last)
+            if not frame.filter(frame["id"].isNull()).isEmpty():
+                raise InputError("ids must not be missing where they tell reports apart; some are")
+            # The least of an id's rows, so that a partition that is read again gives the same.
+            row = f.struct("report", *([] if by is None else [by]))
+            frame = frame.groupBy("id").agg(f.min(row).alias("row")).select("row.*")
         else:
             frame = _windowed(frame, first, last)
         self._frame = frame.select("report", *([] if by is None else [by]))

@@ -1,16 +1,18 @@
 """What one person spends: every question of some collections, over time, in one table.
 
-All numbers are exact worst cases, rounded up: one report; so many daily reports of one
-unchanged answer; the same while the answer changes; any number of reports of one answer; and
-the collection's whole life, the answer changing every time.
+All numbers are worst cases, rounded up: one report; so many daily reports of one unchanged
+answer; the same while the answer changes; any number of reports of one answer; and the
+collection's whole life, the answer changing every time. They bound what reports say about the
+answers of people who change them at the same times; see accounting.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from rumor.canonical import digest
 from rumor.collection import Collection, Question
 from rumor.privacy.accounting import (
     MAX_COUNT,
@@ -18,8 +20,9 @@ from rumor.privacy.accounting import (
     changing_loss,
     collection_loss,
     collections_loss,
+    lifetime_loss,
+    lifetimes,
     permanent_loss,
-    question_loss,
     total,
 )
 from rumor.privacy.words import believed, odds_factor
@@ -37,6 +40,10 @@ class Spending:
     collection: str
     series: str
     question: str
+    mechanism: str
+    """The digest of how it is randomised."""
+    permanent_answer: bool
+    """Whether a part of the noise stays while the answer does."""
     allowed: int
     """How many reports a person makes at most."""
     made: int
@@ -57,15 +64,20 @@ class Account:
     rows: tuple[Spending, ...]
     total: Loss
     """Everything that the collections may ever ask, answers changing every time."""
+    most: Mapping[tuple[str, str], float]
+    """The same for each question, by series and id."""
 
     @property
     def together(self) -> float:
-        """The questions added up over these days; of revisions the dearest counts."""
-        dearest: dict[tuple[str, str], float] = {}
+        """The questions added up over these days; revisions that randomise alike count once.
+
+        Where a revision randomises otherwise, its reports are independent of the others.
+        """
+        dearest: dict[tuple[str, str], dict[str, float]] = {}
         for row in self.rows:
-            key = (row.series, row.question)
-            dearest[key] = max(dearest.get(key, 0.0), row.changing)
-        return total(dearest.values())
+            ways = dearest.setdefault((row.series, row.question), {})
+            ways[row.mechanism] = max(ways.get(row.mechanism, 0.0), row.changing)
+        return total(min(total(dearest[key].values()), self.most[key]) for key in dearest)
 
     def table(self) -> str:
         """A line for each question, then what it means, in words."""
@@ -111,8 +123,13 @@ class Account:
             found.append(f"After all of these together, {consequence(self.together)}")
         if self.total.epsilon > self.together * (1 + 1e-9):
             found.append(
-                f"At the very most, after {self.total.of} with another answer every time, "
+                f"At most, after {self.total.of} with another answer every time, "
                 f"{consequence(self.total.epsilon)}"
+            )
+        if any(row.permanent_answer and row.allowed > 1 for row in self.rows):
+            found.append(
+                "This is about what you answered. That you changed an answer, and when, is not "
+                "hidden where noise is permanent: the new answer has noise of its own."
             )
         return found
 
@@ -140,7 +157,7 @@ def account(collections: Sequence[Collection], *, days: int = YEAR, changes: int
     whole = (
         collection_loss(collections[0]) if len(collections) == 1 else collections_loss(collections)
     )
-    return Account(days, changes, tuple(rows), whole)
+    return Account(days, changes, tuple(rows), whole, lifetimes(collections))
 
 
 def _spending(collection: Collection, question: Question, days: int, changes: int) -> Spending:
@@ -149,13 +166,15 @@ def _spending(collection: Collection, question: Question, days: int, changes: in
         collection=collection.name,
         series=collection.series,
         question=question.id,
+        mechanism=digest(question.mechanism.describe()),
+        permanent_answer=math.isfinite(question.mechanism.epsilon_permanent),
         allowed=allowed,
         made=min(days, allowed),
         one=question.epsilon,
         unchanged=changing_loss(question, days).epsilon,
         changing=changing_loss(question, days, changes).epsilon,
         permanent=permanent_loss(question).epsilon,
-        lifetime=question_loss(question, values=allowed).epsilon,
+        lifetime=lifetime_loss(question),
     )
 
 

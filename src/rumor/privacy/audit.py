@@ -174,7 +174,8 @@ def distinguish(
 
     The event is chosen on one half of the reports and judged on the other half.
     """
-    events = [*_model_events(mechanism, first, second), *_byte_events(one[::2], other[::2])]
+    chosen_on = one[::2], other[::2]
+    events = [*_model_events(mechanism, first, second, *chosen_on), *_byte_events(*chosen_on)]
     best = max(events, key=lambda event: lower_bound(event(one[::2]), event(other[::2])))
     name = getattr(best, "__doc__", None) or "an event of single bytes"
     return lower_bound(best(one[1::2]), best(other[1::2])), name
@@ -183,13 +184,19 @@ def distinguish(
 Event = Callable[[Reports], NDArray[np.bool_]]
 
 
-def _model_events(mechanism: Mechanism, first: object, second: object) -> list[Event]:
-    """Where the model says that the first value is likelier (Neyman and Pearson)."""
+def _model_events(
+    mechanism: Mechanism, first: object, second: object, one: Reports, other: Reports
+) -> list[Event]:
+    """Where the model says that the first value is likelier (Neyman and Pearson).
+
+    How much likelier is read off these reports, once: an event must not move with the
+    reports that it is judged on.
+    """
+    highest = max(evidence(mechanism, part, first, second).max() for part in (one, other))
 
     def most(reports: Reports) -> NDArray[np.bool_]:
         """The report is as much likelier under the first value as the model allows."""
-        scores = evidence(mechanism, reports, first, second)
-        return np.asarray(scores >= scores.max() - 1e-9)
+        return np.asarray(evidence(mechanism, reports, first, second) >= highest - 1e-9)
 
     def any_(reports: Reports) -> NDArray[np.bool_]:
         """The report is likelier under the first value than under the second."""

@@ -54,9 +54,11 @@ class FakeClients:
             shown = f"{self.adds:.2g}"
         else:
             shown = "100% (all there is)" if self.adds >= 1 else f"{100 * self.adds:.2g}%"
+        # Of words it is no bound: fakes that clear the bits of its rivals raise a word further.
+        most = "about" if self.to == "a word" else "up to"
         if self.clients == 1:
-            return f"one report of a fake client could add up to {shown} to {self.to}"
-        return f"{self.clients:,} reports of fake clients could add up to {shown} to {self.to}"
+            return f"one report of a fake client could add {most} {shown} to {self.to}"
+        return f"{self.clients:,} reports of fake clients could add {most} {shown} to {self.to}"
 
     def to_dict(self) -> dict[str, object]:
         """The bound as plain data."""

@@ -3,18 +3,24 @@
  * questions have nothing in common that a collector could see.
  */
 
-import { toHex } from "./bytes.js";
+import { concat, toHex, utf8 } from "./bytes.js";
 import { RumorError } from "./errors.js";
-import { Keyed } from "./randomness.js";
+import { Keyed, subtle } from "./randomness.js";
 
-const PATTERN = /^rumor-invitation-([\w-]{22})$/;
+const PATTERN = /^rumor-invitation-([\w-]{24})$/;
 
 /** The bytes of an invitation; a wrong one is not repeated, since it may be a slip. */
-export function readInvitation(text) {
-  const code = PATTERN.exec(String(text ?? "").trim())?.[1];
-  if (!code) throw new RumorError("invitation", "an invitation must be 'rumor-invitation-' and 22 letters, digits, - or _");
+export async function readInvitation(text) {
+  const code = PATTERN.exec(String(text ?? "").trim())?.[1] ?? "";
   const plain = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+  const secret = bytes.slice(0, 16);
+  const check = new Uint8Array(await subtle().digest("SHA-256", concat(utf8("rumor invitation"), secret)));
+  if (bytes.length === 18 && bytes[16] === check[0] && bytes[17] === check[1]) return secret;
+  throw new RumorError(
+    "invitation",
+    "an invitation must be 'rumor-invitation-' and 24 letters, digits, - or _, just as it was sent; got another text",
+  );
 }
 
 /** The token of a person's report of this number (from 0) to a question, in hexadecimal. */

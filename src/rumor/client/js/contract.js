@@ -84,6 +84,12 @@ export async function fetchContract(url, { digest } = {}) {
   return contract;
 }
 
+/** What so many reports of one unchanged answer cost together. */
+export function epsilonAfter(question, reports) {
+  const { epsilonAfter: exact } = mechanismOf(question);
+  return reports > 1 && exact ? exact(reports) : reports * question.epsilon;
+}
+
 /**
  * What a report says, for people to look at.
  * @param {any} question of a parsed contract

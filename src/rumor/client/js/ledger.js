@@ -5,7 +5,7 @@
 
 import { toHex } from "./bytes.js";
 import { digestOf } from "./canonical.js";
-import { mechanismOf } from "./contract.js";
+import { epsilonAfter, mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
 
 /** A new ledger with a new secret. */
@@ -55,7 +55,7 @@ export function spendingOf(state) {
  * @returns {Promise<object>} the envelope, as it is kept
  */
 export async function debit(state, contract, question, { tag, epoch, report, maxEpsilon, token }) {
-  const { round = 1, rounds = 1, epsilonAfter } = mechanismOf(question);
+  const { round = 1, rounds = 1 } = mechanismOf(question);
   const { series } = contract;
   const limit = question.reports_per_person;
   const ours = state.spending.filter((row) => row.series === series && row.question === question.id);
@@ -80,7 +80,7 @@ export async function debit(state, contract, question, { tag, epoch, report, max
   const row = known ?? { ...key, reports: 0, epsilon: 0 };
   const reports = row.reports + 1;
   // For one report the contract's own epsilon, which is exact and rounded up.
-  const cost = reports > 1 && epsilonAfter ? epsilonAfter(reports) : reports * question.epsilon;
+  const cost = epsilonAfter(question, reports);
   const spent = totalSpent(state);
   const after = spent - row.epsilon + cost;
   if (maxEpsilon !== undefined && after > maxEpsilon) {

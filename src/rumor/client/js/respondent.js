@@ -15,7 +15,7 @@ const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
 const LONGEST_PAUSE = 30;
 // What a refusal says about the reports themselves: they can never arrive.
-const FINAL = ["closed", "id-conflict", "invalid-report", "not-admitted"];
+const FINAL = ["closed", "id-conflict", "invalid-report"];
 
 const current = (kept) => (kept === null ? newState() : checkedState(kept));
 
@@ -57,7 +57,7 @@ export class Respondent {
         throw new RumorError("invitation", `${rule}; give the invitation you were sent`);
       }
       const admission = invited ? await import("./admission.js") : null;
-      const code = admission?.readInvitation(invitation);
+      const code = await admission?.readInvitation(invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
       const secret = fromHex(state.secret);

@@ -139,6 +139,9 @@ export class Respondent {
   ): Promise<Outcome>;
 }
 
+/** What so many reports of one unchanged answer cost together. */
+export function epsilonAfter(question: Question, reports: number): number;
+
 /** A part of what a report says. `labels` names each bit, where bits have names. */
 export type Part =
   | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[] }

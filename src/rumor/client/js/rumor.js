@@ -1,6 +1,6 @@
 /** Rumor in the browser: private reports, made on the person's own device. */
 
-export { describeReport, fetchContract, parseContract } from "./contract.js";
+export { describeReport, epsilonAfter, fetchContract, parseContract } from "./contract.js";
 export { RumorError } from "./errors.js";
 export { Respondent } from "./respondent.js";
 export { BrowserStore, MemoryStore } from "./store.js";

@@ -3,7 +3,7 @@
  * reports, which are shown before they are sent and kept by the browser until they arrive.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
+import { BrowserStore, Respondent, RumorError, describeReport, epsilonAfter, fetchContract } from "/client/rumor.js";
 import { at, h } from "./dom.js";
 import { control, shownValue } from "./controls.js";
 import { reportView } from "./bits.js";
@@ -160,7 +160,9 @@ function oddsView(question) {
     h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
     h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(belief)} ${words.belief[1]}`)));
   meter.style.setProperty("--belief", belief);
-  const often = question.reports_per_person > 1 ? ` ${words.repeated(number(question.reports_per_person, 9))}` : "";
+  const times = question.reports_per_person;
+  const all = 1 / (1 + Math.exp(-epsilonAfter(question, times)));
+  const often = times > 1 ? ` ${words.repeated(number(times, 9), percent(all))}` : "";
   const epsilon = number(question.epsilon, 4);
   // The first question explains itself; the others say what is different.
   const odds = question === open()[0]?.question

@@ -46,7 +46,7 @@ function split(parts, value, words) {
 }
 
 function partView(part, words) {
-  const shown = part.kind === "bits" ? tiles(part.value, words) : (words.said[part.value] ?? String(part.value));
+  const shown = part.kind === "bits" ? tiles(part.value, words) : (Object.hasOwn(words.said, part.value) ? words.said[part.value] : String(part.value));
   return h("div", {}, h("dt", {}, words.parts[part.name] ?? part.name), h("dd", {}, shown));
 }
 

@@ -86,7 +86,7 @@ function keyvalue(card, title, words, set) {
   const names = question.labels ?? Array.from({ length: keys }, (_, i) => String(i));
   const none = h("input", { type: "checkbox", checked: card.value && !Object.keys(card.value).length });
   const rows = names.map((name) => {
-    const held = card.value && name in card.value;
+    const held = card.value && Object.hasOwn(card.value, name);
     const box = h("input", { type: "checkbox", checked: held });
     const amount = h("input", {
       type: "number", min: low, max: high, step: "any", inputmode: "decimal", autocomplete: "off",

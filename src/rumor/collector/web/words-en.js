@@ -8,7 +8,7 @@ export default {
   odds: (factor, percent, epsilon) =>
     `Whoever sees your report can change their odds about your answer by at most a factor of ${factor} (epsilon ${epsilon}): a guess that is right half of the time becomes right at most ${percent} of the time.`,
   oddsAgain: (percent, epsilon) => `Here, a guess that is right half of the time becomes right at most ${percent} of the time (epsilon ${epsilon}).`,
-  repeated: (n) => `You may be asked up to ${n} times.`,
+  repeated: (n, all) => `You may be asked up to ${n} times; while your answer stays the same, all reports together make such a guess right at most ${all} of the time.`,
   epsilon: (e) => `epsilon ${e}`,
   belief: ["a guess before", "at most, after"],
   invitation: "Invitation",

@@ -8,7 +8,7 @@ export default {
   odds: (factor, percent, epsilon) =>
     `レポートを見た人が、あなたの答えについてのオッズを変えられるのは最大でも ${factor} 倍です（イプシロン ${epsilon}）。五分五分の推測が当たる確率は、高くても ${percent} にしかなりません。`,
   oddsAgain: (percent, epsilon) => `この質問では、五分五分の推測が当たる確率は高くても ${percent} です（イプシロン ${epsilon}）。`,
-  repeated: (n) => `最大 ${n} 回まで尋ねられることがあります。`,
+  repeated: (n, all) => `最大 ${n} 回まで尋ねられることがあります。答えが変わらないかぎり、すべてのレポートを合わせても、その推測が当たるのは最大で ${all} です。`,
   epsilon: (e) => `イプシロン ${e}`,
   belief: ["見る前の推測", "見た後の上限"],
   invitation: "招待コード",

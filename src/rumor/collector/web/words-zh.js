@@ -8,7 +8,7 @@ export default {
   odds: (factor, percent, epsilon) =>
     `看到您报告的人，对您答案的胜算判断最多改变 ${factor} 倍（ε ${epsilon}）：原本一半几率猜对的人，猜对的几率至多变为 ${percent}。`,
   oddsAgain: (percent, epsilon) => `在这个问题上，原本一半几率猜对的人，猜对的几率至多变为 ${percent}（ε ${epsilon}）。`,
-  repeated: (n) => `您最多可能被询问 ${n} 次。`,
+  repeated: (n, all) => `您最多可能被询问 ${n} 次；只要答案不变，即使把所有报告合在一起，这样的猜测猜对的可能性最多为 ${all}。`,
   epsilon: (e) => `ε ${e}`,
   belief: ["看到之前的猜测", "看到之后的上限"],
   invitation: "邀请码",
