@@ -248,7 +248,7 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
         (["estimate", "no.toml", "r.parquet"], "a collection file must exist; got 'no.toml'"),
         (["estimate", "answers.csv", "r.parquet"], "must end in .toml or .json"),
         (["estimate", "collection.toml", "."], "got reports of"),
-        (["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"], "must be named as"),
+        (["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"], "one must be named"),
         (["privatize", "collection.toml", "answers.csv", "-q", "homepage"], "Missing option"),
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "no/o.parquet"],
@@ -325,3 +325,28 @@ def test_a_closed_pipe_is_quiet(work: Path) -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "{"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["privatize", "c.toml", "answers.csv", "-o", "answers.csv"], "--out must not replace"),
+        (["privatize", "c.toml", "answers.csv", "-o", "out.csv"], "--out must be a .parquet file"),
+        (["estimate", "c.toml", "r.parquet", "--csv", "./r.parquet"], "--csv must not replace"),
+        (["estimate", "c.toml", "r.parquet", "--save-summary", "c.toml"], "--save-summary must"),
+        (
+            ["plan", "--domain", "9", "--users", "9", "--epsilon", "1", "--write", "c.toml"],
+            "exists",
+        ),
+        (["merge", "x.rumor", "a.rumor", "./a.rumor"], "different files; got 'a.rumor' more than"),
+        (["token", "c.toml", "--name", "x"], "64 hexadecimal digits"),
+        (["collections", "list", "--store", "sqlite:///nope.db"], "there is none at"),
+        (["export", "x", "--store", "sqlite:///nope.db"], "there is none at"),
+    ],
+)
+def test_a_slip_spoils_no_file(
+    work: Path, capsys: Outputs, arguments: list[str], sentence: str
+) -> None:
+    collection = next(work.glob("*.toml"))
+    collection.rename(work / "c.toml")
+    assert sentence in refused(capsys, *arguments)

@@ -285,7 +285,9 @@ class TestTrust:
     def test_without_a_contract_nothing_is_made(self, tmp_path: Path) -> None:
         with (
             rumor.Client("http://127.0.0.1:9", tmp_path) as client,
-            pytest.raises(rumor.InputError, match="the first answer needs the collector's"),
+            pytest.raises(
+                rumor.InputError, match="a first answer needs the contract, and nothing was made"
+            ),
         ):
             client.answer({"colour": "red"})
 

@@ -230,6 +230,10 @@ class Collection:
             if question.id == id:
                 return question
         ids = ", ".join(question.id for question in self.questions)
+        if id is None:
+            raise InputError(
+                f"{self.name!r} asks {len(self.questions)} questions ({ids}); one must be named"
+            )
         raise InputError(f"a question must be named as one of {ids}; got {shown(id)}")
 
 

@@ -42,7 +42,7 @@ def test_a_wrong_token_and_the_right_one(open_page: OpenPage, shown: Showcase) -
     page.goto(shown.url)
     page.get_by_label("Token").fill("rumor-wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("got one that is not known")
+    expect(page.get_by_role("alert")).to_contain_text("This token is not known here.")
     page.get_by_label("Token").fill(shown.token)
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Which of these troubles you most?")

@@ -369,7 +369,7 @@ class TestSurroundings:
     def test_an_address_in_use_is_said(self) -> None:
         with (
             listen("127.0.0.1", 0) as taken,
-            pytest.raises(rumor.InputError, match="an address and a port that are free"),
+            pytest.raises(rumor.InputError, match="needs a free port"),
         ):
             listen("127.0.0.1", taken.getsockname()[1])
 
@@ -386,7 +386,7 @@ class TestCommand:
             (["one.json", "--dictionary", "no-words"], "got 'no-words'"),
             (["one.json", "--dictionary", "empty"], "must have at least one candidate"),
             (["one.json", "--analyst-token-file", "bad-tokens"], "64 hexadecimal digits"),
-            (["one.json", "--host", "203.0.113.1"], "an address and a port that are free"),
+            (["one.json", "--host", "203.0.113.1"], "an address of this machine"),
         ],
     )
     def test_what_is_wrong_is_said_before_anything_is_served(

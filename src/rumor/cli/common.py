@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -50,6 +51,16 @@ def parse_day(name: str, text: str | None) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         raise InputError(f"{name} must be a day written YYYY-MM-DD; got {shown(text)}") from None
+
+
+def keep_inputs(*inputs: str | None, **outputs: str | None) -> None:
+    """Refuse an output that would replace one of the inputs; outputs by their option's name."""
+    read = {Path(path).resolve() for path in inputs if path is not None}
+    for name, path in outputs.items():
+        if path is not None and Path(path).resolve() in read:
+            raise InputError(
+                f"--{name.replace('_', '-')} must not replace what is read; got {path!r} for both"
+            )
 
 
 def print_json(data: Mapping[str, object]) -> None:

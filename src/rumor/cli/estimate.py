@@ -15,6 +15,7 @@ from rumor.cli.common import (
     Method,
     QuestionId,
     Top,
+    keep_inputs,
     noted_progress,
     parse_day,
     print_json,
@@ -155,6 +156,7 @@ def estimate(
     # Everything that can be wrong with the options is said before anything is read.
     checked_target(of)
     critical_value(level, 1)
+    keep_inputs(collection, reports, candidates, plot=plot, csv=csv, save_summary=save_summary)
     if plot is not None:
         from rumor.charts import checked_chart_path
 

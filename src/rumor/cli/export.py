@@ -66,7 +66,7 @@ def import_(
     Example:
       rumor import backup --store postgresql://rumor@localhost/rumor
     """
-    with closing(store_at(store)) as opened:
+    with closing(store_at(store, make=True)) as opened:
         from rumor.collector.backup import import_collection
 
         done = import_collection(opened, folder)

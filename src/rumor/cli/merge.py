@@ -37,6 +37,12 @@ def merge(
 
     if Path(out).exists() and not force:
         raise InputError(f"OUT must be a new file (or use --force to replace it); got {out!r}")
+    files = [Path(path).resolve() for path in summaries]
+    if len(set(files)) < len(files):
+        twice = next(
+            path for path, file in zip(summaries, files, strict=True) if files.count(file) > 1
+        )
+        raise InputError(f"summaries must be different files; got {twice!r} more than once")
     total = add_up([Summary.load(path) for path in summaries])
     total.save(out)
     if as_json:

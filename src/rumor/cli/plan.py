@@ -105,6 +105,8 @@ def plan(
         raise InputError(f"people must be a whole number; got {users:g}")
     if write is not None and Path(write).suffix != ".toml":
         raise InputError(f"a collection is written to a .toml file; got {write!r}")
+    if write is not None and Path(write).exists():
+        raise InputError(f"a collection is written to a new file; {write!r} exists")
     made = make_plan(
         kind=kind,
         domain=domain,

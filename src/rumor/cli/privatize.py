@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +11,13 @@ from rumor.cli.common import (
     AsJson,
     CollectionFile,
     QuestionId,
+    keep_inputs,
     parse_day,
     print_json,
     progress,
     warn,
 )
+from rumor.errors import InputError
 
 
 def privatize(
@@ -75,6 +78,9 @@ def privatize(
     from rumor.randomness import Seeded
     from rumor.tables import Table
 
+    keep_inputs(collection, table, out=out)
+    if Path(out).suffix != ".parquet":
+        raise InputError(f"--out must be a .parquet file; got {out!r}")
     contract = Collection.load(collection)
     asked = contract.question(question)
     source = Table.open(table)

@@ -27,12 +27,15 @@ StoreUrl = Annotated[
 ]
 
 
-def store_at(url: str) -> Store:
-    """The store at a URL, or the sentence that says what to install."""
+def store_at(url: str, *, make: bool = False) -> Store:
+    """The store at a URL, or the sentence that says what to install; only some may make one."""
     try:
         from rumor.collector.store import open_store
     except ImportError as problem:
         raise needs_server(problem) from None
+    file = url.removeprefix("sqlite:///")
+    if file not in ("", url) and not make and not Path(file).exists():
+        raise InputError(f"a store must exist; there is none at {url!r} (rumor serve makes one)")
     return open_store(url)
 
 
@@ -100,7 +103,7 @@ def serve(
     except ImportError as problem:
         raise needs_server(problem) from None
     words = None if dictionary is None else read_dictionary(dictionary)
-    opened = store_at(store)
+    opened = store_at(store, make=True)
     opened.register(contract)
     tokens = None
     if analyst_token_file is not None:
@@ -118,6 +121,8 @@ def serve(
 
     def ready(url: str) -> None:
         _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
+        if not opened.find(contract.digest).open:
+            _say("this collection is closed: it takes no more reports")
         look = "" if tokens is None else f", analysts look at {url}/"
         _say(f"people answer at {url}/answer{look}")
         if as_json:

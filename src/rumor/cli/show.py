@@ -46,6 +46,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "name": collection.name,
         "series": collection.series,
         "contact": collection.contact,
+        "admission": collection.admission,
         "digest": collection.digest,
         "questions": [
             {
@@ -64,6 +65,8 @@ def _words(collection: Collection) -> str:
         f"  contact   {collection.contact}",
         f"  digest    {collection.digest}",
     ]
+    if collection.admission == "invited":
+        lines.append("  open to   people with an invitation")
     for question in collection.questions:
         lines += ["", *_question(question)]
     return "\n".join(lines)

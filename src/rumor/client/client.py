@@ -133,7 +133,7 @@ class Client:
             collection = Collection.load(self._contracts / f"{digest}.json")
         except (OSError, InputError):
             raise InputError(
-                f"the first answer needs the collector's contract (or give collection=); {problem}"
+                f"a first answer needs the contract, and nothing was made without it ({problem})"
             ) from None
         self._check_digest(collection.digest)
         return collection

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import queue
 import signal
@@ -115,9 +116,13 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as problem:
+        if getattr(problem, "errno", None) == errno.EADDRINUSE:
+            raise InputError(
+                f"a collector needs a free port; {port} of {host} is in use (--port takes another)"
+            ) from None
+        reason = getattr(problem, "strerror", None) or problem
         raise InputError(
-            f"a collector must listen on an address and a port that are free; "
-            f"got {host}:{port} ({problem})"
+            f"a collector must listen on an address of this machine; got {host}:{port} ({reason})"
         ) from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -202,7 +203,17 @@ def showcase(past: Mapping[int, int], *, seed: int | None = None) -> Iterator[Sh
 
 
 def stay() -> None:
-    """Print where to look, and let people go on answering until Ctrl-C."""
+    """Print where to look, and let people go on answering until Ctrl-C.
+
+    A window that is closed counts as Ctrl-C, so that nothing is left behind.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
     try:
         with showcase(_PAST) as running:
             print(

@@ -57,7 +57,11 @@ class Tokens:
 def read_tokens(path: Path) -> list[tuple[str, bytes]]:
     """The names and hashes in a token file."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"a token file must be UTF-8 text; {str(path)!r} is not") from None
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         name, _, digits = line.partition(" ")
@@ -77,6 +81,8 @@ def read_tokens(path: Path) -> list[tuple[str, bytes]]:
 def add_token(path: PathLike, name: str) -> str:
     """Make a token, add its hash to a file that only its owner can read, and return it once."""
     checked_slug({"name": name}, "name", "a token")
+    if Path(path).exists():
+        read_tokens(Path(path))  # a slip must not spoil some other file
     token = _PREFIX + secrets.token_urlsafe(32)
     digest = hashlib.sha256(token.encode()).hexdigest()
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

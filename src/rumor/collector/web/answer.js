@@ -184,7 +184,7 @@ function renderAction() {
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
   const button = h("button", { type: "button", id: "go", class: "primary", onclick: act, disabled: page.busy || !(ready || waiting) },
     page.busy ? words.sending : label);
-  at("hint").textContent = waiting ? words.sendHint : words.addHint;
+  at("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
   at("action").replaceChildren(button);
 }
 

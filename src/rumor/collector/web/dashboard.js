@@ -65,7 +65,7 @@ function failed(problem) {
   if (!(problem instanceof Refused)) throw problem;
   if (problem.status === 401 || problem.status === 403) {
     token.forget();
-    signIn(problem.message);
+    signIn(problem.status === 401 ? "This token is not known here." : problem.message);
   } else if (!page.overview) signIn(problem.message);
   else {
     page.away = true;

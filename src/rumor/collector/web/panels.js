@@ -94,7 +94,7 @@ export function halving(question, estimate) {
   return [
     h("p", {}, h("strong", {}, `${whole(more)} more reports`), " would halve every error",
       stderr === null ? "." : `: the largest standard error from ${error(stderr)} to ${error(stderr / 2)}.`),
-    wait && h("p", {}, `At the pace of the last seven days (${whole(Math.round(pace))} a day) that takes ${wait === 1 ? "a day" : `${whole(wait)} days`}.`),
+    wait && h("p", {}, `At the pace of the last seven full days (${whole(Math.round(pace))} a day) that takes ${wait === 1 ? "a day" : `${whole(wait)} days`}.`),
     h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many in all."),
   ];
 }
