@@ -51,7 +51,7 @@ def test_reports_arrive_once_however_often_they_are_sent(
         {"step": "send", "url": running.url},
     )
     assert fetched == contract.digest
-    nothing = {"duplicates": 0, "pending": 0, "givenUp": 0, "problem": None}
+    nothing = {"duplicates": 0, "pending": 0, "givenUp": 0, "problem": None, "refusal": None}
     assert sent == {"accepted": 2, **nothing}
     assert after == []
     assert again == {"accepted": 0, **nothing}

@@ -51,7 +51,7 @@ def invite(
         )
     if Path(out).exists():
         raise InputError(f"invitations must go to a new file; {out!r} exists")
-    opened = store_at(store)
+    opened = store_at(store, make=True)
     try:
         opened.register(contract)
         codes = [new_invitation() for _ in range(count)]

@@ -27,7 +27,9 @@ def plan(
     ] = None,
     users: Annotated[
         float | None,
-        typer.Option("--users", metavar="N", help="How many people will answer (1e5 is fine)."),
+        typer.Option(
+            "--users", "--people", metavar="N", help="How many people will answer (1e5 is fine)."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", metavar="E", help="The loss of one report.")

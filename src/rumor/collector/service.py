@@ -183,8 +183,8 @@ class Service:
         if isinstance(outcome, NotAdmitted):
             raise Problem(
                 "not-admitted",
-                "a report must come with a token that was given out and not used yet; "
-                "this one is neither new nor known",
+                "a report must come with the token of an invitation that is known here and not "
+                "used yet; this one does not",
             )
         assert isinstance(outcome, Closed)
         raise Problem(

@@ -108,7 +108,7 @@ export class Respondent {
    */
   async send(baseUrl, contract, { attempts = 3, pause = 0.25 } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
-    const outcome = { accepted: 0, duplicates: 0, pending: 0, givenUp: 0, problem: null };
+    const outcome = { accepted: 0, duplicates: 0, pending: 0, givenUp: 0, problem: null, refusal: null };
     const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series));
     sending: for (let group of groups(await waiting())) {
       while (group.length) {
@@ -121,6 +121,7 @@ export class Respondent {
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
           outcome.problem = problem.message;
+          outcome.refusal = problem.type ?? null;
           if (problem.code === "unreachable") break sending;
           if (!FINAL.includes(problem.type)) break;
           const named = problem.indices.map((index) => group[index]).filter(Boolean);

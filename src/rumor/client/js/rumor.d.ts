@@ -88,6 +88,8 @@ export interface Outcome {
   givenUp: number;
   /** Why some wait or were given up, in a sentence. */
   problem: string | null;
+  /** The type of the refusal, where the collector refused; null where it was not reached. */
+  refusal: string | null;
 }
 
 /** Where a ledger is kept: one value, one writer at a time. */

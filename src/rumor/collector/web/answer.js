@@ -203,7 +203,7 @@ async function send() {
   const cards = drawn();
   await busily(async () => {
     const outcome = await page.person.send("", page.contract);
-    if (outcome.givenUp) throw new RumorError("refused", outcome.problem);
+    if (outcome.refusal) throw new RumorError("refused", outcome.problem);
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
     for (const card of cards) card.state = "sent";
     await takeStock();
