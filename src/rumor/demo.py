@@ -192,7 +192,8 @@ class Demo:
                 aligned(("", "truth", "estimate", "95% interval", ""), shares),
                 "",
                 wrapped(
-                    f"{self.covered} of {len(labels)} intervals hold the truth. Each person spent "
+                    f"{self.covered} of {len(labels)} intervals hold the truth; in the long run "
+                    f"95% do. Each person spent "
                     f"epsilon {self.question.epsilon:.4g}, once, and had to trust nobody."
                 ),
             ]
