@@ -22,7 +22,7 @@ from rumor.engines.passes import KeptReports
 from rumor.engines.sources import ParquetSource, Window
 from rumor.engines.summarize import Totals, summarize
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimates import Estimate
 from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate, methods_for
 from rumor.estimators.candidates import candidate_map, default_cache, read_words
@@ -31,6 +31,7 @@ from rumor.estimators.material import Material
 from rumor.files import PathLike
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
 from rumor.summary import Summary
+from rumor.tabular import ROWS_SHOWN
 from rumor.text import one_line
 
 ENGINES = ("local", "spark")

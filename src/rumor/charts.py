@@ -11,8 +11,9 @@ import altair as alt
 import numpy as np
 
 from rumor.errors import InputError
-from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimates import Estimate
 from rumor.files import PathLike, whole_file
+from rumor.tabular import ROWS_SHOWN
 from rumor.text import one_line, percent
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ what it covers.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,17 +17,15 @@ import numpy as np
 from rumor.errors import InputError
 from rumor.intervals import Bounds, Intervals, checked_target, critical_value
 from rumor.mechanisms.oracle import Vector
+from rumor.tabular import ROWS_SHOWN, Columns, Tabular
 from rumor.text import aligned, bar, decimals_for, one_line, percent
 
 if TYPE_CHECKING:
     import altair as alt
-    import pyarrow as pa
-
-ROWS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Tabular):
     """Estimated frequencies of a domain's values."""
 
     values: Sequence[int] | Sequence[str]
@@ -71,7 +67,7 @@ class Estimate:
 
     def columns(
         self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> dict[str, list[object]]:
+    ) -> Columns:
         """The estimate as columns: value, frequency, low, high, unbiased, stderr."""
         low, high = self.interval(level, of=of, simultaneous=simultaneous)
         numbers = {
@@ -82,41 +78,6 @@ class Estimate:
             "stderr": self.stderr,
         }
         return {"value": list(self.values), **{k: v.tolist() for k, v in numbers.items()}}
-
-    def to_arrow(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> pa.Table:
-        """The estimate as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(level, of=of, simultaneous=simultaneous))
-
-    def to_csv(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> str:
-        """The estimate as CSV text, in full precision."""
-        columns, text = self.columns(level, of=of, simultaneous=simultaneous), io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue()
-
-    def to_dict(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> dict[str, object]:
-        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        columns = self.columns(level, of=of, simultaneous=simultaneous)
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {
-            "reports": self.reports,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "level": level,
-            "of": of,
-            "simultaneous": simultaneous,
-            "diagnostics": dict(self.diagnostics),
-            "estimates": rows,
-        }
 
     def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
         """The indices of the most frequent values, the most frequent first."""
@@ -150,15 +111,8 @@ class Estimate:
         hidden = len(self.values) - len(order)
         if hidden:
             lines.append(f"... and {hidden:,} less frequent")
-        jointly = ", all covering at once" if simultaneous else ""
-        lines.append(
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
-            f"method {self.method}; intervals of the {of}{jointly}"
-        )
+        lines.append(self._facts(of, simultaneous))
         return "\n".join([*lines, *_footer(self.diagnostics)])
-
-    def __str__(self) -> str:
-        return self.table()
 
     def plot(
         self,

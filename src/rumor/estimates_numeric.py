@@ -6,9 +6,6 @@ estimate with its standard error, and the interval, which says what it covers.
 
 from __future__ import annotations
 
-import abc
-import csv
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,93 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN, fake_clients_line
+from rumor.estimates import fake_clients_line
 from rumor.intervals import Bounds, Intervals, checked_target, critical_value
 from rumor.intervals_keyvalue import KeyIntervals
 from rumor.mechanisms.oracle import Vector
+from rumor.tabular import ROWS_SHOWN, Columns, Tabular
 from rumor.text import aligned, bar, decimals_for, one_line, percent
 
 if TYPE_CHECKING:
     import altair as alt
-    import pyarrow as pa
 
-Columns = dict[str, list[object]]
 QUANTITIES = ("frequency", "mean")
 
 
-class NumericEstimate(abc.ABC):
-    """What estimates of numbers share: their rows as Arrow, CSV and plain data."""
-
-    reports: int
-    epsilon: float
-    method: str
-    diagnostics: Mapping[str, object]
-
-    @abc.abstractmethod
-    def columns(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> Columns:
-        """The estimate as columns."""
-
-    @abc.abstractmethod
-    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
-        """The indices of the rows to show first."""
-
-    @abc.abstractmethod
-    def table(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
-    ) -> str:
-        """The estimate as text."""
-
-    def to_arrow(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> pa.Table:
-        """The estimate as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(level, of=of, simultaneous=simultaneous))
-
-    def to_csv(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> str:
-        """The estimate as CSV text, in full precision."""
-        columns, text = self.columns(level, of=of, simultaneous=simultaneous), io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue()
-
-    def to_dict(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> dict[str, object]:
-        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        columns = self.columns(level, of=of, simultaneous=simultaneous)
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {
-            "reports": self.reports,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "level": level,
-            "of": of,
-            "simultaneous": simultaneous,
-            "diagnostics": dict(self.diagnostics),
-            "estimates": rows,
-        }
-
-    def _facts(self, of: str, simultaneous: bool) -> str:
-        jointly = ", all covering at once" if simultaneous else ""
-        return (
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
-            f"method {self.method}; intervals of the {of}{jointly}"
-        )
-
-    def __str__(self) -> str:
-        return self.table()
+class NumericEstimate(Tabular):
+    """An estimate of numbers."""
 
 
 @dataclass(frozen=True, eq=False)

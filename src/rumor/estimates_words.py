@@ -7,8 +7,6 @@ were detected, unless every candidate is asked for.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.estimates import ROWS_SHOWN, Estimate, fake_clients_line
+from rumor.estimates import Estimate, fake_clients_line
 from rumor.intervals import Bounds
 from rumor.mechanisms.oracle import Target, Vector
+from rumor.tabular import ROWS_SHOWN, csv_text
 from rumor.text import aligned, bar, decimals_for, one_line, percent
 
 if TYPE_CHECKING:
@@ -129,12 +128,7 @@ class WordEstimate(Estimate):
         every: bool = False,
     ) -> str:
         """The detected words (or every candidate) as CSV text, in full precision."""
-        columns = self.columns(level, of=of, simultaneous=simultaneous, every=every)
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue()
+        return csv_text(self.columns(level, of=of, simultaneous=simultaneous, every=every))
 
     def facts(self) -> dict[str, object]:
         """What there is to say beside the words, as plain data."""
@@ -158,18 +152,7 @@ class WordEstimate(Estimate):
     ) -> dict[str, object]:
         """The detected words (or every candidate) as plain data for JSON."""
         columns = self.columns(level, of=of, simultaneous=simultaneous, every=every)
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {
-            "reports": self.reports,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "level": level,
-            "of": of,
-            "simultaneous": simultaneous,
-            **self.facts(),
-            "diagnostics": dict(self.diagnostics),
-            "estimates": rows,
-        }
+        return self._plain(columns, level, of, simultaneous, **self.facts())
 
     def table(
         self,
@@ -185,14 +168,12 @@ class WordEstimate(Estimate):
         if hidden > 0:
             lines.append(f"... and {hidden:,} less frequent words")
         digits = decimals_for(self.other_stderr)
-        jointly = ", all covering at once" if simultaneous else ""
         lines += [
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
             f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
             f"{self.controls}",
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
-            f"method {self.method}; intervals of the {of}{jointly}",
+            self._facts(of, simultaneous),
             *fake_clients_line(self.diagnostics),
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from rumor.collection import Question
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN, Estimate
+from rumor.estimates import Estimate
 from rumor.estimators import estimate
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.base import Tally
@@ -18,6 +18,7 @@ from rumor.mechanisms.oracle import Vector
 from rumor.randomness import Source, System
 from rumor.summary import Summary
 from rumor.tables import Table
+from rumor.tabular import ROWS_SHOWN
 from rumor.text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.values import Codes
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from rumor.collection import Question
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN
 from rumor.estimates_numeric import KeyValueEstimate, MeanEstimate, digits_for
 from rumor.estimators import estimate
 from rumor.files import PathLike
@@ -22,6 +21,7 @@ from rumor.rounds import simulate_rounds
 from rumor.summary import Summary
 from rumor.tables import Table
 from rumor.tables_pairs import is_long, read_pairs
+from rumor.tabular import ROWS_SHOWN
 from rumor.text import aligned, one_line, percent
 
 # People whose tables are made at a time when only shares and means are known.

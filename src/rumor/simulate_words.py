@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rumor.collection import Question
 from rumor.errors import InputError, shown
-from rumor.estimates import ROWS_SHOWN
 from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate
 from rumor.estimators.candidates import candidate_map, checked_words
@@ -28,6 +27,7 @@ from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.privatize import read_answers
 from rumor.randomness import Source
 from rumor.tables import Table
+from rumor.tabular import ROWS_SHOWN
 from rumor.text import aligned, decimals_for, one_line, percent, wrapped
 
 
