@@ -10,6 +10,7 @@ import pytest
 
 import rumor
 from rumor.collection import Collection
+from rumor.exact import sum_up
 from rumor.privacy.accounting import (
     Loss,
     changing_loss,
@@ -17,7 +18,6 @@ from rumor.privacy.accounting import (
     collections_loss,
     permanent_loss,
     question_loss,
-    total,
 )
 
 TOML = """
@@ -113,9 +113,9 @@ def test_all_rounds_count() -> None:
     rounds = rumor.Collection.resolve(wish)
     mechanism = rounds.question().mechanism
     assert isinstance(mechanism, rumor.PrivKVM)
-    assert mechanism.epsilon_rounds > mechanism.epsilon
-    assert collection_loss(rounds).epsilon == mechanism.epsilon_rounds
-    assert changing_loss(rounds.question(), 365).epsilon == mechanism.epsilon_rounds
+    assert mechanism.epsilon_in_all(1) > mechanism.epsilon
+    assert collection_loss(rounds).epsilon == mechanism.epsilon_in_all(1)
+    assert changing_loss(rounds.question(), 365).epsilon == mechanism.epsilon_in_all(1)
 
 
 def test_a_huge_loss_can_be_said() -> None:
@@ -124,8 +124,8 @@ def test_a_huge_loss_can_be_said() -> None:
 
 def test_sums_are_rounded_up() -> None:
     parts = [0.1] * 10
-    assert total(parts) >= sum((Fraction(part) for part in parts), Fraction(0))
-    assert total([1.0, math.inf]) == math.inf
+    assert sum_up(parts) >= sum((Fraction(part) for part in parts), Fraction(0))
+    assert sum_up([1.0, math.inf]) == math.inf
 
 
 def test_in_words() -> None:

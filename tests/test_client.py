@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -24,12 +25,23 @@ WORD = "a very sensitive wörd"
 
 
 def collection(
-    mechanism: Mechanism, *, reports: int = 10, series: str = "series", name: str = "name"
+    mechanism: Mechanism,
+    *,
+    reports: int = 10,
+    series: str = "series",
+    after: Collection | None = None,
 ) -> Collection:
+    """A contract of one question; `after` is the one that it revises."""
     # A device needs the contract only; how TOML resolves to one is tested with the kinds.
     kind = "choice"
     question = Question("question", kind, "", mechanism, reports, None)
-    return Collection(name, series, "nobody", (question,))
+    contract = Collection("name", series, "nobody", (question,))
+    return contract if after is None else revised(contract, after)
+
+
+def revised(contract: Collection, after: Collection) -> Collection:
+    """The same as a revision of another."""
+    return dataclasses.replace(contract, revision=after.revision + 1, previous=after.digest)
 
 
 def memoising(f: float = 0.5) -> Rappor:
@@ -88,9 +100,9 @@ def _open(path: Path) -> bytes:
 
 class TestPermanentAnswers:
     def test_they_outlive_restarts_and_revisions(self, tmp_path: Path) -> None:
-        reports = []
-        for revision in range(3):
-            contract = collection(memoising(), name=f"revision {revision}")
+        reports, contract = [], None
+        for _ in range(3):
+            contract = collection(memoising(), after=contract)
             with rumor.Respondent(tmp_path) as device:
                 reports += [
                     envelope.report for envelope in device.prepare(contract, {"question": WORD})
@@ -185,8 +197,9 @@ class TestLedger:
 
     def test_the_limit_of_the_collection_holds_across_revisions(self, tmp_path: Path) -> None:
         with rumor.Respondent(tmp_path) as device:
-            for revision in range(2):
-                contract = collection(memoising(), reports=2, name=f"revision {revision}")
+            contract = None
+            for _ in range(2):
+                contract = collection(memoising(), reports=2, after=contract)
                 device.prepare(contract, {"question": "a"})
             with pytest.raises(rumor.InputError, match=r"takes at most 2 reports .* got 2 already"):
                 device.prepare(contract, {"question": "a"})
@@ -263,17 +276,19 @@ class TestLedger:
         first = rumor.PrivKVM(keys=3, epsilon=1.0, rounds=2)
         second = first.next([0.1, 0.2, 0.3], parent="0" * 64)
         value = {0: 0.5}
+        one = collection(first, reports=1)
+        two = collection(second, reports=1, after=one)
         with rumor.Respondent(tmp_path) as device:
             with pytest.raises(rumor.InputError, match="has not answered round 1"):
-                device.prepare(collection(second, reports=1), {"question": value})
-            for mechanism in (first, second):
-                device.prepare(collection(mechanism, reports=1), {"question": value})
+                device.prepare(two, {"question": value})
+            for contract in (one, two):
+                device.prepare(contract, {"question": value})
                 with pytest.raises(rumor.InputError, match=r"round . of .* takes at most 1 report"):
-                    device.prepare(collection(mechanism, reports=1), {"question": value})
+                    device.prepare(contract, {"question": value})
             (spending,) = device.spending()
             assert spending.reports == 2
             assert spending.epsilon == pytest.approx(first.epsilon + second.epsilon)
-            assert spending.epsilon <= first.epsilon_rounds + 1e-12
+            assert spending.epsilon <= first.epsilon_in_all(1) + 1e-12
             assert len(device.pending()) == 2
 
     def test_a_damaged_or_newer_ledger_is_refused(self, tmp_path: Path) -> None:
@@ -284,7 +299,7 @@ class TestLedger:
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
         database.close()
-        with pytest.raises(rumor.InputError, match=r"must be of version 1 or 2; .* has 99"):
+        with pytest.raises(rumor.InputError, match=r"must be of version 1 to 3; .* has 99"):
             Ledger(path)
 
     def test_a_killed_device_loses_and_repeats_nothing(self, tmp_path: Path) -> None:

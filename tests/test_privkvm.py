@@ -41,8 +41,8 @@ def test_the_budget_is_the_papers() -> None:
     second = FIRST.next([0.0, 0.1, -0.4])
     assert second.key_truth == 2**63
     assert second.epsilon == pytest.approx(1 / 3)
-    assert FIRST.epsilon_rounds == pytest.approx(FIRST.epsilon + 2 / 3)
-    assert FIRST.epsilon_rounds <= 2.0
+    assert FIRST.epsilon_in_all(1) == pytest.approx(FIRST.epsilon + 2 / 3)
+    assert FIRST.epsilon_in_all(1) <= 2.0
     assert FIRST.nominal_epsilon + 2 * second.nominal_epsilon == pytest.approx(2.0)
 
 
@@ -150,5 +150,4 @@ def test_frequencies_of_later_rounds_are_not_made_up() -> None:
     assert not result.frequency_known.any()
     with pytest.raises(InputError, match="learned from round 1"):
         _ = second.rates
-    with pytest.raises(InputError, match="known from round 1"):
-        _ = second.epsilon_rounds
+    assert second.epsilon_in_all(1) == pytest.approx(2 * second.epsilon)

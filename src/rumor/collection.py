@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,11 @@ from typing import Self
 
 from rumor.canonical import Json, canonical_json, digest
 from rumor.errors import InputError, shown
+from rumor.exact import sum_up
 from rumor.files import write_whole
 from rumor.kinds import KINDS, Kind
-from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, Mechanism, from_description
-from rumor.values import checked_size
+from rumor.mechanisms import Mechanism, from_description
+from rumor.values import checked_choice, checked_size
 from rumor.wishes import checked_slug, checked_text, exact_keys, known_keys
 
 VERSION = 1
@@ -30,10 +32,25 @@ _MAX_USERS = 10**12
 _MAX_REPORTS = 1_000_000
 _MAX_DAYS = 36_525
 
-_COLLECTION_KEYS = ("name", "series", "contact", "users", "admission", "questions")
 # Who may answer: anybody, or whoever has an invitation.
 ADMISSIONS = ("open", "invited")
+# Which permanent answer a report shows: that of the person's value, or that of the first value
+# they gave in the period, whatever it is by now.
+MEMOS = ("value", "period")
 _LIMITS = ("reports_per_person", "retention_days")
+_MAX_REVISION = 1_000_000
+_MAX_SERIES_EPSILON = 1e9
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+# What a contract says only where it is not this, so that most contracts say nothing of it.
+_USUAL: Mapping[str, object] = {
+    "admission": ADMISSIONS[0],
+    "revision": 1,
+    "previous": None,
+    "series_epsilon": None,
+}
+_USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
+_COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +63,14 @@ class Question:
     mechanism: Mechanism
     reports_per_person: int
     retention_days: int | None
+    memo: str = MEMOS[0]
+    period_days: int | None = None
+    """How long the first answer of a period stands, with memo "period"."""
 
     @property
     def labels(self) -> tuple[str, ...] | None:
         """What the values are called, or None when they have no names."""
-        named = isinstance(self.mechanism, (FrequencyOracle, KeyValueMechanism))
-        return self.mechanism.labels if named else None  # type: ignore[attr-defined]
+        return self.mechanism.labels
 
     @property
     def epsilon(self) -> float:
@@ -60,8 +79,8 @@ class Question:
 
     @property
     def epsilon_total(self) -> float:
-        """The most that all the reports of one person can cost, their value unchanged."""
-        return self.mechanism.epsilon_after(self.reports_per_person)
+        """What all the reports of one person cost, all rounds included, their value unchanged."""
+        return self.mechanism.epsilon_in_all(self.reports_per_person)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self.contract() == other.contract()
@@ -80,6 +99,7 @@ class Question:
             "mechanism": self.mechanism.describe(),
             "reports_per_person": self.reports_per_person,
             "retention_days": self.retention_days,
+            **_unusual(self, _USUAL_QUESTION),
         }
 
 
@@ -92,6 +112,11 @@ class Collection:
     contact: str
     questions: tuple[Question, ...]
     admission: str = "open"
+    revision: int = 1
+    previous: str | None = None
+    """The digest of the contract that this one revises."""
+    series_epsilon: float | None = None
+    """What the whole series may cost one person at most, all revisions together, where said."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -137,7 +162,7 @@ class Collection:
             series,
             checked_text(wish, "contact", "a collection"),
             [_resolved(question, users, series) for question in questions],
-            wish.get("admission", ADMISSIONS[0]),
+            wish,
         )
 
     @classmethod
@@ -147,17 +172,25 @@ class Collection:
         series: str,
         contact: str,
         questions: Sequence[Question],
-        admission: object,
+        table: Mapping[str, object],
     ) -> Self:
         ids = [question.id for question in questions]
         if len(set(ids)) != len(ids):
             repeated = next(id for id in ids if ids.count(id) > 1)
             raise InputError(f"question ids must be distinct; got {repeated!r} more than once")
-        if admission not in ADMISSIONS:
-            raise InputError(
-                f"admission must be one of {', '.join(ADMISSIONS)}; got {shown(admission)}"
-            )
-        return cls(name, series, contact, tuple(questions), str(admission))
+        said = {**_USUAL, **{key: table[key] for key in _USUAL if key in table}}
+        admission = checked_choice("admission", said["admission"], ADMISSIONS)
+        revision = checked_size("revision", said["revision"], 1, _MAX_REVISION)
+        return cls(
+            name,
+            series,
+            contact,
+            tuple(questions),
+            admission,
+            revision,
+            _previous(said["previous"], revision),
+            _series_epsilon(said["series_epsilon"], questions),
+        )
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -172,11 +205,7 @@ class Collection:
     def from_contract(cls, contract: object) -> Self:
         """A collection from a contract as plain data; nothing is resolved anew."""
         keys = ("rumor", "name", "series", "contact", "questions")
-        # What is open to anybody says nothing about it.
-        invited = isinstance(contract, Mapping) and "admission" in contract
-        table = exact_keys("a contract", contract, (*keys, "admission") if invited else keys)
-        if invited and table["admission"] == ADMISSIONS[0]:
-            raise InputError('a contract leaves admission "open" out; got it said')
+        table = exact_keys("a contract", contract, keys, _USUAL)
         if table["rumor"] != VERSION:
             raise InputError(f"a contract's version must be {VERSION}; got {shown(table['rumor'])}")
         questions = table["questions"]
@@ -187,7 +216,7 @@ class Collection:
             checked_slug(table, "series", "a contract"),
             checked_text(table, "contact", "a contract"),
             [_contracted(question) for question in questions],
-            table.get("admission", ADMISSIONS[0]),
+            table,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -204,7 +233,7 @@ class Collection:
             "series": self.series,
             "contact": self.contact,
             "questions": [question.contract() for question in self.questions],
-            **({} if self.admission == ADMISSIONS[0] else {"admission": self.admission}),
+            **_unusual(self, _USUAL),
         }
 
     def canonical(self) -> bytes:
@@ -244,7 +273,8 @@ def _resolved(wish: object, users: int | None, series: str) -> Question:
     id = checked_slug(wish, "id", "a question")
     try:
         kind = _kind(wish)
-        known_keys("a question", wish, ("id", "kind", "text", *kind.keys, *_LIMITS))
+        own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
+        known_keys("a question", wish, ("id", "kind", "text", *own))
         # A kind may derive names from the series, as text derives the filter's key.
         return _question(id, kind, wish, kind.resolve({**wish, "series": series}, users))
     except InputError as problem:
@@ -257,7 +287,7 @@ def _contracted(contract: object) -> Question:
         raise InputError(f"a contract's question must be an object; got {shown(contract)}")
     kind = _kind(contract)
     keys = ("id", "kind", "text", *kind.names, "epsilon", "mechanism", *_LIMITS)
-    table = exact_keys("a contract's question", contract, keys)
+    table = exact_keys("a contract's question", contract, keys, _USUAL_QUESTION)
     description = table["mechanism"]
     if not isinstance(description, Mapping):
         raise InputError(f"a contract's mechanism must be an object; got {shown(description)}")
@@ -276,6 +306,7 @@ def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mecha
         "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
     )
     mechanism.check_repeats(reports)
+    memo = checked_choice("memo", table.get("memo", MEMOS[0]), MEMOS)
     return Question(
         id=id,
         kind=kind.name,
@@ -283,7 +314,60 @@ def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mecha
         mechanism=mechanism,
         reports_per_person=reports,
         retention_days=None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS),
+        memo=memo,
+        period_days=_period_days(memo, table.get("period_days"), mechanism),
     )
+
+
+def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
+    """How long a period is, where there are periods."""
+    if memo == MEMOS[0]:
+        if days is not None:
+            raise InputError(f'period_days goes with memo = "period"; got {shown(days)} without it')
+        return None
+    if not mechanism.settles:
+        raise InputError(
+            f'memo = "period" needs a mechanism with permanent noise; got {mechanism.name!r}, '
+            f"whose noise is always fresh"
+        )
+    return checked_size("period_days", days, 1, _MAX_DAYS)
+
+
+def _previous(digest: object, revision: int) -> str | None:
+    """The digest of the revision before, which every revision but the first names."""
+    if revision == 1:
+        if digest is not None:
+            raise InputError(f"revision 1 has no previous one; got {shown(digest)}")
+        return None
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise InputError(
+            f"previous must be the digest of the revision before (64 hexadecimal digits) in "
+            f"revision {revision}; got {shown(digest)}"
+        )
+    return digest
+
+
+def _series_epsilon(ceiling: object, questions: Sequence[Question]) -> float | None:
+    """A ceiling for the whole series that lets everything be answered at least once."""
+    if ceiling is None:
+        return None
+    rule = f"series_epsilon must be a number above 0 and at most {_MAX_SERIES_EPSILON:g}"
+    if isinstance(ceiling, bool) or not isinstance(ceiling, (int, float)):
+        raise InputError(f"{rule}; got {shown(ceiling)}")
+    if not 0 < ceiling <= _MAX_SERIES_EPSILON:
+        raise InputError(f"{rule}; got {shown(ceiling)}")
+    once = sum_up(question.mechanism.epsilon_in_all(1) for question in questions)
+    if ceiling < once:
+        raise InputError(
+            f"series_epsilon must let every question be answered once, which costs {once:.6g}; "
+            f"got {shown(ceiling)}"
+        )
+    return float(ceiling)
+
+
+def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[str, Json]:
+    """The members that a contract says, since they are not what they usually are."""
+    return {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
 
 
 def _kind(table: Mapping[str, object]) -> Kind:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -109,6 +110,15 @@ def round_up(exact: Fraction) -> float:
     """The smallest double that is not below an exact number."""
     nearest = float(exact)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
+
+
+def sum_up(losses: Iterable[float]) -> float:
+    """The smallest double that is not below a sum of losses; infinite if one of them is."""
+    parts = list(losses)
+    if math.inf in parts:
+        return math.inf
+    nearest = math.fsum(parts)  # correctly rounded, and so is the sign of what it left out
+    return math.nextafter(nearest, math.inf) if math.fsum([*parts, -nearest]) > 0 else nearest
 
 
 def worst_log_ratio(ratios: list[Fraction]) -> float:

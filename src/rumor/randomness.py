@@ -109,8 +109,12 @@ class Source(Protocol):
         """A stream of its own for one call."""
         ...
 
+    def draws(self) -> Draws:
+        """Reference draws from such a stream."""
+        return StreamDraws(self.stream())
 
-class System:
+
+class System(Source):
     """The operating system's randomness: a fresh seed for every call."""
 
     def stream(self) -> Stream:
@@ -121,7 +125,7 @@ class System:
         return "System()"
 
 
-class Keyed:
+class Keyed(Source):
     """Randomness that a secret and a context determine, and nobody else can know.
 
     The seed is HMAC-SHA-256(secret, message), the message being each context part with
@@ -151,7 +155,7 @@ class Keyed:
         return "Keyed(...)"
 
 
-class Seeded:
+class Seeded(Source):
     """Reproducible randomness for simulation. Never for people: it can be undone.
 
     Each call takes the next of a sequence of independent streams, so a program that

@@ -16,6 +16,7 @@ from rumor.errors import InputError, shown
 from rumor.estimates_numeric import KeyValueEstimate
 from rumor.estimators.keyvalue import estimate_keyvalue, estimate_rounds
 from rumor.mechanisms import PrivKVM
+from rumor.privacy.accounting import series_ceiling
 from rumor.randomness import Source, System
 from rumor.summary import Summary
 
@@ -29,7 +30,14 @@ def next_round(
     if not isinstance(mechanism, PrivKVM):
         raise InputError(f"only PrivKVM has rounds; got question {asked.id!r} of {mechanism.name}")
     follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
-    return replace(collection, questions=(follows,))
+    return replace(
+        collection,
+        questions=(follows,),
+        revision=collection.revision + 1,
+        previous=collection.digest,
+        # All rounds are promised together, by the first.
+        series_epsilon=series_ceiling(collection),
+    )
 
 
 def checked_rounds(collections: Sequence[Collection], question: str | None = None) -> list[PrivKVM]:

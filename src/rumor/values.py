@@ -24,6 +24,13 @@ def checked_size(name: str, size: object, low: int, high: int) -> int:
     return int(size)
 
 
+def checked_choice(name: str, value: object, choices: Mapping[str, object] | Sequence[str]) -> str:
+    """One of a few words, or the sentence that lists them."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise InputError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}")
+
+
 def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
     """Labels as a tuple of distinct, non-empty strings in Unicode normal form C."""
     checked: list[str] = []

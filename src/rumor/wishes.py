@@ -6,6 +6,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from rumor.canonical import checked_unicode
 from rumor.errors import InputError, shown
@@ -13,13 +14,26 @@ from rumor.errors import InputError, shown
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
-def exact_keys(what: str, given: object, keys: tuple[str, ...]) -> Mapping[str, object]:
-    """A table with exactly these keys."""
+def exact_keys(
+    what: str,
+    given: object,
+    keys: tuple[str, ...],
+    unless_usual: Mapping[str, object] = MappingProxyType({}),
+) -> Mapping[str, object]:
+    """A table with exactly these keys, and others only where they say something unusual.
+
+    What `unless_usual` names is left out where it has the usual value given there, so that
+    tables which mean the same are the same.
+    """
     if not isinstance(given, Mapping):
         raise InputError(f"{what} must be an object; got {shown(given)}")
-    if set(given) != set(keys):
-        odd = sorted(set(given) ^ set(keys))
+    said = {key for key in unless_usual if key in given}
+    if set(given) - said != set(keys):
+        odd = sorted((set(given) - said) ^ set(keys))
         raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {shown(odd)}")
+    for key in sorted(said):
+        if given[key] == unless_usual[key]:
+            raise InputError(f"{what} leaves {key} {shown(given[key])} out; got it said")
     return given
 
 

@@ -95,7 +95,7 @@ class TestTokens:
         anybody = Collection.resolve({**WISH, "admission": "open"})
         assert "admission" not in anybody.contract()
         assert anybody.digest != invited.digest
-        with pytest.raises(InputError, match='leaves admission "open" out'):
+        with pytest.raises(InputError, match="leaves admission 'open' out"):
             Collection.from_contract({**anybody.contract(), "admission": "open"})
         with pytest.raises(InputError, match="admission must be one of open, invited; got 'some'"):
             Collection.resolve({**WISH, "admission": "some"})

@@ -85,8 +85,7 @@ def mechanisms() -> list[Mechanism]:
 
 def labels(mechanism: Mechanism) -> Sequence[str] | None:
     """What its values or keys are called."""
-    named = isinstance(mechanism, (FrequencyOracle, KeyValueMechanism))
-    return mechanism.labels if named else None  # type: ignore[attr-defined]
+    return mechanism.labels
 
 
 def values(mechanism: Mechanism) -> Iterator[object]:

@@ -1,43 +1,73 @@
 """The ledger of a device: what was reported, what it cost, what still has to be sent.
 
-A debit and the bytes of its report become durable together, before anything is sent; a
-retry sends the same bytes. No true value is ever written, only keyed tags that tell a
-repeated value from a new one. Reports are forgotten once they are acknowledged; what they
-cost is not.
+One row is one permanent answer: of a question, under everything public that turns a value into
+its answer (the cell), of one of the person's values or of one period. What the reports of a row
+cost together the mechanism knows; rows are independent, and add up. A debit and the bytes of its
+report become durable together, before anything is sent; a retry sends the same bytes. No true
+value is ever written, only keyed tags that tell a repeated value from a new one, and the
+permanent answer of a period. Reports are forgotten once they are acknowledged; what they cost
+is not.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
+from rumor.client.pins import Pin
 from rumor.errors import InputError
+from rumor.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
 
-_VERSION = 2
-_SCHEMA = """
-CREATE TABLE mechanism (digest TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE spending (
-    series TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL,
-    mechanism TEXT NOT NULL, epoch BLOB NOT NULL, tag BLOB NOT NULL,
-    reports INTEGER NOT NULL, epsilon REAL NOT NULL,
-    PRIMARY KEY (series, question, round, mechanism, epoch, tag)
-) WITHOUT ROWID;
+_VERSION = 3
+_PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
     token BLOB
 );
+"""
+_ANSWERS = """
+CREATE TABLE answer (
+    number INTEGER PRIMARY KEY,
+    series TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, cell TEXT NOT NULL,
+    epoch BLOB NOT NULL, period TEXT NOT NULL, tag BLOB NOT NULL,
+    settled BLOB, epsilon REAL NOT NULL,
+    UNIQUE (series, question, round, cell, epoch, period, tag)
+);
+CREATE TABLE made (
+    answer INTEGER NOT NULL, mechanism TEXT NOT NULL, reports INTEGER NOT NULL,
+    PRIMARY KEY (answer, mechanism)
+) WITHOUT ROWID;
+CREATE TABLE pin (
+    series TEXT PRIMARY KEY, revision INTEGER NOT NULL, contract TEXT NOT NULL,
+    ceiling REAL NOT NULL
+) WITHOUT ROWID;
+"""
+_SCHEMA = f"""
+CREATE TABLE mechanism (digest TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
+{_PENDING}{_ANSWERS}"""
+# Rows of older ledgers are of answers that were keyed otherwise: they stay charged, each on its
+# own, and no new report is ever added to one of them.
+_FROM_2 = f"""{_ANSWERS}
+INSERT INTO answer (series, question, round, cell, epoch, period, tag, epsilon)
+    SELECT series, question, round, 'version 2: ' || mechanism, epoch, '', tag, epsilon
+    FROM spending;
+INSERT INTO made SELECT number, substr(cell, 12), reports
+    FROM answer JOIN spending USING (series, question, round, epoch, tag)
+    WHERE cell = 'version 2: ' || mechanism;
+DROP TABLE spending;
 """
 
 
@@ -65,14 +95,50 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Debit:
-    """A report about to be made: of which question, and which of the person's values."""
+class Row:
+    """Which permanent answer a report is of."""
 
     series: str
     question: str
-    mechanism: Mechanism
+    round: int
+    cell: str
+    epoch: bytes
+    period: str
+    """Which period the answer stands for; empty where it is that of a value."""
     tag: bytes
+    """Tells the person's values apart; empty where the answer is that of a period."""
+
+
+@dataclass(frozen=True)
+class Debit:
+    """A report about to be made, and what it is made by."""
+
+    row: Row
+    mechanism: Mechanism
+    report: bytes
+    contract: str
     reports_per_person: int
+    settled: bytes | None = None
+    """The permanent answer, where it must be kept: that of a period."""
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What may be spent at most: in the series, and (None: no further limit) in all."""
+
+    series: float
+    device: float | None = None
+
+
+class CeilingError(InputError):
+    """A report would cost more than the series may."""
+
+    def __init__(self, series: str, spent: float, after: float, ceiling: float) -> None:
+        super().__init__(
+            f"this device lets {series!r} cost at most epsilon {ceiling:.6g}, as was agreed at its "
+            f"first answer; it has cost {spent:.4g}, and this report would make it {after:.4g}"
+        )
+        self.spent, self.after = spent, after
 
 
 class Ledger:
@@ -96,17 +162,20 @@ class Ledger:
 
     def _migrate(self) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            for statement in _SCHEMA.split(";")[:-1]:
-                self._database.execute(statement)
-            self._database.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version == 1:
-            self._database.execute("ALTER TABLE pending ADD COLUMN token BLOB")
-            self._database.execute(f"PRAGMA user_version = {_VERSION}")
-        elif version != _VERSION:
+        steps = {
+            0: [_SCHEMA],
+            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2],
+            2: [_FROM_2],
+            _VERSION: [],
+        }
+        if version not in steps:
             raise InputError(
-                f"a ledger must be of version 1 or {_VERSION}; {str(self._path)!r} has {version}"
+                f"a ledger must be of version 1 to {_VERSION}; {str(self._path)!r} has {version}"
             )
+        for step in steps[version]:
+            for statement in step.split(";")[:-1]:
+                self._database.execute(statement)
+        self._database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         """Close the file."""
@@ -143,99 +212,181 @@ class Ledger:
         ).fetchone()
         return None if row is None else bytes(row[0])
 
+    # What a series is held to
+
+    def pinned(self, series: str) -> Pin | None:
+        """What this device holds a series to since its first answer."""
+        row = self._database.execute(
+            "SELECT revision, contract, ceiling FROM pin WHERE series = ?", (series,)
+        ).fetchone()
+        return None if row is None else Pin(*row)
+
+    def pin(self, series: str, pin: Pin) -> None:
+        """Hold the series to this from now on."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?)", (series, *astuple(pin))
+        )
+
+    # Reports
+
+    def settled(self, row: Row) -> bytes | None:
+        """The permanent answer that was kept for a period, if there is one."""
+        found = self._find(row)
+        return (
+            None
+            if found is None
+            else self._database.execute(
+                "SELECT settled FROM answer WHERE number = ?", (found[0],)
+            ).fetchone()[0]
+        )
+
     def debit(
-        self,
-        debit: Debit,
-        epoch: bytes,
-        report: bytes,
-        contract: str,
-        max_epsilon: float | None,
-        token: Callable[[int], bytes] | None = None,
+        self, debit: Debit, ceilings: Ceilings, token: Callable[[int], bytes] | None = None
     ) -> Envelope:
         """Charge one report and keep its bytes, within a transaction; refuse past a limit.
 
         `token` gives what admits the person's report of a number, counted from 0.
         """
-        number = debit.mechanism.round
-        if number > 1 and not self._reports_made(debit.series, debit.question, number - 1):
-            raise InputError(
-                f"rounds must be answered in order; question {debit.question!r} is in round "
-                f"{number}, and this device has not answered round {number - 1}"
-            )
-        made = self._reports_made(debit.series, debit.question, number)
+        self._check_repeats(debit)
+        row = debit.row
         all_made = sum(
-            self._reports_made(debit.series, debit.question, round)
-            for round in range(1, debit.mechanism.rounds + 1)
+            self._reports_made(row.series, row.question, number)
+            for number in range(1, debit.mechanism.rounds + 1)
         )
-        if made >= debit.reports_per_person:
-            which = f"round {number} of question" if debit.mechanism.rounds > 1 else "question"
-            limit = debit.reports_per_person
-            raise InputError(
-                f"{which} {debit.question!r} takes at most {limit} report{'s'[: limit > 1]} "
-                f"of a person; got {made} already"
-            )
-        debit.mechanism.check_repeats(made + 1)
+        number, before = self._find(row) or (None, 0.0)
         kind = digest(debit.mechanism.describe())
-        key = (debit.series, debit.question, number, kind, epoch, debit.tag)
-        row = self._database.execute(
-            "SELECT reports, epsilon FROM spending"
-            " WHERE (series, question, round, mechanism, epoch, tag) = (?, ?, ?, ?, ?, ?)",
-            key,
-        ).fetchone()
-        before, cost = row or (0, 0.0)
-        total = debit.mechanism.epsilon_after(before + 1)
-        spent = self.total()
-        if max_epsilon is not None and spent - cost + total > max_epsilon:
-            raise InputError(
-                f"a device may spend at most epsilon {max_epsilon:g} in all; it has spent "
-                f"{spent:.4g}, and this report would make it {spent - cost + total:.4g}"
-            )
-        if not before:
-            self._database.execute(
-                "INSERT OR IGNORE INTO mechanism VALUES (?, ?)",
-                (kind, canonical_json(debit.mechanism.describe()).decode()),
-            )
+        reports = 1 if number is None else 1 + self._reports_by(number, kind)
+        others = [] if number is None else self._made(number, but=kind)
+        cost = debit.mechanism.epsilon_together([(debit.mechanism, reports), *others])
+        self._check_ceilings(row.series, before, cost, ceilings)
+        if number is None:
+            number = self._database.execute(
+                "INSERT INTO answer (series, question, round, cell, epoch, period, tag,"
+                " settled, epsilon) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*astuple(row), debit.settled, cost),
+            ).lastrowid
+        else:
+            self._database.execute("UPDATE answer SET epsilon = ? WHERE number = ?", (cost, number))
         self._database.execute(
-            "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*key, before + 1, total),
+            "INSERT OR IGNORE INTO mechanism VALUES (?, ?)",
+            (kind, canonical_json(debit.mechanism.describe()).decode()),
+        )
+        self._database.execute(
+            "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
         )
         admits = None if token is None else token(all_made)
-        envelope = Envelope(secrets.token_bytes(16), contract, debit.question, report, admits)
+        envelope = Envelope(
+            secrets.token_bytes(16), debit.contract, row.question, debit.report, admits
+        )
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
             (envelope.id, envelope.contract, envelope.question, envelope.report, admits),
         )
         return envelope
 
+    def _check_repeats(self, debit: Debit) -> None:
+        """Refuse a report out of turn, or one more than a person is asked for."""
+        row, rounds = debit.row, debit.mechanism.rounds
+        if row.round > 1 and not self._reports_made(row.series, row.question, row.round - 1):
+            raise InputError(
+                f"rounds must be answered in order; question {row.question!r} is in round "
+                f"{row.round}, and this device has not answered round {row.round - 1}"
+            )
+        made, limit = (
+            self._reports_made(row.series, row.question, row.round),
+            debit.reports_per_person,
+        )
+        if made >= limit:
+            which = f"round {row.round} of question" if rounds > 1 else "question"
+            raise InputError(
+                f"{which} {row.question!r} takes at most {limit} report{'s'[: limit > 1]} "
+                f"of a person; got {made} already"
+            )
+        debit.mechanism.check_repeats(made + 1)
+
+    def _check_ceilings(self, series: str, before: float, cost: float, ceilings: Ceilings) -> None:
+        """Refuse what would make the series, or the device, cost more than it may; exactly."""
+        if _above([*self._losses(series), -before, cost], ceilings.series):
+            spent = sum_up(self._losses(series))
+            after = sum_up([*self._losses(series), -before, cost])
+            raise CeilingError(series, spent, after, ceilings.series)
+        device = ceilings.device
+        if device is not None and _above([*self._losses(), -before, cost], device):
+            raise InputError(
+                f"a device may spend at most epsilon {device:g} in all; it has spent "
+                f"{self.total():.4g}, and this report would make it "
+                f"{sum_up([*self._losses(), -before, cost]):.4g}"
+            )
+
+    def _find(self, row: Row) -> tuple[int, float] | None:
+        """The number of a row and what it has cost, if there is one."""
+        found: tuple[int, float] | None = self._database.execute(
+            "SELECT number, epsilon FROM answer"
+            " WHERE (series, question, round, cell, epoch, period, tag) = (?, ?, ?, ?, ?, ?, ?)",
+            astuple(row),
+        ).fetchone()
+        return found
+
+    def _made(self, number: int, but: str = "") -> list[tuple[Mechanism, int]]:
+        """By which mechanisms the reports of a row were made, and how many by each."""
+        rows = self._database.execute(
+            "SELECT description, reports FROM made JOIN mechanism ON mechanism = digest"
+            " WHERE answer = ? AND digest != ?",
+            (number, but),
+        )
+        return [(from_description(json.loads(text)), reports) for text, reports in rows]
+
+    def _reports_by(self, number: int, kind: str) -> int:
+        """How many reports of a row one mechanism made."""
+        found = self._database.execute(
+            "SELECT reports FROM made WHERE (answer, mechanism) = (?, ?)", (number, kind)
+        ).fetchone()
+        return 0 if found is None else int(found[0])
+
     def _reports_made(self, series: str, question: str, number: int) -> int:
         (made,) = self._database.execute(
-            "SELECT COALESCE(SUM(reports), 0) FROM spending"
+            "SELECT COALESCE(SUM(reports), 0) FROM answer JOIN made ON answer = number"
             " WHERE (series, question, round) = (?, ?, ?)",
             (series, question, number),
         ).fetchone()
         return int(made)
 
+    def _losses(self, series: str | None = None) -> list[float]:
+        """What each row has cost, of one series or of all."""
+        condition, values = ("", ()) if series is None else (" WHERE series = ?", (series,))
+        return [
+            epsilon
+            for (epsilon,) in self._database.execute(
+                f"SELECT epsilon FROM answer{condition}", values
+            )
+        ]
+
     def total(self) -> float:
-        """What all reports of this device have cost together."""
-        (spent,) = self._database.execute(
-            "SELECT COALESCE(SUM(epsilon), 0.0) FROM spending"
-        ).fetchone()
-        return float(spent)
+        """What all reports of this device have cost together, rounded up."""
+        return sum_up(self._losses())
 
     def spending(self) -> list[Spending]:
         """What each question has cost, all its rounds together."""
         rows = self._database.execute(
-            "SELECT series, question, SUM(reports), COUNT(DISTINCT tag), SUM(epsilon)"
-            " FROM spending GROUP BY series, question ORDER BY series, question"
-        )
-        return [Spending(*row) for row in rows]
+            "SELECT series, question, SUM(reports), COUNT(DISTINCT period || hex(tag))"
+            " FROM answer JOIN made ON answer = number"
+            " GROUP BY series, question ORDER BY series, question"
+        ).fetchall()
+        losses: dict[tuple[str, str], list[float]] = {}
+        for series, question, epsilon in self._database.execute(
+            "SELECT series, question, epsilon FROM answer"
+        ):
+            losses.setdefault((series, question), []).append(epsilon)
+        return [
+            Spending(series, question, reports, values, sum_up(losses[series, question]))
+            for series, question, reports, values in rows
+        ]
 
     def audit(self) -> float:
         """The total computed anew from the recorded mechanisms and counts."""
-        known = dict(self._database.execute("SELECT digest, description FROM mechanism").fetchall())
-        mechanisms = {key: from_description(json.loads(text)) for key, text in known.items()}
-        rows = self._database.execute("SELECT mechanism, reports FROM spending").fetchall()
-        return sum(mechanisms[kind].epsilon_after(reports) for kind, reports in rows)
+        rows = self._database.execute("SELECT number FROM answer").fetchall()
+        made = [self._made(number) for (number,) in rows]
+        return sum_up(of[0][0].epsilon_together(of) for of in made)
 
     def pending(self, contract: str | None = None) -> list[Envelope]:
         """What was made and not yet acknowledged, of one contract or of all."""
@@ -250,3 +401,8 @@ class Ledger:
         """Forget reports that have arrived."""
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
+
+
+def _above(losses: list[float], ceiling: float) -> bool:
+    """Whether losses add up to more than a ceiling: exactly, so that no rounding lets one pass."""
+    return math.fsum([*losses, -ceiling]) > 0

@@ -7,35 +7,66 @@ of its own (`max_epsilon`) over all collections.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rumor.admission import read_invitation, token
-from rumor.client.ledger import Debit, Envelope, Ledger, Spending
+from rumor.client.ledger import (
+    CeilingError,
+    Ceilings,
+    Debit,
+    Envelope,
+    Ledger,
+    Row,
+    Spending,
+)
+from rumor.client.pins import Change, Consent, Pin
 from rumor.client.secret import open_secret, replace_secret
-from rumor.collection import Collection
+from rumor.collection import Collection, Question
 from rumor.errors import InputError, shown
+from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.privacy.accounting import series_ceiling
 from rumor.randomness import Keyed, Source
+
+_FIRST_DAY = datetime.date(1970, 1, 1)
+
+
+def _utc_today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
 
 
 class Respondent:
     """One person's device: its secret and its ledger, in a folder of its own.
 
-    The same value yields the same permanent bits across restarts, processes and revisions of
-    a collection (same series and question), because they follow from the secret alone.
+    The same value yields the same permanent answer across restarts, processes and revisions of
+    a collection that leave untouched how values settle (labels or key, shape, permanent noise),
+    because it follows from the secret alone.
     """
 
     def __init__(
-        self, state_dir: str | os.PathLike[str], *, max_epsilon: float | None = None
+        self,
+        state_dir: str | os.PathLike[str],
+        *,
+        max_epsilon: float | None = None,
+        consent: Consent | None = None,
+        today: Callable[[], datetime.date] | None = None,
     ) -> None:
-        """Open the folder, making it and the secret on first use."""
+        """Open the folder, making it and the secret on first use.
+
+        `max_epsilon` bounds what everything costs together. Each series is bounded anyway, by
+        what its first contract promised; `consent` asks the person when a revision wants more
+        (without it, that is refused). `today` is the day in UTC, which periods are counted by.
+        """
         if max_epsilon is not None and not max_epsilon > 0:
             raise InputError(f"max_epsilon must be a number above 0; got {shown(max_epsilon)}")
-        self.max_epsilon = max_epsilon
+        self.max_epsilon, self._consent = max_epsilon, consent
+        self._today = _utc_today if today is None else today
         self._folder = Path(state_dir).expanduser()
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._secret, made = open_secret(self._secret_file)
@@ -78,32 +109,100 @@ class Respondent:
                 f"{collection.name!r} is for invited people; give the invitation you were sent"
             )
         secret = None if invitation is None else read_invitation(invitation)
-        with self._ledger.transaction():
-            return [
-                self._prepare_one(collection, id, value, random, secret)
-                for id, value in answers.items()
-            ]
+        try:
+            return self._prepare(collection, answers, random, secret)
+        except CeilingError as reached:
+            # Asked outside of the transaction: a person may take their time.
+            if not self._agreed(collection, reached):
+                raise
+            return self._prepare(collection, answers, random, secret)
 
-    def _prepare_one(
+    def _prepare(
         self,
         collection: Collection,
-        id: str,
-        value: object,
+        answers: Mapping[str, object],
         random: Source | None,
         invitation: bytes | None,
-    ) -> Envelope:
-        question = collection.question(id)
+    ) -> list[Envelope]:
+        with self._ledger.transaction():
+            pin = self._pin(collection)
+            ceilings = Ceilings(pin.ceiling, self.max_epsilon)
+            envelopes = [
+                self._ledger.debit(
+                    self._debit(collection, collection.question(id), value, random),
+                    ceilings,
+                    self._admits(collection, id, invitation),
+                )
+                for id, value in answers.items()
+            ]
+            self._ledger.pin(collection.series, pin)
+            return envelopes
+
+    def _pin(self, collection: Collection) -> Pin:
+        """What the series is held to once this contract is answered."""
+        known = self._ledger.pinned(collection.series)
+        if known is not None:
+            return known.follow(collection)
+        return Pin(collection.revision, collection.digest, series_ceiling(collection))
+
+    def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
+        """Ask for what a revision wants to spend; remember the answer if it is yes."""
+        pin = self._ledger.pinned(collection.series)
+        wanted = series_ceiling(collection)
+        if pin is None or wanted <= pin.ceiling or reached.after > wanted:
+            return False
+        change = Change(collection, reached.spent, pin.ceiling, wanted)
+        if self._consent is None or not self._consent(change):
+            raise InputError(
+                f"{reached}; revision {collection.revision} asks for up to {wanted:.4g}, and that "
+                f"needs your consent"
+            )
+        with self._ledger.transaction():
+            held = self._ledger.pinned(collection.series) or pin
+            self._ledger.pin(collection.series, replace(held, ceiling=max(held.ceiling, wanted)))
+            what = f"agreed that {collection.series!r} may cost epsilon {wanted:.6g}"
+            self._ledger.note(what, self._epoch)
+        return True
+
+    def _debit(
+        self, collection: Collection, question: Question, value: object, random: Source | None
+    ) -> Debit:
+        """The report of one answer, and which permanent answer it is of."""
         mechanism, context = question.mechanism, (collection.series, question.id)
-        tag = Keyed(self._secret, "rumor value tag", *context, mechanism.identity(value))
-        permanent = Keyed(self._secret, "rumor permanent answer", *context)
-        debit = Debit(*context, mechanism, tag.digest()[:16], question.reports_per_person)
-        report = mechanism.answer(value, permanent=permanent, random=random)
-        admits = None
-        if invitation is not None and collection.admission == "invited":
-            admits = functools.partial(token, invitation, *context)
-        return self._ledger.debit(
-            debit, self._epoch, report, collection.digest, self.max_epsilon, admits
+        cell, identity = mechanism.cell, mechanism.identity(value)
+        make = functools.partial(
+            Debit,
+            mechanism=mechanism,
+            contract=collection.digest,
+            reports_per_person=question.reports_per_person,
         )
+        row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
+        person = Keyed(self._secret, "rumor permanent answer 2", *context)
+        if question.period_days is None:
+            tag = Keyed(self._secret, "rumor value tag 2", *context, cell, identity)
+            report = mechanism.answer(value, permanent=person, random=random)
+            return make(row("", tag.digest()[:16]), report=report)
+        assert isinstance(mechanism, PermanentAnswers)
+        period = f"{question.period_days}:{self._day_number() // question.period_days}"
+        mine = row(period, b"")
+        settled = self._ledger.settled(mine)
+        if settled is None:
+            # The identity is part of the key, so that a ledger that was restored from a copy
+            # never covers two values by the same noise.
+            noise = Keyed(self._secret, "rumor period answer 1", *context, cell, period, identity)
+            settled = mechanism.settle(value, person=person, noise=noise)
+        return make(mine, report=mechanism.restate(settled, random=random), settled=settled)
+
+    def _day_number(self) -> int:
+        return (self._today() - _FIRST_DAY).days
+
+    def _admits(
+        self, collection: Collection, id: str, invitation: bytes | None
+    ) -> Callable[[int], bytes] | None:
+        """What gives the token of a report by its number, where one is needed."""
+        if invitation is None or collection.admission != "invited":
+            return None
+        return functools.partial(token, invitation, collection.series, id)
 
     def pending(self, collection: Collection | None = None) -> list[Envelope]:
         """What was made and has not been acknowledged: to be sent (again), byte for byte."""

@@ -21,10 +21,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import Json, checked_unicode
+from rumor.canonical import Json, checked_unicode, digest
 from rumor.errors import InputError, shown
 from rumor.exact import round_up
-from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
+from rumor.randomness import Draws, Keyed, Source, System
 from rumor.report import Reports, Validity, as_reports, wrong_widths
 
 Tally = NDArray[np.int64]
@@ -51,6 +51,12 @@ class Mechanism(abc.ABC):
 
     name: ClassVar[str]
     """What contracts call it."""
+    FRESH: ClassVar[tuple[str, ...]] = ()
+    """The parameters of noise that comes afresh on top of a permanent answer."""
+    labels: tuple[str, ...] | None = None
+    """What the values (or keys) are called, where they have names."""
+    settles: bool = False
+    """Whether reports of one value share a permanent answer that protects them together."""
     rounds: int = 1
     """How many collections, one after the other, ask for one answer; usually one."""
     round: int = 1
@@ -146,7 +152,7 @@ class Mechanism(abc.ABC):
     def report(self, value: object, *, random: Source | None = None) -> bytes:
         """One person's report by the reference draw."""
         source = System() if random is None else random
-        return self.draw(value, StreamDraws(source.stream()))
+        return self.draw(value, source.draws())
 
     def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
         """A report of someone who may be asked again, by the reference draw.
@@ -160,12 +166,31 @@ class Mechanism(abc.ABC):
         """What tells a value from others, however it was written: for keyed tags of it."""
         return unicodedata.normalize("NFC", checked_unicode(str(value)))
 
+    @property
+    def cell(self) -> str:
+        """The digest of everything public that turns a value into its permanent answer.
+
+        Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
+        what it makes of one. Answers of one cell and one value are one permanent answer; what
+        differs in its cell is another one, with noise of its own.
+        """
+        kept = {key: part for key, part in self.describe().items() if key not in self.FRESH}
+        return digest({"labels": self.labels, "mechanism": kept})
+
     def epsilon_after(self, reports: int) -> float:
-        """The exact worst-case loss of so many reports of one unchanged value, rounded up.
+        """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
+        return self.epsilon_together([(self, reports)])
+
+    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+        """The same for reports made by several mechanisms of one cell, so many of each.
 
         Reports drawn afresh cost their epsilon each.
         """
-        return round_up(reports * Fraction(self.epsilon))
+        return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
+
+    def epsilon_in_all(self, reports: int) -> float:
+        """What so many reports of one unchanged value cost, and as many in each further round."""
+        return self.epsilon_after(reports)
 
     @property
     def epsilon_permanent(self) -> float:

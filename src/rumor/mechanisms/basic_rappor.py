@@ -18,15 +18,16 @@ import numpy as np
 from rumor.canonical import Json
 from rumor.errors import InputError
 from rumor.exact import checked_epsilon
-from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
+from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.two_stage import TwoStageNoise, noises
+from rumor.randomness import Draws, Keyed, Source, System
 from rumor.report import Reports
 
 
-class BasicRappor(BitPerValue):
+class BasicRappor(BitPerValue, PermanentAnswers):
     """RAPPOR for a known set of answers: safe to ask again while the answer stays the same."""
 
     name = "basic-rappor"
@@ -86,9 +87,14 @@ class BasicRappor(BitPerValue):
         """The chance that another bit is reported as 1: p*."""
         return self.noise.exact_p_star
 
-    def epsilon_after(self, reports: int) -> float:
-        """The exact loss of n reports of one unchanged value: two bits differ."""
-        return self.noise.loss_after(reports, 1, 1)
+    @property
+    def settles(self) -> bool:  # type: ignore[override]
+        """With a permanent stage."""
+        return self.noise.permanent
+
+    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+        """The exact loss of reports of one unchanged value: two bits differ."""
+        return self.noise.loss_together(noises(made), 1, 1)
 
     @functools.cached_property
     def epsilon_permanent(self) -> float:
@@ -104,13 +110,15 @@ class BasicRappor(BitPerValue):
         settled = self.noise.settle(1 << self.code(value), self.domain, draws)
         return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
 
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
-        """A report whose permanent bits follow from the person's secret."""
-        code = self.code(value)
-        kept = permanent.extend("permanent bits", self.noise.flip, self.domain, code)
-        settled = self.noise.settle(1 << code, self.domain, StreamDraws(kept.stream()))
-        fresh = StreamDraws((random or System()).stream())
-        return self.noise.report(settled, self.domain, fresh).to_bytes(self.width, "little")
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        """The permanent bits."""
+        settled = self.noise.settle(1 << self.code(value), self.domain, noise.draws())
+        return settled.to_bytes(self.width, "little")
+
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        """The bits with fresh noise."""
+        bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
+        return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
 
     def _privatize(self, values: object, source: Source) -> Reports:
         codes = self.encode(values)

@@ -36,13 +36,12 @@ from rumor.mechanisms.keyvalue import (
     KeyCounts,
     KeyRates,
     KeyValueMechanism,
-    checked_choice,
     make_grid,
 )
 from rumor.pairs import Keys, Pairs
 from rumor.randomness import Draws, Source, Stream
 from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_size
+from rumor.values import checked_choice, checked_size
 
 OVER_CAP = ("refuse", "sample")
 

@@ -15,7 +15,7 @@ import abc
 import copy
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -191,10 +191,3 @@ def checked_parent(parent: object) -> str | None:
     if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):
         return parent
     raise InputError(f"a parent must be a digest of 64 hexadecimal digits; got {shown(parent)}")
-
-
-def checked_choice(name: str, value: object, choices: Mapping[str, object] | Sequence[str]) -> str:
-    """One of a few words, or the sentence that lists them."""
-    if isinstance(value, str) and value in choices:
-        return value
-    raise InputError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}")

@@ -41,13 +41,12 @@ from rumor.mechanisms.keyvalue import (
     KeyCounts,
     KeyRates,
     KeyValueMechanism,
-    checked_choice,
     checked_parent,
     make_grid,
 )
 from rumor.randomness import Draws, Source
 from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_size
+from rumor.values import checked_choice, checked_size
 
 SPLITS = ("nominal", "exact")
 _MAX_ROUNDS = 100
@@ -358,17 +357,15 @@ class PrivKVM(_PairMechanism):
         other.parent = checked
         return other
 
-    @property
-    def epsilon_rounds(self) -> float:
-        """What all rounds cost one person together, exactly, when computed on round 1.
+    def epsilon_in_all(self, reports: int) -> float:
+        """What so many reports in this round and in each that follows cost together.
 
-        Later rounds differ by the value alone: their loss is that of p2.
+        On round 1 those are all rounds. Later ones differ by the value alone: they lose ln(p2/q2).
         """
-        if self.round != 1:
-            raise InputError(f"the cost of all rounds is known from round 1; got {self.round}")
         p2 = Fraction(self.value_truth, exact.WORD)
         later = Fraction(exact.log_up(p2 / (1 - p2)))
-        return exact.round_up(Fraction(self.epsilon) + (self.rounds - 1) * later)
+        once = Fraction(self.epsilon) + (self.rounds - self.round) * later
+        return exact.round_up(reports * once)
 
     def parameters(self) -> dict[str, Json]:
         """Keys, grid, round, made-up values and the two thresholds."""

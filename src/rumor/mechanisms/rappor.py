@@ -32,8 +32,9 @@ from rumor.errors import InputError, shown
 from rumor.loops import loops
 from rumor.mechanisms.base import Mechanism, Tally, only_keys
 from rumor.mechanisms.bloom import BloomFilter
-from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.randomness import Draws, Keyed, Source, StreamDraws, System
+from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.two_stage import TwoStageNoise, noises
+from rumor.randomness import Draws, Keyed, Source, System
 from rumor.report import (
     Reports,
     Validity,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 
 
-class Rappor(Mechanism):
+class Rappor(PermanentAnswers):
     """Words from an open vocabulary; the frequencies of candidate words are decoded later.
 
     "One-time" RAPPOR has two meanings in the literature. As the paper defines it, the
@@ -185,11 +186,16 @@ class Rappor(Mechanism):
         """The exact loss of one report, over all pairs of words."""
         return self.noise.loss(*self._difference)
 
-    def epsilon_after(self, reports: int) -> float:
-        """The exact loss of n reports of one unchanged word, its permanent answer kept."""
+    @property
+    def settles(self) -> bool:  # type: ignore[override]
+        """With a permanent stage."""
+        return self.noise.permanent
+
+    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+        """The exact loss of reports of one unchanged word, its permanent answer kept."""
         first, second = self._difference
         both = [(first, second), (second, first)]
-        return max(self.noise.loss_after(reports, *pair) for pair in both)
+        return max(self.noise.loss_together(noises(made), *pair) for pair in both)
 
     @functools.cached_property
     def epsilon_permanent(self) -> float:
@@ -291,19 +297,17 @@ class Rappor(Mechanism):
         settled = self.noise.settle(filter_bits, self.bits, draws)
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
-        """A report whose cohort and permanent bits follow from the person's secret.
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        """The cohort, which ignores the value, and the permanent bits."""
+        cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
+        filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
+        return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
 
-        The cohort depends on the question alone; the permanent bits on the filter and on f.
-        So they outlive restarts and revisions that change neither.
-        """
-        cohort = StreamDraws(permanent.extend("cohort", self.cohorts).stream()).below(self.cohorts)
-        packed = self.bloom.filter(_word(value), cohort)
-        kept = permanent.extend("permanent bits", self.noise.flip, packed)
-        filter_bits = int.from_bytes(packed, "little")
-        settled = self.noise.settle(filter_bits, self.bits, StreamDraws(kept.stream()))
-        fresh = StreamDraws((random or System()).stream())
-        return self._join(cohort, self.noise.report(settled, self.bits, fresh))
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        """The cohort as it is, the bits with fresh noise."""
+        cohort, bits = self._split(settled)
+        fresh = (random or System()).draws()
+        return self._join(cohort, self.noise.report(bits, self.bits, fresh))
 
     def _privatize(self, values: object, source: Source) -> Reports:
         words, codes = words_and_codes(values)

@@ -7,26 +7,26 @@ B' = 1 and p when B' = 0, afresh each time. Either may be absent: f = 0 has no p
 stage, p = 0 and q = 1 no instantaneous one.
 
 One report: P(1 | B=0) = p* = (f/2) q + (1 - f/2) p and P(1 | B=1) = q* = (1 - f/2) q + (f/2) p.
-n reports of one permanent answer, c of them 1: with a = 1 - f/2 the likelihood ratio of
-B = 1 to B = 0 is
+Several reports s of one permanent answer, each with its own p and q (a revision may change
+them): with a = 1 - f/2 the likelihood ratio of B = 1 to B = 0 is
 
-    R_n(c) = [a q^c (1-q)^(n-c) + (1-a) p^c (1-p)^(n-c)]
-           / [(1-a) q^c (1-q)^(n-c) + a p^c (1-p)^(n-c)],
+    R(s) = [a prod q^s (1-q)^(1-s) + (1-a) prod p^s (1-p)^(1-s)]
+         / [(1-a) prod q^s (1-q)^(1-s) + a prod p^s (1-p)^(1-s)],
 
-increasing in c. So two filters that differ in d10 bits set only in the first and d01 set
-only in the second can be told apart by at most d10 ln R_n(n) - d01 ln R_n(0), which grows
-from the loss of one report (n = 1) to (d10 + d01) ln(a / (1-a)) (n to infinity).
+increasing in each s. So two filters that differ in d10 bits set only in the first and d01 set
+only in the second can be told apart by at most d10 ln R(1, 1, ...) - d01 ln R(0, 0, ...), which
+grows from the loss of one report to (d10 + d01) ln(a / (1-a)), that of any number.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from rumor.canonical import Json
 from rumor.errors import InputError, shown
 from rumor.exact import WORD, log_up
 from rumor.randomness import Draws, Stream
+
+if TYPE_CHECKING:
+    from rumor.mechanisms.base import Mechanism
 
 # Digits of the logarithms below; powers lose about six of them at a million reports.
 _DIGITS = 140
@@ -123,10 +126,17 @@ class TwoStageNoise:
 
     def loss_after(self, reports: int, only_first: int, only_second: int) -> float:
         """The exact loss of n reports of one permanent answer, rounded up."""
-        if reports == 1 or not self.instantaneous:
-            return self.loss(only_first, only_second)
+        return self.loss_together([(self, reports)], only_first, only_second)
+
+    def loss_together(
+        self, made: Sequence[tuple[TwoStageNoise, int]], only_first: int, only_second: int
+    ) -> float:
+        """The same for reports whose fresh noise differs, so many of each; f is the same."""
+        all_made = sum(reports for _, reports in made)
+        if all_made == 1 or not any(noise.instantaneous for noise, _ in made):
+            return made[0][0].loss(only_first, only_second)
         with localcontext(Context(prec=_DIGITS, Emin=-(10**17), Emax=10**17)):
-            most, least = self._log_ratio(reports, reports), self._log_ratio(reports, 0)
+            most, least = self._log_ratio(made, ones=True), self._log_ratio(made, ones=False)
             return _up(only_first * most - only_second * least)
 
     def permanent_loss(self, differing: int) -> float:
@@ -136,13 +146,14 @@ class TwoStageNoise:
         flip = Fraction(self.flip, WORD)
         return log_up(((1 - flip) / flip) ** differing)
 
-    def _log_ratio(self, reports: int, ones: int) -> Decimal:
-        """The logarithm of R_n(c); call it within a context of enough digits."""
+    def _log_ratio(self, made: Sequence[tuple[TwoStageNoise, int]], *, ones: bool) -> Decimal:
+        """The logarithm of R, all reports 1 or all 0; within a context of enough digits."""
         word = Decimal(WORD)
-        flip, p, q = self.flip / word, self.low / word, self.high / word
-        zeros = reports - ones
-        set_ = _power(q, ones) * _power(1 - q, zeros)
-        clear = _power(p, ones) * _power(1 - p, zeros)
+        flip, set_, clear = self.flip / word, Decimal(1), Decimal(1)
+        for noise, reports in made:
+            p, q = noise.low / word, noise.high / word
+            set_ *= _power(q if ones else 1 - q, reports)
+            clear *= _power(p if ones else 1 - p, reports)
         above = (1 - flip) * set_ + flip * clear
         below = flip * set_ + (1 - flip) * clear
         return (above / below).ln()
@@ -216,6 +227,11 @@ class TwoStageNoise:
             np.invert(words, out=words)
             words &= noise
             words |= kept
+
+
+def noises(made: Sequence[tuple[Mechanism, int]]) -> list[tuple[TwoStageNoise, int]]:
+    """The noise of each mechanism, with how many reports it made."""
+    return [(one.noise, reports) for one, reports in made]  # type: ignore[attr-defined]
 
 
 def _fill(stream: Stream, words: NDArray[np.uint64], threshold: int) -> None:

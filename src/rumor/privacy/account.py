@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 
 from rumor.canonical import digest
 from rumor.collection import Collection, Question
+from rumor.exact import sum_up
 from rumor.privacy.accounting import (
     MAX_COUNT,
     Loss,
@@ -23,7 +24,6 @@ from rumor.privacy.accounting import (
     lifetime_loss,
     lifetimes,
     permanent_loss,
-    total,
 )
 from rumor.privacy.words import believed, odds_factor
 from rumor.values import checked_size
@@ -77,7 +77,7 @@ class Account:
         for row in self.rows:
             ways = dearest.setdefault((row.series, row.question), {})
             ways[row.mechanism] = max(ways.get(row.mechanism, 0.0), row.changing)
-        return total(min(total(dearest[key].values()), self.most[key]) for key in dearest)
+        return sum_up(min(sum_up(dearest[key].values()), self.most[key]) for key in dearest)
 
     def table(self) -> str:
         """A line for each question, then what it means, in words."""
@@ -167,7 +167,7 @@ def _spending(collection: Collection, question: Question, days: int, changes: in
         series=collection.series,
         question=question.id,
         mechanism=digest(question.mechanism.describe()),
-        permanent_answer=math.isfinite(question.mechanism.epsilon_permanent),
+        permanent_answer=question.mechanism.settles and question.period_days is None,
         allowed=allowed,
         made=min(days, allowed),
         one=question.epsilon,

@@ -1,25 +1,26 @@
-"""What a person can lose, over reports, changes of mind, questions and collections.
+"""What a person can lose, over reports, changes of mind, rounds, questions and collections.
 
 Everything is exact where a formula exists (the mechanism knows the loss of n reports of one
-value) and adds up where independent answers are combined: different questions, different
-values of one question, different collections. Sums are rounded up.
+permanent answer) and adds up where independent answers are combined: different questions,
+values, periods, revisions that change how answers settle, collections. Sums are rounded up.
 
 What is bounded is what a report says about the answers of people who change them at the same
-times. *That* an answer changed, and when, is not hidden by a permanent answer: another
-one takes its place, and enough reports show two where there was one.
+times. *That* an answer changed, and when, is not hidden by a permanent answer of each value:
+another one takes its place, and enough reports show two where there was one. A permanent answer
+of each period hides that too (memo = "period"), at the price of one answer for each period.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from rumor.collection import Collection, Question
 from rumor.errors import InputError
-from rumor.exact import round_up
-from rumor.mechanisms import Mechanism, PrivKVM
+from rumor.exact import round_up, sum_up
+from rumor.mechanisms import Mechanism
 from rumor.privacy.words import believed, odds_factor
 from rumor.values import checked_size
 
@@ -66,51 +67,72 @@ def question_loss(question: Question, *, reports: int | None = None, values: int
         )
     if reports is not None:
         checked_size("reports", reports, 1, MAX_COUNT)
-        shares = [reports] * values
+        made, epsilon = reports * values, _answers_loss(question, reports * values, values)
     else:
-        # The loss of n reports of one value is concave in n for memoised answers and linear
-        # for fresh ones, so an even split is the worst.
-        shares = [limit // values + (i < limit % values) for i in range(values)]
-    counted = {n: question.mechanism.epsilon_after(n) for n in set(shares)}
-    epsilon = total(counted[n] for n in shares)
-    times = _times(sum(shares))
-    what = f"{times} on {question.id!r}"
+        made, epsilon = limit, _answers_loss(question, limit, values)
+    what = f"{_times(made)} on {question.id!r}"
     return Loss(what if values == 1 else f"{what} with {values} different answers", epsilon)
 
 
 def changing_loss(question: Question, reports: int, changes: int = 0) -> Loss:
-    """The loss of so many reports, or as many as may be made, while the answer changes so often.
+    """The loss of so many daily reports, or as many as may be made, the answer changing so often.
 
     Changes that come at the worst times: the reports are shared out evenly over the answers.
+    Where the first answer of a period stands for all of it, changes cost nothing further.
     """
     checked_size("reports", reports, 1, MAX_COUNT)
     checked_size("changes", changes, 0, MAX_COUNT)
     made = min(reports, question.reports_per_person)
-    what = f"{_times(made)} on {question.id!r}"
-    if isinstance(question.mechanism, PrivKVM):
+    if question.mechanism.rounds > 1:
         # Each round is asked as often; what all of them cost together counts.
         return Loss(f"all rounds of {question.id!r}", _lifetime([question]))
-    values = min(changes + 1, made)
-    shares = [made // values + (i < made % values) for i in range(values)]
-    counted = {n: question.mechanism.epsilon_after(n) for n in set(shares)}
+    what = f"{_times(made)} on {question.id!r}"
     if changes:
         what += f" with {changes:,} change{'s' if changes > 1 else ''} of answer"
-    return Loss(what, total(counted[n] for n in shares))
+    answers = changes + 1
+    if question.period_days is not None:
+        # So many days touch at most so many periods, wherever the first of them begins.
+        answers = (reports + question.period_days - 2) // question.period_days + 1
+    return Loss(what, _answers_loss(question, made, min(answers, made)))
+
+
+def _answers_loss(question: Question, reports: int, answers: int) -> float:
+    """The loss of reports shared out over so many permanent answers.
+
+    The loss of n reports of one answer is concave in n for memoised answers and linear for
+    fresh ones, so an even split is the worst.
+    """
+    each, more = divmod(reports, answers)
+    parts = [(each, answers - more), (each + 1, more)]
+    losses = [(question.mechanism.epsilon_after(n), times) for n, times in parts if n and times]
+    return sum_up(_times_over(epsilon, times) for epsilon, times in losses)
 
 
 def permanent_loss(question: Question) -> Loss:
-    """The loss of any number of reports of one unchanged value."""
+    """The loss of any number of reports of one permanent answer."""
     what = f"any number of reports on {question.id!r} with one unchanged answer"
+    if question.period_days is not None:
+        what = f"any number of reports on {question.id!r} in one period"
     return Loss(what, question.mechanism.epsilon_permanent)
 
 
 def collection_loss(collection: Collection) -> Loss:
     """The most that one person can lose in the whole life of a collection.
 
-    Every question answered as often as it may be, the answer changing every time.
+    Every question answered as often as it may be, the answer changing every time; or what
+    the collection promises that its series costs at most, which devices hold it to.
     """
     what = f"everything that {collection.name!r} may ask"
-    return Loss(what, total(lifetime_loss(question) for question in collection.questions))
+    asked = sum_up(lifetime_loss(question) for question in collection.questions)
+    return Loss(what, min(asked, collection.series_epsilon or math.inf))
+
+
+def series_ceiling(collection: Collection) -> float:
+    """What a device holds the whole series to when it meets this contract first.
+
+    What the contract promises, or else the most that it could cost as it stands.
+    """
+    return collection.series_epsilon or collection_loss(collection).epsilon
 
 
 def collections_loss(collections: Sequence[Collection]) -> Loss:
@@ -120,7 +142,7 @@ def collections_loss(collections: Sequence[Collection]) -> Loss:
     one more as long as the revision it answers allows more than it has made.
     """
     names = len({collection.series for collection in collections})
-    return Loss(f"everything in {names} collections", total(lifetimes(collections).values()))
+    return Loss(f"everything in {names} collections", sum_up(lifetimes(collections).values()))
 
 
 def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]:
@@ -133,7 +155,7 @@ def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]
 
 
 def lifetime_loss(question: Question) -> float:
-    """The most that one question can cost, the answer changing every time."""
+    """The most that one question can cost, the answer (or the period) changing every time."""
     return _lifetime([question])
 
 
@@ -148,37 +170,23 @@ def _lifetime(revisions: Sequence[Question]) -> float:
         dearest = max(dearest, price)
         # The reports that no smaller limit allows.
         if limit > next_limit:
-            losses += (
-                [dearest] if math.isinf(dearest) else [_times_over(dearest, limit - next_limit)]
-            )
-    return total(losses)
+            losses.append(_times_over(dearest, limit - next_limit))
+    return sum_up(losses)
 
 
 def _price(mechanism: Mechanism, revisions: Sequence[Question]) -> float:
-    """What a report of another answer costs: of PrivKVM one in every round."""
-    if not isinstance(mechanism, PrivKVM):
-        return mechanism.epsilon
-    if mechanism.round == 1:
-        return mechanism.epsilon_rounds
-    # A later round knows its own cost only: those that are given add up.
-    rounds: dict[int, float] = {}
+    """What a report of another answer costs: one in every round, where there are several."""
+    # A later round knows nothing of those before it: those that are given add up.
+    before: dict[int, float] = {}
     for question in revisions:
         other = question.mechanism
-        if isinstance(other, PrivKVM):
-            rounds[other.round] = max(rounds.get(other.round, 0.0), other.epsilon)
-    return total(rounds.values())
+        if other.round < mechanism.round:
+            before[other.round] = max(before.get(other.round, 0.0), other.epsilon)
+    return sum_up([*before.values(), mechanism.epsilon_in_all(1)])
 
 
 def _times_over(epsilon: float, reports: int) -> float:
-    return round_up(Fraction(epsilon) * reports)
-
-
-def total(losses: Iterable[float]) -> float:
-    """A sum of losses, rounded up."""
-    parts = list(losses)
-    if any(math.isinf(part) for part in parts):
-        return math.inf
-    return round_up(sum((Fraction(part) for part in parts), Fraction(0)))
+    return epsilon if math.isinf(epsilon) else round_up(Fraction(epsilon) * reports)
 
 
 def _times(reports: int) -> str:

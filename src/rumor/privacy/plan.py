@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from rumor.errors import InputError, shown
 from rumor.exact import MAX_EPSILON, checked_epsilon
-from rumor.mechanisms import Mechanism, PrivKVM
-from rumor.privacy.accounting import total
+from rumor.mechanisms import Mechanism
 from rumor.privacy.liars import LIARS, fake_gain
 from rumor.privacy.plan_choice import ChoiceTopic
 from rumor.privacy.plan_keyvalue import KeyValueTopic
@@ -443,9 +442,7 @@ def _plan(topic: Topic, users: int, wish: Wish, solved: str) -> Plan:
 
 def _losses(mechanism: Mechanism, reports: int) -> tuple[float, float]:
     """Of one answer, and of so many of them."""
-    if isinstance(mechanism, PrivKVM):
-        return mechanism.epsilon_rounds, total([mechanism.epsilon_rounds] * reports)
-    return mechanism.epsilon, mechanism.epsilon_after(reports)
+    return mechanism.epsilon_in_all(1), mechanism.epsilon_in_all(reports)
 
 
 def _best(topic: Topic, wish: Wish, users: int, measure: Measure) -> float:

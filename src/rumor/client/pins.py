@@ -1,0 +1,72 @@
+"""What a device holds a collector to: the contract it met first, and what that may cost.
+
+A series is pinned at its first answer: the revision, its digest, and the most that the whole
+series may cost. A later contract of the series is taken only as what it says it is, a further
+revision, and however it turns answers into reports, it spends no more than was pinned unless
+the person agrees to more. So a revision can never cost a person anything that they were not
+told of at the start or asked about since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rumor.collection import Collection
+from rumor.errors import InputError
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What a series is held to."""
+
+    revision: int
+    contract: str
+    """The digest of the newest contract that was answered."""
+    ceiling: float
+
+    def follow(self, collection: Collection) -> Pin:
+        """The pin once this contract is answered; refused where it is no further revision."""
+        series, revision = collection.series, collection.revision
+        if collection.digest == self.contract:
+            return self
+        if revision == self.revision:
+            raise InputError(
+                f"a series must have one contract of each revision; {series!r} had another one of "
+                f"revision {revision} when it was answered last"
+            )
+        if revision < self.revision:
+            raise InputError(
+                f"a device must not go back to an older contract; {series!r} was answered in "
+                f"revision {self.revision}, and this is revision {revision}"
+            )
+        if revision == self.revision + 1 and collection.previous != self.contract:
+            raise InputError(
+                f"a revision must name the contract it revises; revision {revision} of {series!r} "
+                f"names another one than this device answered"
+            )
+        return replace(self, revision=revision, contract=collection.digest)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a person is asked: may this series cost more than they agreed to so far?"""
+
+    collection: Collection
+    spent: float
+    """What it has cost them so far."""
+    before: float
+    """What they agreed that it may cost at most."""
+    after: float
+    """What it may cost at most from now on, if they agree."""
+
+    def in_words(self) -> str:
+        """The question, in plain words."""
+        return (
+            f"{self.collection.name!r} was revised. When you first answered, it could cost you at "
+            f"most epsilon {self.before:.4g} in all; you have spent {self.spent:.4g} of it. The "
+            f"revision may cost you up to epsilon {self.after:.4g} in all. Is that all right?"
+        )
+
+
+Consent = Callable[[Change], bool]

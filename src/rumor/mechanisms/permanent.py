@@ -1,0 +1,42 @@
+"""Permanent answers: noise that stays while a person's value does, and fresh noise on top of it.
+
+A permanent answer is an ordinary draw from a keyed stream. Its key is made of public things
+(the person's series and question, and the cell: everything that turns a value into its answer)
+and of the value's identity, and of nothing else. In particular never of what the contract makes
+of the value, a Bloom filter say: two values with one filter would share their noise, and whether
+a report's noise is fresh would tell them apart. Whether noise is fresh must depend on public
+things and on which of a person's own values are equal, alone.
+"""
+
+from __future__ import annotations
+
+import abc
+
+from rumor.mechanisms.base import Mechanism
+from rumor.randomness import Keyed, Source
+
+
+class PermanentAnswers(Mechanism):
+    """A mechanism of two stages: a value settles once, and its reports are drawn around that."""
+
+    FRESH = ("low", "high")
+
+    @abc.abstractmethod
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        """The permanent answer of a value.
+
+        `noise` decides its coins; `person` what belongs to the person whatever the value is.
+        """
+
+    @abc.abstractmethod
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        """A report of a permanent answer: fresh noise on top of it."""
+
+    def noise_of(self, value: object, permanent: Keyed) -> Keyed:
+        """The key of a value's permanent noise."""
+        return permanent.extend(self.cell, self.identity(value))
+
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+        """A report whose permanent part follows from the person's secret."""
+        noise = self.noise_of(value, permanent)
+        return self.restate(self.settle(value, person=permanent, noise=noise), random=random)
