@@ -99,7 +99,7 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
         f"  epsilon   {question.epsilon:.6g} for each report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
         f"  asked     {costs.asked()} of each person"
-        + ("" if costs.most == costs.one else f", which costs {_in_all(costs)}"),
+        + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
         "  kept      "
         + (
             "as long as the collector likes"
@@ -112,5 +112,9 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
 
 def _in_all(costs: QuestionPromise) -> str:
     """What all reports cost, with one answer and with another every time."""
-    most = f", and at most {costs.most:.6g} if it changes" if costs.most > costs.unchanged else ""
-    return f"epsilon {costs.unchanged:.6g} in all{' with one answer' if most else ''}{most}"
+    if costs.most == costs.unchanged:
+        return f"epsilon {costs.unchanged:.6g} in all"
+    one, each = ("one answer", "another every time")
+    if costs.period_days is not None:
+        one, each = ("one period", "as many periods")
+    return f"epsilon {costs.unchanged:.6g} with {one}, {costs.most:.6g} with {each}"

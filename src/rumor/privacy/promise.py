@@ -40,12 +40,16 @@ class QuestionPromise:
         """All of it, for somebody who knows no mathematics."""
         words = [in_words(self.one)]
         if self.reports * self.rounds > 1:
+            once, each = "With one answer", "If your answer changes every time"
+            if self.period_days is not None:
+                once, each = "In one period", "In as many periods"
             words.append(
-                f"You are asked {self.asked()}: after all of it, {consequence(self.unchanged)}"
+                f"You are asked {self.asked()}. {once}, {consequence(self.unchanged)}"
+                if self.most > self.unchanged
+                else f"You are asked {self.asked()}. After all of it, {consequence(self.unchanged)}"
             )
             if self.most > self.unchanged:
-                often = "time" if self.period_days is None else "period"
-                words.append(f"With one answer for every {often} it is {self.most:,.4g} at most.")
+                words.append(f"{each}, it is epsilon {self.most:,.4g} at most.")
         if self.period_days is not None:
             words.append(self.standing())
         return " ".join(words)
