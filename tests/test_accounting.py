@@ -180,7 +180,7 @@ def test_reports_of_one_answer_cost_what_brute_force_says(
     ones, zeros = _ln(_ratio(noises, flip, 1)), -_ln(_ratio(noises, flip, 0))
     apart = [(2, 2)] if bits == 8 else [(2, 0), (0, 2)]
     exact = max(a * ones + b * zeros for a, b in apart)
-    found = one.epsilon_together(made)  # type: ignore[arg-type]
+    found = one.epsilon_together(made)
     assert Decimal(found) >= exact
     assert Decimal(math.nextafter(found, 0)) < exact * (1 + Decimal("1e-30"))
 
