@@ -171,9 +171,9 @@ def test_reports_of_one_answer_cost_what_brute_force_says(
     bits: int, counts: tuple[int, int]
 ) -> None:
     # Two bits cannot hold two filters of two bits each that have nothing in common: then the
-    # bits go where they tell more, and both directions must be tried.
+    # bits go where they tell more: to ones of the first noise, to zeros of the second.
     one = Rappor(bits=bits, hashes=2, cohorts=1, f=0.5, p=0.1, q=0.6, key=b"k")
-    two = Rappor(bits=bits, hashes=2, cohorts=1, f=0.5, p=0.45, q=0.7, key=b"k")
+    two = Rappor(bits=bits, hashes=2, cohorts=1, f=0.5, p=0.4, q=0.9, key=b"k")
     made = [pair for pair in zip((one, two), counts, strict=True) if pair[1]]
     noises = [_exact_noise(m) for m, n in made for _ in range(n)]
     flip = Fraction(one.noise.flip, WORD)
@@ -256,3 +256,9 @@ def test_the_rounds_before_count_where_they_are_known() -> None:
     later = second.epsilon
     assert collections_loss(contracts[1:]).epsilon == pytest.approx(2 * 2 * later)
     assert collections_loss(contracts).epsilon == pytest.approx(2 * (first.epsilon + 2 * later))
+    # A second round that is dearer than the first one said it would be.
+    dear = rumor.PrivKVM(keys=["a"], epsilon=8.0, rounds=3).next([0.5], parent="0" * 64)
+    question = dataclasses.replace(contracts[1].questions[0], mechanism=dear)
+    dearer = dataclasses.replace(contracts[1], questions=(question,))
+    expected = 2 * (first.epsilon + 2 * dear.epsilon)
+    assert collections_loss([contracts[0], dearer]).epsilon == pytest.approx(expected)
