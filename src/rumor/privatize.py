@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rumor.collection import Collection, Question
-from rumor.errors import InputError
+from rumor.errors import AnswerError, InputError
 from rumor.files import PathLike
 from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.randomness import Source
@@ -64,7 +65,8 @@ def privatize_table(
             else read_answers(question, table, answers, strata.names)
         )
         for values, batch in people:
-            reports = question.mechanism.privatize(values, random=random)
+            with table.placing(None if pairs else answers, writer.reports):
+                reports = question.mechanism.privatize(values, random=random)
             kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
             writer.write(reports, day, kept)
             if on_progress is not None:
@@ -87,11 +89,12 @@ def read_answers(
     The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
     """
     cells = [_cells(question), *(["text"] * len(keep)), *(["integer"] * len(numbers))]
+    before = 0
     for batch in table.batches([column, *keep, *numbers], cells):
-        try:
-            yield _answers(question.mechanism, batch.column(0)), batch
-        except InputError as problem:
-            raise InputError(f"{table.path}, column {column!r}: {problem}") from None
+        with table.placing(column, before):
+            answers = _answers(question.mechanism, batch.column(0))
+        yield answers, batch
+        before += len(batch)
 
 
 def _cells(question: Question) -> str:
@@ -112,7 +115,11 @@ def _answers(mechanism: Mechanism, column: pa.Array) -> Answers:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # Each distinct label is looked up once.
         coded = column.dictionary_encode()
-        return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
+        try:
+            return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
+        except AnswerError as problem:  # whose index is among the distinct labels
+            row = pc.index(coded.indices, problem.row).as_py()
+            raise AnswerError(problem.rule, row, problem.got) from None
     return mechanism.encode(column)
 
 
