@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
@@ -51,6 +51,8 @@ class Envelope:
     report: bytes
     token: bytes | None = None
     """What admits it, where the collection asks for an invitation."""
+    told: tuple[str, ...] = field(default=(), compare=False)
+    """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,8 +18,8 @@ from typing import Self
 from rumor.admission import read_invitation, token
 from rumor.client.ledger import Debit, Envelope, Ledger, Spending
 from rumor.client.secret import open_secret, replace_secret
-from rumor.collection import Collection
-from rumor.errors import InputError, shown
+from rumor.collection import Collection, Question
+from rumor.errors import AnswerError, InputError, shown
 from rumor.randomness import Keyed, Source
 
 
@@ -68,8 +69,9 @@ class Respondent:
     ) -> list[Envelope]:
         """Reports of these answers, by question id: debited and durable, ready to be sent.
 
-        All of them or none: when one would pass a limit, nothing is made. A collection for
-        invited people needs the `invitation`.
+        All of them or none: when one would pass a limit, nothing is made. Every answer of the
+        right type is taken, a number outside its range as the nearest end: `told` of the
+        envelope says so. A collection for invited people needs the `invitation`.
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -92,7 +94,23 @@ class Respondent:
         random: Source | None,
         invitation: bytes | None,
     ) -> Envelope:
+        if id not in (ids := [question.id for question in collection.questions]):
+            names = ", ".join(ids)
+            raise InputError(f"a question must be named as one of {names}; got another name")
         question = collection.question(id)
+        try:
+            return self._charged(collection, question, value, random, invitation)
+        except AnswerError as problem:
+            raise problem.within(f"question {id!r}") from None
+
+    def _charged(
+        self,
+        collection: Collection,
+        question: Question,
+        value: object,
+        random: Source | None,
+        invitation: bytes | None,
+    ) -> Envelope:
         mechanism, context = question.mechanism, (collection.series, question.id)
         tag = Keyed(self._secret, "rumor value tag", *context, mechanism.identity(value))
         permanent = Keyed(self._secret, "rumor permanent answer", *context)
@@ -101,9 +119,11 @@ class Respondent:
         admits = None
         if invitation is not None and collection.admission == "invited":
             admits = functools.partial(token, invitation, *context)
-        return self._ledger.debit(
+        envelope = self._ledger.debit(
             debit, self._epoch, report, collection.digest, self.max_epsilon, admits
         )
+        told = (f"question {question.id!r}: {note}" for note in mechanism.notes(value))
+        return replace(envelope, told=tuple(told))
 
     def pending(self, collection: Collection | None = None) -> list[Envelope]:
         """What was made and has not been acknowledged: to be sent (again), byte for byte."""
