@@ -123,7 +123,9 @@ class Client:
             raise InputError(f"the contract must have the digest {self._digest!r}; got {digest!r}")
 
     def _remember(self, collection: Collection) -> None:
-        self._contracts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Which collections somebody answers is nobody else's business.
+        self._contracts.parent.mkdir(exist_ok=True, mode=0o700)
+        self._contracts.mkdir(exist_ok=True, mode=0o700)
         path = self._contracts / f"{collection.digest}.json"
         if not path.exists():
             collection.save(path)

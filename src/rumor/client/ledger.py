@@ -41,6 +41,17 @@ CREATE TABLE event (
 """
 
 
+def _owners_only(path: Path) -> None:
+    """Make the file before SQLite does, which would ask the umask who may read it.
+
+    What an older version left readable is closed too; new logs take the mode of the file.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        if os.name == "posix" and file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(0o600)
+
+
 @dataclass(frozen=True)
 class Envelope:
     """A report ready to be sent: the same id and bytes however often it is tried."""
@@ -82,6 +93,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path, self._process = path, os.getpid()
+        _owners_only(path)
         try:
             self._database = sqlite3.connect(
                 path, isolation_level=None, timeout=30, check_same_thread=False
