@@ -274,7 +274,7 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "o.parquet",
              "--keep", "homepage"],
-            "published as it is, so it must not be the answers; got 'homepage'",
+            "as it is, so it must hold no answers; got 'homepage', which holds the answers",
         ),
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "o.parquet",
