@@ -318,7 +318,8 @@ class Layout:
         if table.dtype.kind not in "iuf":
             raise InputError(f"a table of answers must hold numbers; got dtype {table.dtype}")
         small = table.dtype in (np.float32, np.float64)
-        cells = table if small else table.astype(np.float64)
+        with np.errstate(over="ignore"):  # longer floats may hold more than doubles do
+            cells = table if small else table.astype(np.float64)
         return WideTable(np.ascontiguousarray(cells), self.grid)
 
     def _dicts(self, people: Sequence[object]) -> LongTable:
