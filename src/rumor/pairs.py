@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
@@ -438,6 +438,8 @@ def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys, list[int]]:
     which = np.empty(given.size, dtype=np.int64)
     for index, key in enumerate(given.tolist()):
         empty = _missing(key) or key == ""
+        if not isinstance(key, Hashable):
+            raise AnswerError("a key must be a label or an integer", index, type_of(key))
         whole = int(key) if isinstance(key, float) and not empty and key.is_integer() else key
         which[index] = seen.setdefault(None if empty else whole, len(seen))
         if len(first) < len(seen):
