@@ -331,6 +331,31 @@ def test_answers_that_do_not_fit_are_refused_as_in_python(tmp_path: Path) -> Non
     assert results[-2:] == [[], []]  # nothing was charged
 
 
+def test_a_person_is_told_how_an_answer_was_taken() -> None:
+    """Numbers outside are clipped and pairs beyond a cap drawn from, whatever tables do."""
+    ends = {"low": 0, "high": 6, "outside": "refuse", "epsilon": 1.0, "reports_per_person": 9}
+    capped = {"kind": "keyvalue", "keys": ["Maps", "Mail"], "cap": 1, "mechanism": "item-sampling"}
+    clipped = {"code": "clipped", "low": 0, "high": 6}
+    nearest = "a number outside 0 to 6 was taken as the nearest end"
+    over = "more than 1 keys are held, and the report draws from all of them"
+    _, _, *told = steps(
+        parsed(collection({"kind": "number", **ends}, {**capped, **ends})),
+        {"step": "open"},
+        {"step": "told", "answers": {"a": 6, "b": {"Maps": 0}}},
+        {"step": "told", "answers": {"a": 6.1, "b": {"Maps": -1e300, "Mail": 1}}},
+    )
+    assert told == [
+        [[], []],
+        [
+            [{**clipped, "message": f"question 'a': {nearest}"}],
+            [
+                {**clipped, "message": f"question 'b': {nearest}"},
+                {"code": "over-cap", "cap": 1, "message": f"question 'b': {over}"},
+            ],
+        ],
+    ]
+
+
 def test_a_device_gives_the_permanent_answers_that_python_gives(tmp_path: Path) -> None:
     """With p = 0 and q = 1 the permanent bits themselves are sent: no chance is left."""
     contract = collection(
