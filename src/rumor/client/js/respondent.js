@@ -66,7 +66,7 @@ export class Respondent {
       for (const [id, value] of given) {
         const question = contract.question(id);
         const mechanism = mechanismOf(question);
-        const encoded = await mechanism.encode(value);
+        const encoded = await encodedAnswer(mechanism, id, value);
         const identity = mechanism.identity(encoded, value);
         const tag = await new Keyed(secret, "rumor value tag", contract.series, id, identity).digest();
         const permanent = new Keyed(secret, "rumor permanent answer", contract.series, id);
@@ -75,7 +75,8 @@ export class Respondent {
           : mechanism.draw(encoded, systemDraws());
         const admits = code && ((number) => admission.token(code, contract.series, id, number));
         const made = { tag: toHex(tag.slice(0, 16)), epoch, report, maxEpsilon: this.#maxEpsilon, token: admits };
-        envelopes.push(opened(await debit(state, contract, question, made)));
+        const told = (mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: said(id, note) }));
+        envelopes.push({ ...opened(await debit(state, contract, question, made)), told });
       }
       return envelopes;
     });
@@ -153,6 +154,22 @@ export class Respondent {
     });
   }
 }
+
+/** A checked answer in the mechanism's own form; a refusal names its question. */
+async function encodedAnswer(mechanism, id, value) {
+  try {
+    return await mechanism.encode(value);
+  } catch (problem) {
+    if (!(problem instanceof RumorError)) throw problem;
+    throw new RumorError(problem.code, `question '${id}': ${problem.message}`);
+  }
+}
+
+/** What a person is told of how an answer was taken, in a sentence. */
+const said = (id, { code, low, high, cap }) =>
+  code === "clipped"
+    ? `question '${id}': a number outside ${low} to ${high} was taken as the nearest end`
+    : `question '${id}': more than ${cap} keys are held, and the report draws from all of them`;
 
 /** Send reports of one question, trying again with growing pauses. */
 async function deliver(base, group, attempts, pause) {
