@@ -154,7 +154,7 @@ def test_damaged_storage_gives_one_sentence_and_is_left_alone(
     (code, sentence), untouched = run(page, damage)
     assert code == "state"
     assert sentence == (
-        "a person's ledger must be intact and of version 1; the one in this storage is not"
+        "a person's ledger must be intact and of version 1 or 2; the one in this storage is not"
     )
     assert untouched
 
