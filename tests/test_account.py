@@ -10,8 +10,9 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.collection import Collection
-from rumor.privacy.account import account, consequence
+from rumor.privacy.account import account
 from rumor.privacy.accounting import changing_loss
+from rumor.privacy.words import consequence
 
 TOML = """
 name = "{name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -93,8 +94,9 @@ def asked(limit: int, epsilon: float, **mechanism: object) -> rumor.Collection:
 
 def test_revisions_cost_what_a_device_would_spend(tmp_path: Path) -> None:
     """One report at epsilon 4, then four more at epsilon 1: the device allows exactly that."""
-    first, second = asked(1, 4.0), asked(5, 1.0)
-    with rumor.Respondent(tmp_path) as device:
+    first, then = asked(1, 4.0), asked(5, 1.0)
+    second = dataclasses.replace(then, revision=2, previous=first.digest)
+    with rumor.Respondent(tmp_path, consent=lambda change: True) as device:
         device.prepare(first, {"q": 0})
         for value in range(4):
             device.prepare(second, {"q": value})

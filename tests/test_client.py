@@ -197,10 +197,10 @@ class TestLedger:
 
     def test_the_limit_of_the_collection_holds_across_revisions(self, tmp_path: Path) -> None:
         with rumor.Respondent(tmp_path) as device:
-            contract = None
-            for _ in range(2):
-                contract = collection(memoising(), reports=2, after=contract)
-                device.prepare(contract, {"question": "a"})
+            one = collection(memoising(), reports=2)
+            contract = collection(memoising(), reports=2, after=one)
+            device.prepare(one, {"question": "a"})
+            device.prepare(contract, {"question": "a"})
             with pytest.raises(rumor.InputError, match=r"takes at most 2 reports .* got 2 already"):
                 device.prepare(contract, {"question": "a"})
             assert len(device.pending()) == 2

@@ -480,3 +480,82 @@ def test_a_mechanism_without_all_its_noise_is_refused() -> None:
     wish = {"name": "n", "series": "s", "contact": "c", "questions": [question]}
     with pytest.raises(rumor.InputError, match="'basic-rappor' needs f, p, q; got no p and no q"):
         rumor.Collection.resolve(wish)
+
+
+# --- Revisions, ceilings and memos ---------------------------------------------------------------
+
+MEMO = {"mechanism": {"name": "basic-rappor", "f": 0.5, "p": 0.5, "q": 0.75}, "epsilon": None}
+
+
+def test_what_is_usual_is_not_written_and_keeps_the_digest() -> None:
+    plain = Collection.resolve(wish())
+    said = {**wish(memo="value"), "revision": 1, "admission": "open"}
+    assert Collection.resolve(said).digest == plain.digest
+    # Digests of the examples as they were before any of these keys were known.
+    assert Collection.load("examples/browser.toml").digest.startswith("72d716028d5d4507")
+    assert Collection.load("examples/survey.toml").digest.startswith("66c698fbf8302a93")
+
+
+def test_what_is_not_usual_is_part_of_the_contract() -> None:
+    wanted = {**wish(**MEMO, memo="period", period_days=7), "series_epsilon": 9}
+    revised = {**wanted, "revision": 2, "previous": "0" * 64}
+    for table in (wanted, revised):
+        made = Collection.resolve(table)
+        assert Collection.from_json(made.canonical()) == made
+        assert made.digest != Collection.resolve(wish(**MEMO)).digest
+    contract = json.loads(Collection.resolve(revised).canonical())
+    assert contract["revision"] == 2
+    assert contract["series_epsilon"] == 9.0
+    assert contract["questions"][0]["memo"] == "period"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"revision": 0}, "revision must be an integer from 1 to 1,000,000; got 0"),
+        ({"revision": 2}, r"previous must be the digest .* in revision 2; got None"),
+        ({"revision": 2, "previous": "x"}, "previous must be the digest"),
+        ({"previous": "0" * 64}, "revision 1 has no previous one"),
+        ({"series_epsilon": -1}, "series_epsilon must be a number above 0"),
+        ({"series_epsilon": True}, "series_epsilon must be a number above 0"),
+        ({"series_epsilon": math.nan}, "series_epsilon must be a number above 0"),
+        ({"series_epsilon": 0.5}, "answered once, which costs 1; got 0.5"),
+    ],
+)
+def test_a_collection_that_promises_nonsense_is_refused(
+    given: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Collection.resolve({**wish(), **given})
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"memo": "week"}, "memo must be one of value, period; got 'week'"),
+        ({"memo": "period", "period_days": 7}, "needs a mechanism with permanent noise"),
+        ({"period_days": 7}, 'period_days goes with memo = "period"; got 7'),
+        ({**MEMO, "memo": "period"}, "period_days must be an integer from 1"),
+        ({**MEMO, "memo": "period", "period_days": 0}, "period_days must be an integer from 1"),
+    ],
+)
+def test_a_memo_that_means_nothing_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Collection.resolve(wish(**changes))
+
+
+def test_a_contract_says_nothing_that_is_usual() -> None:
+    contract = json.loads(Collection.resolve(wish()).canonical())
+    for key, value in (("revision", 1), ("previous", None), ("series_epsilon", None)):
+        with pytest.raises(InputError, match=f"a contract leaves {key} .* out"):
+            Collection.from_contract({**contract, key: value})
+    contract["questions"][0]["memo"] = "value"
+    with pytest.raises(InputError, match="leaves memo 'value' out"):
+        Collection.from_contract(contract)
+
+
+def test_a_revision_says_what_it_revises() -> None:
+    first = Collection.resolve(wish())
+    with pytest.raises(InputError, match=f'revision = 2 and previous = "{first.digest}"; got'):
+        Collection.resolve(wish(text="Other")).check_revises(first)
+    Collection.resolve({**wish(), "revision": 2, "previous": first.digest}).check_revises(first)

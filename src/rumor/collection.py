@@ -245,6 +245,15 @@ class Collection:
         """SHA-256 of the canonical contract: two collections agree when their digests do."""
         return digest(self.contract())
 
+    def check_revises(self, other: Collection) -> None:
+        """Refuse what devices would refuse: a revision that does not follow from another."""
+        if self.revision != other.revision + 1 or self.previous != other.digest:
+            raise InputError(
+                f"the revision of a contract must say so, or devices refuse it: revision = "
+                f'{other.revision + 1} and previous = "{other.digest}"; got revision = '
+                f"{self.revision} and previous = {shown(self.previous)}"
+            )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the contract to a .json file, whole or not at all."""
         if Path(path).suffix != ".json":

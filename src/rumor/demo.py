@@ -14,7 +14,7 @@ from rumor.estimates import Estimate
 from rumor.estimators import estimate
 from rumor.mechanisms import UnaryEncoding
 from rumor.mechanisms.oracle import Vector
-from rumor.privacy.words import in_words
+from rumor.privacy.promise import question_promise
 from rumor.randomness import Seeded, Source, System
 from rumor.summary import Summary
 from rumor.text import aligned, decimals_for, percent, wrapped
@@ -123,7 +123,7 @@ class Demo:
     @property
     def privacy(self) -> str:
         """The epsilon in words."""
-        return in_words(self.question.epsilon)
+        return question_promise(self.question).in_words()
 
     def crowds(self) -> list[tuple[int, float]]:
         """Sizes of crowds, each with the standard error of a rare answer's share."""

@@ -19,6 +19,7 @@ answers and clients in other languages follow them; test vectors pin them.
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import hmac
 import itertools
@@ -111,10 +112,22 @@ class Source(Protocol):
 
     def draws(self) -> Draws:
         """Reference draws from such a stream."""
+        ...
+
+
+class _Keystreams(abc.ABC):
+    """A source whose draws are those of its streams."""
+
+    @abc.abstractmethod
+    def stream(self) -> Stream:
+        """A stream of its own for one call."""
+
+    def draws(self) -> Draws:
+        """Reference draws from a stream of their own."""
         return StreamDraws(self.stream())
 
 
-class System(Source):
+class System(_Keystreams):
     """The operating system's randomness: a fresh seed for every call."""
 
     def stream(self) -> Stream:
@@ -125,7 +138,7 @@ class System(Source):
         return "System()"
 
 
-class Keyed(Source):
+class Keyed(_Keystreams):
     """Randomness that a secret and a context determine, and nobody else can know.
 
     The seed is HMAC-SHA-256(secret, message), the message being each context part with
@@ -155,7 +168,7 @@ class Keyed(Source):
         return "Keyed(...)"
 
 
-class Seeded(Source):
+class Seeded(_Keystreams):
     """Reproducible randomness for simulation. Never for people: it can be undone.
 
     Each call takes the next of a sequence of independent streams, so a program that

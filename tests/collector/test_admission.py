@@ -13,7 +13,6 @@ import pytest
 import rumor
 from rumor.admission import admission_key, admission_keys, new_invitation, read_invitation, token
 from rumor.cli import main
-from rumor.client.ledger import Ledger
 from rumor.collection import Collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
@@ -193,20 +192,6 @@ def test_a_store_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
     store.admit("series", [bytes(32)])
     assert store.admissions("series") == 1
     store.close()
-
-
-def test_a_ledger_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
-    import sqlite3
-
-    path = tmp_path / "ledger.sqlite3"
-    Ledger(path).close()
-    with sqlite3.connect(path) as database:
-        database.execute("ALTER TABLE pending DROP COLUMN token")
-        database.execute("PRAGMA user_version = 1")
-    database.close()
-    ledger = Ledger(path)
-    assert ledger.pending() == []
-    ledger.close()
 
 
 class TestOverHttp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from pathlib import Path
@@ -97,7 +98,11 @@ def test_the_commands_of_a_life(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     collection().save("one.json")
-    collection(name="Revised").save("two.json")
+    collection(name="Unrelated").save("other.json")
+    revised = dataclasses.replace(
+        collection(name="Revised"), revision=2, previous=collection().digest
+    )
+    revised.save("two.json")
     store = open_store("sqlite:///rumor.db")
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0, 1])])
@@ -109,8 +114,10 @@ def test_the_commands_of_a_life(
         return [(item["state"], sum(item["reports"].values())) for item in found]
 
     assert listed() == [("open", 2)]
+    assert main(["collections", "revise", "other.json"]) == 2
+    assert f'revision = 2 and previous = "{collection().digest}"' in capsys.readouterr().err
     assert main(["collections", "revise", "two.json"]) == 0
-    assert capsys.readouterr().out.startswith(collection(name="Revised").digest)
+    assert capsys.readouterr().out.startswith(revised.digest)
     assert listed() == [("superseded", 2), ("open", 0)]
     assert main(["collections", "list"]) == 0
     assert "superseded" in capsys.readouterr().out

@@ -77,10 +77,13 @@ def _revise(store: Store, path: str, yes: bool) -> str:
     from rumor.collection import Collection
 
     contract = Collection.load(path)
-    if not any(entry.collection.series == contract.series for entry in store.registered()):
+    known = [entry.collection for entry in store.registered()]
+    series = [each for each in known if each.series == contract.series]
+    if not series:
         raise InputError(
             f"a revision must be of a series that the store has; got {contract.series!r}"
         )
+    contract.check_revises(series[-1])
     store.register(contract, revise=True)
     return f"{contract.digest} is now the contract of series {contract.series!r}"
 

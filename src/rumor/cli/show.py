@@ -10,6 +10,7 @@ from rumor.cli.common import AsJson, CollectionFile, print_json
 
 if TYPE_CHECKING:
     from rumor.collection import Collection, Question
+    from rumor.privacy.promise import QuestionPromise
 
 
 def show(
@@ -42,42 +43,50 @@ def show(
 
 
 def _facts(collection: Collection) -> dict[str, object]:
+    from rumor.privacy.promise import collection_promise
+
+    promise = collection_promise(collection)
     return {
         "name": collection.name,
         "series": collection.series,
         "contact": collection.contact,
         "admission": collection.admission,
         "digest": collection.digest,
+        "revision": collection.revision,
+        "epsilon_most": promise.most,
+        "series_epsilon": promise.ceiling,
         "questions": [
-            {
-                **question.contract(),
-                "report_bytes": question.mechanism.width,
-                "epsilon_total": question.epsilon_total,
-            }
-            for question in collection.questions
+            {**question.contract(), "report_bytes": question.mechanism.width, **costs.to_dict()}
+            for question, costs in zip(collection.questions, promise.questions, strict=True)
         ],
     }
 
 
 def _words(collection: Collection) -> str:
+    from rumor.privacy.promise import collection_promise
+
+    promise = collection_promise(collection)
     lines = [
         f"{collection.name} (series {collection.series})",
         f"  contact   {collection.contact}",
         f"  digest    {collection.digest}",
+        f"  costs     {promise.in_words()}",
     ]
+    if collection.series_epsilon is not None:
+        lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
+    if collection.previous is not None:
+        lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
     if collection.admission == "invited":
         lines.append("  open to   people with an invitation")
-    for question in collection.questions:
-        lines += ["", *_question(question)]
+    for question, costs in zip(collection.questions, promise.questions, strict=True):
+        lines += ["", *_question(question, costs)]
     return "\n".join(lines)
 
 
-def _question(question: Question) -> list[str]:
-    from rumor.privacy.words import in_words
+def _question(question: Question, costs: QuestionPromise) -> list[str]:
     from rumor.text import one_line, wrapped
 
-    mechanism, labels = question.mechanism, question.labels
-    width, times = mechanism.width, question.reports_per_person
+    mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
     if labels is not None:
         few = ", ".join(one_line(label) for label in labels[:8])
@@ -88,9 +97,9 @@ def _question(question: Question) -> list[str]:
         f"  mechanism {mechanism.name}",
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
         f"  epsilon   {question.epsilon:.6g} for each report",
-        *(f"            {line}" for line in wrapped(in_words(question.epsilon)).splitlines()),
-        f"  asked     {'once' if times == 1 else f'at most {times:,} times'} of each person"
-        + ("" if times == 1 else f", which costs epsilon {question.epsilon_total:.6g} in all"),
+        *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
+        f"  asked     {costs.asked()} of each person"
+        + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
         "  kept      "
         + (
             "as long as the collector likes"
@@ -99,3 +108,13 @@ def _question(question: Question) -> list[str]:
         ),
     ]
     return lines
+
+
+def _in_all(costs: QuestionPromise) -> str:
+    """What all reports cost, with one answer and with another every time."""
+    if costs.most == costs.unchanged:
+        return f"epsilon {costs.unchanged:.6g} in all"
+    one, each = ("one answer", "another every time")
+    if costs.period_days is not None:
+        one, each = ("one period", "as many periods")
+    return f"epsilon {costs.unchanged:.6g} with {one}, {costs.most:.6g} with {each}"

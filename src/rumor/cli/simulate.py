@@ -88,7 +88,7 @@ def simulate(
       rumor simulate examples/browser.toml examples/homepages.csv --people 100000
     """
     from rumor.collection import Collection
-    from rumor.privacy.words import in_words
+    from rumor.privacy.promise import question_promise
     from rumor.randomness import Seeded
     from rumor.simulate import read_histogram, rescaled
     from rumor.simulate import simulate as run
@@ -137,7 +137,7 @@ def simulate(
             )
         if plot is not None:
             numeric.plot(plot, rows=top or 20, title=asked.text or asked.id)
-        words = in_words(asked.epsilon)
+        words = question_promise(asked).in_words()
         if as_json:
             print_json({"question": asked.id, "privacy": words, **numeric.to_dict()})
         else:
@@ -164,11 +164,17 @@ def simulate(
         look = Look(level, of="people", rows=top or 20, title=asked.text or asked.id)
         save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
     if as_json:
-        print_json({"question": asked.id, "privacy": in_words(asked.epsilon), **result.to_dict()})
+        print_json(
+            {
+                "question": asked.id,
+                "privacy": question_promise(asked).in_words(),
+                **result.to_dict(),
+            }
+        )
     else:
         print(f"{asked.id}: {asked.text}\n")
         print(result.table(top or 20))
-        print(wrapped(in_words(asked.epsilon)))
+        print(wrapped(question_promise(asked).in_words()))
 
 
 def _simulate_text(
@@ -187,7 +193,7 @@ def _simulate_text(
 ) -> None:
     """A text question: its bit counts are drawn directly."""
     from rumor.estimators.candidates import default_cache, read_words
-    from rumor.privacy.words import in_words
+    from rumor.privacy.promise import question_promise
     from rumor.randomness import Seeded
     from rumor.simulate_words import read_words_held, simulate_words
     from rumor.tables import Table
@@ -214,9 +220,13 @@ def _simulate_text(
         save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
     if as_json:
         print_json(
-            {"question": asked.id, "privacy": in_words(asked.epsilon), **result.to_dict(top)}
+            {
+                "question": asked.id,
+                "privacy": question_promise(asked).in_words(),
+                **result.to_dict(top),
+            }
         )
     else:
         print(f"{asked.id}: {asked.text}\n")
         print(result.table(top or 20))
-        print(wrapped(in_words(asked.epsilon)))
+        print(wrapped(question_promise(asked).in_words()))

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from rumor.client.ledger import Envelope, Spending
+from rumor.client.pins import Consent
 from rumor.client.respondent import Respondent
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collection import Collection
@@ -50,7 +51,8 @@ class Client:
     share it, and `max_epsilon` bounds what all of them spend together. The contract is the
     given `collection` (or a path to it), or else the one that the collector serves, which
     must have the given `digest` if there is one. An `invitation` admits to a collection that
-    asks for one. `attempts` is how often sending is tried
+    asks for one. `consent` asks the person when a revision wants to cost more than was promised
+    at first; without it, such a report is refused. `attempts` is how often sending is tried
     before it is left for later.
     """
 
@@ -63,6 +65,7 @@ class Client:
         digest: str | None = None,
         *,
         invitation: str | None = None,
+        consent: Consent | None = None,
         attempts: int = 3,
         timeout: float = 10.0,
     ) -> None:
@@ -75,7 +78,7 @@ class Client:
         self._invitation = invitation
         if collection is not None:
             self._check_digest(collection.digest)
-        self._respondent = Respondent(state_dir, max_epsilon=max_epsilon)
+        self._respondent = Respondent(state_dir, max_epsilon=max_epsilon, consent=consent)
         name = hashlib.sha256(self._transport.url.encode()).hexdigest()[:32]
         # Reports wait for the collector they were made for, and go to no other.
         self._contracts = Path(state_dir).expanduser() / "collectors" / name

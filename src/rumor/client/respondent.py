@@ -30,6 +30,7 @@ from rumor.client.pins import Change, Consent, Pin
 from rumor.client.secret import open_secret, replace_secret
 from rumor.collection import Collection, Question
 from rumor.errors import InputError, shown
+from rumor.exact import sum_up
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.accounting import series_ceiling
 from rumor.randomness import Keyed, Source
@@ -148,7 +149,8 @@ class Respondent:
     def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
         """Ask for what a revision wants to spend; remember the answer if it is yes."""
         pin = self._ledger.pinned(collection.series)
-        wanted = series_ceiling(collection)
+        # Where a revision promises no total, it is what was spent and all that it may ask.
+        wanted = collection.series_epsilon or sum_up([reached.spent, series_ceiling(collection)])
         if pin is None or wanted <= pin.ceiling or reached.after > wanted:
             return False
         change = Change(collection, reached.spent, pin.ceiling, wanted)

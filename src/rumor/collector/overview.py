@@ -8,7 +8,7 @@ from typing import Any
 from rumor.collection import Question
 from rumor.collector.store import Registered, Store
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
-from rumor.privacy.words import in_words
+from rumor.privacy.promise import question_promise
 
 
 def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
@@ -44,11 +44,9 @@ def _question(store: Store, entry: Registered, question: Question) -> dict[str, 
         "report_bytes": mechanism.width,
         "answers": mechanism.domain if isinstance(mechanism, FrequencyOracle) else None,
         "range": None if grid is None else [grid.low, grid.high],
-        "epsilon": question.epsilon,
-        "epsilon_total": question.epsilon_total,
+        **question_promise(question).to_dict(),
         "reports_per_person": question.reports_per_person,
         "retention_days": question.retention_days,
-        "privacy": in_words(question.epsilon),
         "reports": sum(days.values()),
         "days": [{"day": day.isoformat(), "reports": reports} for day, reports in days.items()],
     }

@@ -25,12 +25,10 @@ from rumor.privacy.accounting import (
     lifetimes,
     permanent_loss,
 )
-from rumor.privacy.words import believed, odds_factor
+from rumor.privacy.words import consequence
 from rumor.values import checked_size
 
 YEAR = 365
-# Beyond this the factor is said as a power: nobody pictures such odds.
-_HUGE = 1e6
 
 
 @dataclass(frozen=True)
@@ -175,22 +173,6 @@ def _spending(collection: Collection, question: Question, days: int, changes: in
         changing=changing_loss(question, days, changes).epsilon,
         permanent=permanent_loss(question).epsilon,
         lifetime=lifetime_loss(question),
-    )
-
-
-def consequence(epsilon: float) -> str:
-    """What a loss means: the end of a sentence that begins with "After ..."."""
-    if math.isinf(epsilon):
-        return "there is no limit to what can be learned about you."
-    shown = f"10^{epsilon / math.log(10):,.0f}"
-    if epsilon < math.log(_HUGE):
-        factor = odds_factor(epsilon)
-        shown = f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
-    sure = f"{100 * believed(0.5, min(epsilon, 700)):.4g}"
-    guess = "a certainty" if sure == "100" else f"right at most {sure}% of the time"
-    return (
-        f"someone who knows everything else about you can multiply their odds by at most {shown} "
-        f"(epsilon {epsilon:,.4g}): an even guess becomes {guess}."
     )
 
 

@@ -21,12 +21,10 @@ from rumor.collection import Collection, Question
 from rumor.errors import InputError
 from rumor.exact import round_up, sum_up
 from rumor.mechanisms import Mechanism
-from rumor.privacy.words import believed, odds_factor
+from rumor.privacy.words import consequence
 from rumor.values import checked_size
 
 MAX_COUNT = 10**9
-# e to this is still a float.
-_CERTAIN = 700.0
 
 
 @dataclass(frozen=True)
@@ -38,17 +36,7 @@ class Loss:
 
     def in_words(self) -> str:
         """The loss as a sentence that needs no mathematics."""
-        if math.isinf(self.epsilon):
-            return f"After {self.of}, there is no limit to what can be learned about you."
-        sure = min(self.epsilon, _CERTAIN)
-        factor = odds_factor(sure) if self.epsilon <= _CERTAIN else math.inf
-        shown = f"{factor:,.3g}" if factor < 1e12 else f"10^{self.epsilon / math.log(10):,.0f}"
-        return (
-            f"After {self.of}, someone who knows everything else about you can multiply their "
-            f"odds about your answer by at most {shown} "
-            f"(epsilon {self.epsilon:.4g}): what they thought as likely as not, they can believe "
-            f"to at most {100 * believed(0.5, sure):.4g}%."
-        )
+        return f"After {self.of}, {consequence(self.epsilon)}"
 
 
 def question_loss(question: Question, *, reports: int | None = None, values: int = 1) -> Loss:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+# Beyond this the factor is said as a power: nobody pictures such odds.
+_HUGE = 1e6
+
 
 def odds_factor(epsilon: float) -> float:
     """By how much a report can change anybody's odds: e to the epsilon."""
@@ -23,4 +26,20 @@ def in_words(epsilon: float) -> str:
         f"Someone who sees your report can change their odds about your answer by at most a "
         f"factor of {factor:,.3g} (epsilon {epsilon:.4g}): a guess that was right half of the "
         f"time becomes right at most {100 * believed(0.5, epsilon):.3g}% of the time."
+    )
+
+
+def consequence(epsilon: float) -> str:
+    """What a loss means: the end of a sentence that begins with "After ..."."""
+    if math.isinf(epsilon):
+        return "there is no limit to what can be learned about you."
+    shown = f"10^{epsilon / math.log(10):,.0f}"
+    if epsilon < math.log(_HUGE):
+        factor = odds_factor(epsilon)
+        shown = f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
+    sure = f"{100 * believed(0.5, min(epsilon, 700)):.4g}"
+    guess = "a certainty" if sure == "100" else f"right at most {sure}% of the time"
+    return (
+        f"someone who knows everything else about you can multiply their odds by at most {shown} "
+        f"(epsilon {epsilon:,.4g}): an even guess becomes {guess}."
     )

@@ -1,0 +1,102 @@
+"""What a person is told that they spend: the same numbers wherever they are said."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import rumor
+from rumor.collection import Collection
+from rumor.collector.overview import overview
+from rumor.collector.store import open_store
+from rumor.privacy.promise import collection_promise, question_promise
+from tests.test_keyvalue_cli import run
+
+ROUNDS = """
+name = "Apps"
+series = "apps"
+contact = "nobody@example.org"
+[[questions]]
+id = "apps"
+kind = "keyvalue"
+keys = ["maps", "mail"]
+low = 0
+high = 5
+epsilon = 3.5
+mechanism = { name = "privkvm", rounds = 3 }
+"""
+
+
+@pytest.fixture
+def rounds(tmp_path: Path) -> Path:
+    path = tmp_path / "rounds.toml"
+    path.write_text(ROUNDS)
+    return path
+
+
+def test_all_rounds_are_said_together_everywhere(
+    rounds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*arguments: object) -> str:
+        status, out, err = run(capsys, *arguments)
+        assert (status, err) == (0, "")
+        return out
+
+    collection = Collection.load(rounds)
+    question = collection.question()
+    mechanism = question.mechanism
+    promise = question_promise(question)
+    assert promise.one == mechanism.epsilon < promise.unchanged == promise.most
+    total = f"{promise.unchanged:.4g}"
+    assert "once in each of 3 rounds" in promise.in_words()
+    assert f"(epsilon {total})" in promise.in_words()
+    shows = said("show", rounds)
+    assert "asked     once in each of 3 rounds of each person" in shows
+    assert f"of each person: epsilon {promise.unchanged:.6g} in all" in shows
+    assert f"costs     at most epsilon {promise.most:.6g} for one person" in shows
+    (facts,) = json.loads(said("show", rounds, "--json"))["questions"]
+    assert facts["epsilon_total"] == facts["epsilon_most"] == promise.unchanged
+    table = tmp_path / "people.csv"
+    table.write_text("key,frequency,mean\nmaps,0.5,1\nmail,0.9,4\n")
+    simulated = said("simulate", rounds, table, "--people", "500", "--seed", "1")
+    assert f"(epsilon {total})" in " ".join(simulated.split())
+    account = json.loads(said("account", rounds, "--json"))
+    assert account["most"] == promise.most
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    try:
+        entry = store.register(collection)
+        (shown,) = overview(store, entry, [entry])["questions"]
+    finally:
+        store.close()
+    assert (shown["asked"], shown["epsilon_total"]) == (promise.asked(), promise.unchanged)
+    assert shown["privacy"] == promise.in_words()
+
+
+def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:
+    one = Collection.load(rounds)
+    first = one.question().mechanism
+    assert isinstance(first, rumor.PrivKVM)
+    found = rumor.estimate(first, first.privatize([{0: 1.0}] * 9, random=rumor.Seeded(1)))
+    contracts = [one]
+    for _ in range(2):
+        contracts.append(rumor.next_round(contracts[-1], found))
+    with rumor.Respondent(tmp_path / "device") as device:
+        for contract in contracts:
+            device.prepare(contract, {"apps": {0: 1.0}})
+        promise = collection_promise(one)
+        assert device.spent <= promise.most == promise.ceiling
+        assert device.spent == pytest.approx(promise.most, rel=1e-12)
+    # A later round's contract still says what all of them may cost.
+    assert collection_promise(contracts[2]).ceiling == promise.ceiling
+
+
+def test_a_collection_says_what_everything_costs_and_its_device_holds_it_to_that() -> None:
+    base = Collection.load("examples/words.toml")
+    promise = collection_promise(base)
+    each = [Fraction(one.most) for one in promise.questions]
+    assert Fraction(promise.most) >= sum(each)
+    assert promise.most == pytest.approx(float(sum(each)), rel=1e-12)
+    assert promise.ceiling == promise.most
