@@ -73,6 +73,7 @@ def contracts() -> dict[str, Collection]:
     relabelled = make(fresh, _mood(0.5, 0.25, 0.75, labels=order), *rest, series_epsilon=20.0)
     dearer = make(relabelled, _mood(0.1, 0.05, 0.95), *rest, series_epsilon=40.0)
     found = {"first": first, "fresh": fresh, "relabelled": relabelled, "dearer": dearer}
+    found["unsaid"] = replace(dearer, revision=5, previous=dearer.digest, series_epsilon=None)
     found["other"] = replace(fresh, name="Another life")
     found["strange"] = replace(fresh, previous="0" * 64)
     pairs = {**APPS, "epsilon": 2.0, "mechanism": {"name": "privkvm", "rounds": 3}}
@@ -113,6 +114,8 @@ def life() -> list[Day]:
         Day("dearer", 20_021, {"mood": "well", "word": "検索", "week": "well"}, consent=True),
         Day("dearer", 20_022, {"mood": "well"}, max_epsilon=30.0),
         Day("dearer", 20_022, {"mood": "well"}),
+        *(Day("unsaid", 20_023, {"mood": mood}, consent=True) for mood in MOOD["labels"]),
+        Day("unsaid", 20_024, {"word": "new", "mood": "well"}, consent=True),
         Day("round 2", 20_030, pairs),
         Day("round 1", 20_030, pairs),
         Day("round 3", 20_031, pairs),

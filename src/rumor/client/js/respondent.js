@@ -7,6 +7,7 @@
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError, shown } from "./errors.js";
+import { sumUp } from "./exact.js";
 import { CeilingError, debit, findRow, pinOf, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
@@ -131,7 +132,8 @@ export class Respondent {
   /** Ask for what a revision wants to spend; remember the answer if it is yes. */
   async #agreed(contract, reached) {
     const pin = await this.#look((state) => pinOf(state, contract.series));
-    const wanted = lossOfContract(contract).ceiling;
+    // Where a revision promises no total, it is what was spent and all that it may ask.
+    const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract).ceiling]);
     if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
     const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
     if (!(await this.#consent?.(change))) {
