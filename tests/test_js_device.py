@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from rumor.collection import Collection, Question
 from rumor.exact import sum_up
 from rumor.privacy.accounting import collection_loss, lifetime_loss, series_ceiling
 from rumor.randomness import Keyed
-from tests.javascript import collection, parsed, refusals, steps
+from tests.javascript import CLIENT, SCRIPTS, collection, node, parsed, refusals, steps
 from tests.needs import needs
 from tests.vectors import make_device
 
@@ -66,8 +67,8 @@ def test_the_published_life_is_that_of_the_code() -> None:
     assert (VECTORS / "device.json").read_text("utf-8") == make_device.text()
 
 
-def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -> None:
-    life = json.loads((VECTORS / "device.json").read_text("utf-8"))
+def lived(life: dict[str, Any], script: Path = SCRIPTS / "run.mjs") -> dict[str, Any]:
+    """What the client makes of a published life, in the same words."""
     todo: list[dict[str, object]] = [
         {"step": "parse", "contract": contract, "as": name}
         for name, contract in life["contracts"].items()
@@ -82,29 +83,85 @@ def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -
             {"step": "prepare", "of": day["contract"], "answers": day["answers"]},
             {"step": "spent"},
         ]
-    found = steps(*todo, {"step": "asked"}, {"step": "state"})
+    found = node(str(script), given=[*todo, {"step": "asked"}, {"step": "state"}])
     state, asked = found.pop(), found.pop()
-    days = found[len(life["contracts"]) :]
+    days, changes = found[len(life["contracts"]) :], iter(asked)
+    steps_, rows = [], []
     for day, made, spent in zip(life["steps"], days[2::4], days[3::4], strict=True):
-        assert refusals([made]) == [day["refused"]]
-        reports = {} if day["refused"] else {e["question"]: e["report"] for e in made}
-        assert {id: reports[id] for id in day["reports"]} == day["reports"]
-        assert spent == day["spent"]
-    questions = [question for day in life["steps"] for question in day["asked"]]
-    told = [{key: one[key] for key in ("spent", "before", "after")} for one in asked]
-    assert told == questions
-    assert all(one["kept"] == 1 for one in asked)  # the ledger was free while the person thought
-    rows = []
+        (refused,) = refusals([made])
+        reports = {} if refused else {e["question"]: e["report"] for e in made}
+        visible = {id: reports[id] for id in ("word", "week") if id in reports}
+        told: list[dict[str, Any]] = [next(changes, {}) for _ in day["asked"]]
+        assert all(one.pop("kept", 1) == 1 for one in told)  # the ledger is free meanwhile
+        for one in told:
+            one.pop("contract", None)
+        found_here = {"refused": refused, "asked": told, "reports": visible, "spent": spent}
+        steps_.append({**day, **found_here})
     for row in state["answers"]:
         shared = row["question"] in ("word", "mood", "week", "colour")
         made = sorted(row["made"], key=lambda one: str(one["mechanism"]))
         tag, settled = row["tag"] if shared else None, row.get("settled")
         rows.append({**row, "tag": tag, "settled": settled, "made": made})
-    assert rows == life["answers"]
-    assert sorted(state["pins"], key=lambda pin: str(pin["series"])) == life["pins"]
+    pins = sorted(state["pins"], key=lambda pin: str(pin["series"]))
+    assert not list(changes)
+    return {**life, "steps": steps_, "answers": rows, "pins": pins}
+
+
+def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -> None:
+    life = json.loads((VECTORS / "device.json").read_text("utf-8"))
+    assert lived(life) == life
     assert sum(day["refused"] is not None for day in life["steps"]) == 11
-    assert any(len(row["made"]) > 1 for row in rows)  # reports with different fresh noise
-    assert {row["period"] for row in rows} > {"", "7:2857"}
+    assert any(len(row["made"]) > 1 for row in life["answers"])  # with different fresh noise
+    assert {row["period"] for row in life["answers"]} > {"", "7:2857"}
+
+
+# What a client might get wrong: file, the right line's part, what a wrong one says.
+MUTANTS = {
+    "the value alone": ("permanent.js", "person.extend(cell, identity)", "person.extend(identity)"),
+    "the cell alone": ("permanent.js", "person.extend(cell, identity)", "person.extend(cell)"),
+    "a cell without f": (
+        "mechanisms.js",
+        "!fresh.includes(key)",
+        '![...fresh, "flip"].includes(key)',
+    ),
+    "a cell with p and q": ("mechanisms.js", "!fresh.includes(key)", "true"),
+    "a cell without labels": ("mechanisms.js", "digestOf({ labels,", "digestOf({ labels: null,"),
+    "a tag without its cell": (
+        "permanent.js",
+        "question, cell, identity),",
+        "question, identity),",
+    ),
+    "a period without its number": ("permanent.js", "cell, period, identity)", "cell, identity)"),
+    "a period drawn anew": ("respondent.js", "findRow(state, key)?.settled", "null"),
+    "the newest noise alone": ("ledger.js", ", ...loaded]", "]"),
+    "the dearest row alone": (
+        "ledger.js",
+        "sumUp(losses(state.answers))",
+        "Math.max(...losses(state.answers), 0)",
+    ),
+    "a ceiling that nobody keeps": ("ledger.js", "exceeds([...own,", "false && exceeds([...own,"),
+    "a yes that nobody said": ("respondent.js", "!(await this.#consent?.(change))", "false"),
+    "any revision": ("pins.js", "if (revision === pin.revision)", "if (false)"),
+    "any predecessor": ("pins.js", "contract.previous !== pin.contract", "false"),
+    "one round's ceiling": (
+        "loss.js",
+        "const answer = epsilonInAll(1);",
+        "const answer = question.epsilon;",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_client_that_gets_it_wrong_lives_another_life(name: str, tmp_path: Path) -> None:
+    file, right, wrong = MUTANTS[name]
+    client = tmp_path / "src" / "rumor" / "client" / "js"
+    shutil.copytree(CLIENT, client)
+    shutil.copytree(SCRIPTS, tmp_path / "tests" / "js")
+    text = (client / file).read_text("utf-8")
+    assert text.count(right) == 1
+    (client / file).write_text(text.replace(right, wrong), "utf-8")
+    life = json.loads((VECTORS / "device.json").read_text("utf-8"))
+    assert lived(life, tmp_path / "tests" / "js" / "run.mjs") != life
 
 
 # --- What was wrong -------------------------------------------------------------------------
@@ -223,14 +280,15 @@ def test_one_function_says_what_is_spent_and_says_what_python_says() -> None:
         collection({"kind": "text", "reports_per_person": 1000}),
         dataclasses.replace(collection(COIN), series_epsilon=0.75),
     ]
+    todo: list[dict[str, object]] = []
+    expected: list[object] = []
     for contract in contracts:
-        of_questions = [{"step": "loss", "question": q.id} for q in contract.questions]
-        results = steps(parsed(contract), *of_questions, {"step": "lossOfContract"})
-        assert results[1:-1] == [spends(question) for question in contract.questions]
-        assert results[-1] == {
-            "most": collection_loss(contract).epsilon,
-            "ceiling": series_ceiling(contract),
-        }
+        todo += [parsed(contract), {"step": "lossOfContract"}]
+        most, ceiling = collection_loss(contract).epsilon, series_ceiling(contract)
+        expected += [contract.digest, {"most": most, "ceiling": ceiling}]
+        todo += [{"step": "loss", "question": question.id} for question in contract.questions]
+        expected += [spends(question) for question in contract.questions]
+    assert steps(*todo) == expected
 
 
 def test_rounds_cost_what_all_of_them_cost() -> None:
