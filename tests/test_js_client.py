@@ -569,6 +569,7 @@ def test_rounds_are_answered_once_each_and_in_order(tmp_path: Path) -> None:
     [
         {"rumor": 3},
         {"rumor": "toString"},
+        {"rumor": "2"},
         {"rumor": 1},
         {"secret": "00"},
         {"answers": {}},

@@ -140,7 +140,11 @@ MUTANTS = {
         "Math.max(...losses(state.answers), 0)",
     ),
     "a ceiling that nobody keeps": ("ledger.js", "exceeds([...own,", "false && exceeds([...own,"),
-    "a yes that nobody said": ("respondent.js", "!(await this.#consent?.(change))", "false"),
+    "a yes that nobody said": (
+        "respondent.js",
+        "(await this.#consent?.(change)) !== true",
+        "false",
+    ),
     "any revision": ("pins.js", "if (revision === pin.revision)", "if (false)"),
     "any predecessor": ("pins.js", "contract.previous !== pin.contract", "false"),
     "one round's ceiling": (
@@ -343,7 +347,7 @@ def test_a_revision_that_wants_more_asks_and_nothing_is_spent_without_a_yes() ->
         *answered({"a": "red"}),
         {"step": "state"},
         *answered({"a": "red"}, of="more"),
-        {"step": "open", "consent": False},
+        {"step": "open", "consent": "no"},  # a truth, but no yes
         *answered({"a": "red"}, of="more"),
         {"step": "state"},
         {"step": "open", "consent": True},

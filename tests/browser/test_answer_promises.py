@@ -66,6 +66,28 @@ def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Pa
     assert len(store.newest(entry, "vote", 9)) == 1
 
 
+def test_what_other_collections_cost_is_said(open_page: OpenPage, tmp_path: Path) -> None:
+    contract = asking(vote())
+    other = asking(vote(0.5), series="before")
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(contract)
+    with background(Service(store, contract.series)) as url:
+        page = open_page()
+        page.goto(f"{url}/answer")
+        expect(page.locator("#spent")).not_to_contain_text("Other collections")
+        page.evaluate(
+            """async (given) => {
+                const client = await import("/client/rumor.js");
+                const contract = await client.parseContract(given);
+                await (await client.Respondent.open()).prepare(contract, { vote: "yes" });
+            }""",
+            other.canonical().decode(),
+        )
+        page.reload()
+        expect(page.locator("#spent")).to_contain_text("Other collections have cost epsilon 0.5")
+        expect(page.locator("#total")).to_contain_text("Nothing yet, of the epsilon 1 that")
+
+
 def test_rounds_say_what_all_of_them_cost(open_page: OpenPage, tmp_path: Path) -> None:
     """Not what the first alone costs."""
     pairs = {"id": "apps", "kind": "keyvalue", "keys": ["a", "b"], "low": 0, "high": 4}

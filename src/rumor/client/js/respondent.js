@@ -136,7 +136,7 @@ export class Respondent {
     const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract).ceiling]);
     if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
     const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
-    if (!(await this.#consent?.(change))) {
+    if ((await this.#consent?.(change)) !== true) {
       throw new RumorError(
         "consent",
         `${reached.message}; revision ${contract.revision} asks for up to ${Number(wanted.toPrecision(4))}, ` +

@@ -44,7 +44,7 @@ const WHOLE = {
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */
 export function checkedState(state) {
   const version = state?.rumor;
-  if (Object.hasOwn(WHOLE, version) && hex(state.secret, "{32}") && WHOLE[version](state)) {
+  if (Number.isInteger(version) && Object.hasOwn(WHOLE, version) && hex(state.secret, "{32}") && WHOLE[version](state)) {
     return version === VERSION ? state : migrated(state);
   }
   // The sentence shows nothing of it: it may hold the secret.

@@ -249,7 +249,9 @@ async function busily(work) {
 async function renderSpent() {
   const { words } = page;
   const { series } = page.contract;
-  const rows = (await page.person.spending()).filter((row) => row.series === series);
+  const all = await page.person.spending();
+  const rows = all.filter((row) => row.series === series);
+  const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
   const { spent, ceiling } = await page.person.standing(page.contract);
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
   meter.style.setProperty("--share", Math.min(1, spent / ceiling));
@@ -263,7 +265,7 @@ async function renderSpent() {
     rows.length
       ? h("ul", {}, rows.map((row) => h("li", {}, h("span", {}, text(row)), h("span", {}, `${words.reports(row.reports)}, ${words.epsilon(number(row.epsilon))}`))))
       : null,
-    h("p", { class: "soft" }, words.spentWhy),
+    h("p", { class: "soft" }, words.spentWhy, others ? words.space + words.elsewhere(number(others)) : null),
   ).childNodes);
 }
 

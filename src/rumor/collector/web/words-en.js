@@ -48,10 +48,11 @@ export default {
       ? "You have answered this question. It takes one report of a person, so that it cannot wear your privacy down."
       : `You have answered this question ${n} times, which is as often as it may be asked.`,
   closed: "This collection is closed. It takes no more reports.",
-  spentTitle: "Spent on this device",
+  spentTitle: "Spent on this collection",
   spent: (most, e) => `epsilon ${e} of the ${most} that this collection may cost you at most`,
   spentNone: (most) => `Nothing yet, of the epsilon ${most} that this collection may cost you at most.`,
   spentWhy: "Every report costs a little privacy, and the costs add up. This device keeps count, and stops at what was promised with your first answer, unless you agree to more.",
+  elsewhere: (e) => `Other collections have cost epsilon ${e} on this device; what they ask about the same things adds up too.`,
   reports: (n) => (n === 1 ? "1 report" : `${n} reports`),
   contact: "Asked by",
   digest: "Contract",
