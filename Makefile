@@ -6,7 +6,7 @@ DOCS_STAMP := .venv/.installed-docs
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages papers format check wheel clean soak
+.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
 
 soak: $(STAMP) ## kill, starve and fuzz the collector for a while (minutes)
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py $(ARGS)
+
+mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 papers: $(STAMP) ## reproduce the papers, a few trials of each cell (minutes)
 	@$(BIN)/rumor papers run all --quick --out papers-results $(ARGS)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rumor
-from rumor.collection import Collection
-from rumor.exact import sum_up
+from rumor.collection import Collection, Question
+from rumor.exact import WORD, sum_up
+from rumor.mechanisms import REGISTRY, Mechanism, Rappor
 from rumor.privacy.accounting import (
     Loss,
     changing_loss,
@@ -137,3 +142,123 @@ def test_in_words() -> None:
     assert "at most 2.72 (epsilon 1)" in sentence
     assert "no limit" in permanent_loss(fresh).in_words()
     assert "365 reports on 'kept'" in question_loss(kept).in_words()
+
+
+# --- Losses of several reports, against arithmetic of their own --------------------------------
+
+
+def _ratio(noises: list[tuple[Fraction, Fraction]], flip: Fraction, said: int) -> Fraction:
+    """R of the literature for one bit, every report the same, in fractions."""
+    on = off = Fraction(1)
+    for p, q in noises:
+        on *= q if said else 1 - q
+        off *= p if said else 1 - p
+    return ((1 - flip) * on + flip * off) / (flip * on + (1 - flip) * off)
+
+
+def _ln(ratio: Fraction) -> Decimal:
+    with localcontext(Context(prec=200)):
+        return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+
+
+def _exact_noise(mechanism: Rappor) -> tuple[Fraction, Fraction]:
+    return Fraction(mechanism.noise.low, WORD), Fraction(mechanism.noise.high, WORD)
+
+
+@pytest.mark.parametrize("bits", [2, 8])
+@pytest.mark.parametrize("counts", [(1, 0), (2, 0), (5, 0), (1, 1), (3, 4), (40, 7)])
+def test_reports_of_one_answer_cost_what_brute_force_says(
+    bits: int, counts: tuple[int, int]
+) -> None:
+    # Two bits cannot hold two filters of two bits each that have nothing in common: then the
+    # bits go where they tell more: to ones of the first noise, to zeros of the second.
+    one = Rappor(bits=bits, hashes=2, cohorts=1, f=0.5, p=0.1, q=0.6, key=b"k")
+    two = Rappor(bits=bits, hashes=2, cohorts=1, f=0.5, p=0.4, q=0.9, key=b"k")
+    made = [pair for pair in zip((one, two), counts, strict=True) if pair[1]]
+    noises = [_exact_noise(m) for m, n in made for _ in range(n)]
+    flip = Fraction(one.noise.flip, WORD)
+    ones, zeros = _ln(_ratio(noises, flip, 1)), -_ln(_ratio(noises, flip, 0))
+    apart = [(2, 2)] if bits == 8 else [(2, 0), (0, 2)]
+    exact = max(a * ones + b * zeros for a, b in apart)
+    found = one.epsilon_together(made)
+    assert Decimal(found) >= exact
+    assert Decimal(math.nextafter(found, 0)) < exact * (1 + Decimal("1e-30"))
+
+
+@pytest.mark.parametrize("mechanism", REGISTRY, ids=lambda mechanism: mechanism.name)
+def test_fresh_reports_cost_no_less_than_their_number(mechanism: type[Mechanism]) -> None:
+    for example in mechanism.examples():
+        for reports in (1, 2, 3, 7, 10, 365):
+            found = Fraction(example.epsilon_after(reports))
+            if example.settles:
+                assert found <= Fraction(example.epsilon_permanent)
+                assert found >= Fraction(example.epsilon)
+            elif example.name not in ("rappor", "basic-rappor"):  # without f: asked once
+                assert found >= reports * Fraction(example.epsilon)
+                below = math.nextafter(float(found), 0)
+                assert Fraction(below) < reports * Fraction(example.epsilon)
+
+
+@given(st.lists(st.floats(1e-20, 700), min_size=1, max_size=40))
+def test_a_sum_is_the_smallest_double_that_is_not_below(losses: list[float]) -> None:
+    exact = sum(map(Fraction, losses), Fraction(0))
+    found = sum_up(losses)
+    assert Fraction(found) >= exact
+    assert Fraction(math.nextafter(found, 0)) < exact
+
+
+# --- The worst allocation, against trying them all ------------------------------------------------
+
+
+def _splits(reports: int, answers: int) -> Iterator[tuple[int, ...]]:
+    if answers == 1:
+        yield (reports,)
+        return
+    for first in range(1, reports - answers + 2):
+        for rest in _splits(reports - first, answers - 1):
+            yield (first, *rest)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3, 4, 7])
+def test_shared_out_reports_cost_the_worst_of_all_ways(answers: int) -> None:
+    (_, question) = collection().questions
+    mechanism = question.mechanism
+    assert mechanism.settles
+    worst = max(sum_up(mechanism.epsilon_after(n) for n in split) for split in _splits(7, answers))
+    assert changing_loss(question, 7, answers - 1).epsilon == pytest.approx(worst, rel=1e-12)
+    assert changing_loss(question, 7, answers - 1).epsilon >= worst * (1 - 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("days", "period", "touched"),
+    [(1, 7, 1), (7, 7, 2), (8, 7, 2), (9, 7, 3), (15, 7, 3), (16, 7, 4), (5, 1, 5)],
+)
+def test_days_touch_as_many_periods_as_they_can(days: int, period: int, touched: int) -> None:
+    (_, question) = collection().questions
+    weekly = dataclasses.replace(question, memo="period", period_days=period)
+    most = max(len({(start + day) // period for day in range(days)}) for start in range(period))
+    assert most == touched
+    each, more = divmod(days, touched)
+    shares = [each + (place < more) for place in range(touched)]
+    expected = sum_up(question.mechanism.epsilon_after(n) for n in shares)
+    for changes in (0, 3):  # whether the answer changes does not matter
+        found = changing_loss(weekly, days, changes).epsilon
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_rounds_before_count_where_they_are_known() -> None:
+    first = rumor.PrivKVM(keys=["a"], epsilon=2.0, rounds=3)
+    second = first.next([0.5], parent="0" * 64)
+    contracts = [
+        rumor.Collection("n", "s", "c", (Question("q", "keyvalue", "", m, 2, None),))
+        for m in (first, second)
+    ]
+    later = second.epsilon
+    assert collections_loss(contracts[1:]).epsilon == pytest.approx(2 * 2 * later)
+    assert collections_loss(contracts).epsilon == pytest.approx(2 * (first.epsilon + 2 * later))
+    # A second round that is dearer than the first one said it would be.
+    dear = rumor.PrivKVM(keys=["a"], epsilon=8.0, rounds=3).next([0.5], parent="0" * 64)
+    question = dataclasses.replace(contracts[1].questions[0], mechanism=dear)
+    dearer = dataclasses.replace(contracts[1], questions=(question,))
+    expected = 2 * (first.epsilon + 2 * dear.epsilon)
+    assert collections_loss([contracts[0], dearer]).epsilon == pytest.approx(expected)

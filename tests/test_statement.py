@@ -75,6 +75,14 @@ def test_all_rounds_are_said_together_everywhere(
     assert shown["privacy"] == promise.in_words()
 
 
+def test_every_round_is_asked_as_often() -> None:
+    question = Collection.from_toml(ROUNDS + "reports_per_person = 2\n").question()
+    promise = question_promise(question)
+    once = question.mechanism.epsilon_in_all(1)
+    assert promise.unchanged == pytest.approx(2 * once, rel=1e-12)
+    assert promise.asked() == "at most 2 times in each of 3 rounds"
+
+
 def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:
     one = Collection.load(rounds)
     first = one.question().mechanism

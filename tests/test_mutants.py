@@ -1,0 +1,47 @@
+"""The catalogue of planted bugs stays true: every text stands once, every test exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import Outcome, enough, table
+from tests.mutants.catalogue import ROOT, Mutant, catalogue
+
+MUTANTS = catalogue()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.area}: {m.name}")
+def test_a_planted_bug_still_has_its_place(mutant: Mutant) -> None:
+    mutant.place(ROOT)
+    assert mutant.find != mutant.replace
+    assert mutant.tests or mutant.equivalent
+    for test in mutant.tests:
+        path, _, name = test.partition("::")
+        assert (ROOT / path).exists(), test
+        for part in name.split("::") if name else ():
+            assert part.partition("[")[0] in (ROOT / path).read_text(encoding="utf-8"), test
+
+
+def test_a_text_that_is_gone_or_stands_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("x = 1\nx = 1\n")
+    (tmp_path / "src" / "b.py").write_text("y = 1\n")
+    with pytest.raises(ValueError, match="stands 2 times"):
+        Mutant("area", "twice", "x = 1", "", ()).place(tmp_path)
+    with pytest.raises(ValueError, match=r"stands 0 times \(nowhere\)"):
+        Mutant("area", "gone", "z = 1", "", ()).place(tmp_path)
+    assert Mutant("area", "once", "y = 1", "", ()).place(tmp_path) == Path("src/b.py")
+
+
+def test_the_verdict_needs_enough_in_every_area() -> None:
+    def outcomes(area: str, caught: int, survived: int) -> list[Outcome]:
+        mutant = Mutant(area, "one", "a", "b", ("t",))
+        return [Outcome(mutant, "caught", 1.0)] * caught + [Outcome(mutant, "survived")] * survived
+
+    assert enough(outcomes("one", 19, 1))
+    assert not enough(outcomes("one", 18, 2))  # 90 % overall
+    assert enough(outcomes("one", 91, 1) + outcomes("two", 9, 1))
+    assert not enough(outcomes("one", 192, 0) + outcomes("two", 8, 2))
+    assert "survived: two: one" in table(outcomes("two", 8, 2))
