@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from rumor.exact import sum_up
 from tests.javascript import CLIENT, collection
 from tests.needs import needs
 
@@ -154,9 +155,33 @@ def test_damaged_storage_gives_one_sentence_and_is_left_alone(
     (code, sentence), untouched = run(page, damage)
     assert code == "state"
     assert sentence == (
-        "a person's ledger must be intact and of version 1; the one in this storage is not"
+        "a person's ledger must be intact and of version 1 or 2; the one in this storage is not"
     )
     assert untouched
+
+
+def test_the_ledger_of_an_earlier_version_stays_charged(person: BrowserContext, site: str) -> None:
+    page = opened(person, site)
+    question = CONTRACT.question("a")
+    row = {"series": "series", "question": "a", "round": 1, "mechanism": "0" * 64, "reports": 1}
+    spending = [{**row, "epoch": "00" * 8, "tag": "00" * 16, "epsilon": question.epsilon}]
+    old = {"rumor": 1, "secret": "07" * 32, "spending": spending, "pending": []}
+    write = """
+      await new rumor.BrowserStore().transaction(async () => ({ state: argument }));
+      return null;
+    """
+    run(page, write, old)
+    run(page, PREPARE, {"a": "well"})
+    page.reload()
+    look = """
+      const person = await rumor.Respondent.open();
+      const state = await new rumor.BrowserStore().transaction(async (kept) => ({ result: kept }));
+      return [await person.spending(), state.rumor, state.answers.map(({ cell }) => cell)];
+    """
+    spending_now, version, cells = run(page, look)
+    assert [(s["reports"], s["values"]) for s in spending_now] == [(2, 2)]
+    assert spending_now[0]["epsilon"] == sum_up([question.epsilon] * 2)
+    assert (version, cells) == (2, ["version 1: " + "0" * 64, question.mechanism.cell])
 
 
 def test_a_page_that_is_not_secure_says_so(person: BrowserContext, site: str) -> None:

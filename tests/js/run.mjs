@@ -11,6 +11,8 @@ import { fromHex, toHex } from "../../src/rumor/client/js/bytes.js";
 const contracts = {};
 const stores = {};
 const people = {};
+const asked = [];
+let day = null;
 
 const shown = (envelopes) =>
   envelopes.map(({ id, contract, question, report }) => ({ id: toHex(id), contract, question, report: toHex(report) }));
@@ -24,10 +26,24 @@ const STEPS = {
     contracts[as] = await rumor.fetchContract(url, { digest });
     return contracts[as].digest;
   },
-  async open({ as = "person", store = as, state, maxEpsilon }) {
+  async open({ as = "person", store = as, state, maxEpsilon, consent }) {
     if (!stores[store] || state !== undefined) stores[store] = new rumor.MemoryStore(state ?? null);
-    people[as] = await rumor.Respondent.open({ store: stores[store], maxEpsilon });
+    const today = day === null ? undefined : () => new Date(86_400_000 * day);
+    const ask = async ({ contract, ...change }) => {
+      // The store is free while the person thinks.
+      const kept = await stores[store].transaction(async (state) => ({ result: state.pins.length }));
+      asked.push({ contract: contract.digest, ...change, kept });
+      return consent;
+    };
+    const options = { store: stores[store], maxEpsilon, consent: consent === undefined ? undefined : ask, today };
+    people[as] = await rumor.Respondent.open(options);
   },
+  /** What day it is for devices that are opened from now on, counted from 1970. */
+  day: ({ is }) => void (day = is),
+  asked: () => asked,
+  loss: ({ of = "contract", question }) => rumor.lossOf(contracts[of].question(question)),
+  lossOfContract: ({ of = "contract" }) => rumor.lossOfContract(contracts[of]),
+  standing: ({ by = "person", of = "contract" }) => people[by].standing(contracts[of]),
   openWithoutStore: ({ maxEpsilon }) => rumor.Respondent.open({ maxEpsilon }).then(() => null),
   state: ({ store = "person" }) => JSON.parse(String(stores[store])),
   prepare: async ({ by = "person", of = "contract", answers, invitation }) =>

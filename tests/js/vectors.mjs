@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 
 import { fromHex, toHex } from "../../src/rumor/client/js/bytes.js";
 import { makeMechanism } from "../../src/rumor/client/js/mechanisms.js";
+import { keysOf } from "../../src/rumor/client/js/permanent.js";
 import { Draws, Keyed, split } from "../../src/rumor/client/js/randomness.js";
 
 const read = (name) => JSON.parse(readFileSync(`${process.argv[2]}/${name}.json`, "utf8"));
@@ -36,21 +37,35 @@ const secret = fromHex(client.secret);
 for (const vector of client.vectors) {
   const mechanism = await makeMechanism(vector.mechanism, vector.labels);
   same("width", mechanism.width, vector.width);
-  for (const [reports, loss] of Object.entries(vector.losses)) {
-    const n = Number(reports);
-    const found = mechanism.epsilonAfter ? mechanism.epsilonAfter(n) : n * mechanism.epsilon;
-    same("loss", Math.abs(found / loss - 1) < 1e-12, true);
+  same("cell", mechanism.cell, vector.cell);
+  same("epsilon", mechanism.epsilon, vector.losses[1]);
+  for (const [n, loss] of Object.entries(vector.losses)) same("loss", mechanism.epsilonAfter(Number(n)), loss);
+  for (const [n, loss] of Object.entries(vector.in_all)) same("in all", mechanism.epsilonInAll(Number(n)), loss);
+  for (const { fresh, made, loss } of vector.mixed ?? []) {
+    const other = await makeMechanism({ ...vector.mechanism, ...fresh }, vector.labels);
+    same("cell", other.cell, vector.cell);
+    same("mixed", mechanism.epsilonTogether([[mechanism, made[0]], [other, made[1]]]), loss);
+  }
+  const [, series, question] = vector.permanent;
+  const keysFor = async (value) => {
+    const code = await mechanism.encode(value);
+    return { code, ...keysOf(secret, series, question, mechanism.cell, mechanism.identity(code, value)) };
+  };
+  for (const { value, tag, period } of vector.settled ?? []) {
+    const keys = await keysFor(value);
+    same("tag", toHex((await keys.tag.digest()).slice(0, 16)), tag);
+    same("period", toHex(await mechanism.settle(keys.code, keys.person, keys.noiseIn(vector.period))), period);
   }
   for (const { value, context, report: expected, answer } of vector.reports) {
     const keyed = new Keyed(secret, ...context);
     same("report", await report(mechanism, value, keyed), expected);
-    const code = await mechanism.encode(value);
-    if (!mechanism.answer) continue;
-    const permanent = new Keyed(secret, ...vector.permanent);
+    if (!mechanism.settle) continue;
+    const { code, person, noise } = await keysFor(value);
+    same("context", person.context, vector.permanent);
     // Fresh draws from a keyed stream that is surely long enough.
     const stream = await keyed.draw((draws) => draws.public(1 << 15));
-    const fresh = new Draws(() => stream);
-    same("answer", toHex(await mechanism.answer(code, permanent, fresh)), answer);
+    const settled = await mechanism.settle(code, person, noise);
+    same("answer", toHex(mechanism.restate(settled, new Draws(() => stream))), answer);
   }
 }
 

@@ -2,16 +2,20 @@
 
     python -m tests.vectors.make_vectors > tests/vectors/client.json
 
-For each mechanism of the registry, under many parameters: the width of its reports, what n
-reports cost, reports of several values by the reference draw, and (where there is one) the
-permanent answer of a device. Everything is drawn from keyed streams, so the file never changes
-unless a byte that clients depend on does.
+For each mechanism of the registry, under many parameters: the width of its reports, its cell, what
+n reports cost, and in all rounds, reports of several values by the reference draw, and (where there
+is one) the permanent answer of a device. Where answers settle, also what a device's ledger knows of
+a value (its tag), the permanent answer of a period, and what reports cost with other fresh noise.
+Everything is drawn from keyed streams whose context is the mechanism's name and the number of the
+example among its own, so that a further mechanism adds lines, and none changes unless a byte that
+clients depend on does.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
@@ -24,6 +28,7 @@ from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.mean import Harmony, MeanMechanism, Piecewise
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
+from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
@@ -32,15 +37,18 @@ from rumor.mechanisms.unary import UnaryEncoding
 from rumor.randomness import Keyed
 
 SECRET = bytes(range(32))
-SERIES, QUESTION = "vectors", "question"
+SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
 TURNS = 4
 REPORTS = (1, 2, 7, 365)
+# Fresh noise that a revision might bring, as thresholds of p and q, and numbers of reports.
+REVISED = ((0, 2**64), (1, 2**64 - 1), (2**62, 3 * 2**62), (2**63, 2**63 + 1))
+TOGETHER = ((1, 1), (2, 3), (7, 10**6))
 WORDS = ("", "news", "café", "cafe\u0301", "検索", "🙂 two words", "a" * 300)
 LABELS = ["well", "so so", "übel", "気分", "no answer"]
 
 
-def mechanisms() -> list[Mechanism]:
-    """The small instances of the laws, and larger ones at every turn of a report's width."""
+def mechanisms() -> dict[str, list[Mechanism]]:
+    """By name: small instances of the laws, and larger ones at every turn of a report's width."""
     key = b"collection key"
     first = PrivKVM(keys=["Maps", "Mail", "Chat"], epsilon=3.0, rounds=3, low=0.0, high=6.0)
     second = first.next([1.1, 3.0, 5.9])
@@ -80,7 +88,10 @@ def mechanisms() -> list[Mechanism]:
         PckvGrr(keys=500, epsilon=3.0, cap=4),
         PckvGrr(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample", steps=3),
     ]
-    return [small for mechanism in REGISTRY for small in mechanism.examples()] + larger
+    found: dict[str, list[Mechanism]] = defaultdict(list)
+    for one in (*(small for mechanism in REGISTRY for small in mechanism.examples()), *larger):
+        found[one.name].append(one)
+    return found
 
 
 def labels(mechanism: Mechanism) -> Sequence[str] | None:
@@ -125,35 +136,61 @@ def as_python(mechanism: Mechanism, value: object) -> object:
 
 
 def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
-    """Everything about one mechanism."""
+    """Everything about one mechanism, the example of this number among its own."""
+    name, question = mechanism.name, f"{QUESTION}-{mechanism.name}-{number}"
+    permanent = Keyed(SECRET, "rumor permanent answer 2", SERIES, question)
     reports = []
     for place, value in enumerate(values(mechanism)):
         given = as_python(mechanism, value)
         for turn in range(TURNS):
-            stream = Keyed(SECRET, "client vector", number, place, turn)
-            permanent = Keyed(SECRET, "rumor permanent answer", SERIES, f"{QUESTION}-{number}")
+            stream = Keyed(SECRET, "client vector", name, number, place, turn)
             reports.append(
                 {
                     "value": value,
-                    "context": ["client vector", number, place, turn],
+                    "context": ["client vector", name, number, place, turn],
                     "report": mechanism.report(given, random=stream).hex(),
                     "answer": mechanism.answer(given, permanent=permanent, random=stream).hex(),
                 }
             )
-    once = isinstance(mechanism, (Rappor, BasicRappor)) and not mechanism.noise.permanent
+    once = isinstance(mechanism, PermanentAnswers) and not mechanism.settles
+    counts = REPORTS[:1] if once else REPORTS
     return {
         "mechanism": mechanism.describe(),
         "labels": labels(mechanism),
         "width": mechanism.width,
-        "losses": {n: mechanism.epsilon_after(n) for n in (REPORTS[:1] if once else REPORTS)},
-        "permanent": ["rumor permanent answer", SERIES, f"{QUESTION}-{number}"],
+        "cell": mechanism.cell,
+        "losses": {n: mechanism.epsilon_after(n) for n in counts},
+        "in_all": {n: mechanism.epsilon_in_all(n) for n in counts},
+        "permanent": ["rumor permanent answer 2", SERIES, question],
+        **(_settled(mechanism, question, permanent) if mechanism.settles else {}),
         "reports": reports,
     }
 
 
+def _settled(mechanism: Mechanism, question: str, person: Keyed) -> dict[str, object]:
+    """What a device keeps of permanent answers, and what reports of one cost together."""
+    assert isinstance(mechanism, PermanentAnswers)
+    answers = []
+    for value in values(mechanism):
+        own = (SERIES, question, mechanism.cell)
+        identity = mechanism.identity(value)
+        tag = Keyed(SECRET, "rumor value tag 2", *own, identity)
+        noise = Keyed(SECRET, "rumor period answer 1", *own, PERIOD, identity)
+        settled = mechanism.settle(value, person=person, noise=noise)
+        answers.append({"value": value, "tag": tag.digest()[:16].hex(), "period": settled.hex()})
+    mixed: list[dict[str, object]] = []
+    for low, high in REVISED:
+        fresh: dict[str, object] = {"low": str(low), "high": str(high)}
+        other = from_description({**mechanism.describe(), **fresh})
+        for before, since in TOGETHER:
+            loss = mechanism.epsilon_together([(mechanism, before), (other, since)])
+            mixed.append({"fresh": fresh, "made": [before, since], "loss": loss})
+    return {"period": PERIOD, "settled": answers, "mixed": mixed}
+
+
 def vectors() -> dict[str, object]:
     """The whole file."""
-    found = [vector(number, mechanism) for number, mechanism in enumerate(mechanisms())]
+    found = [vector(n, one) for own in mechanisms().values() for n, one in enumerate(own)]
     for one in found:  # a contract says all there is to say
         assert from_description(one["mechanism"]).width == one["width"]  # type: ignore[arg-type]
     return {"secret": SECRET.hex(), "vectors": found}

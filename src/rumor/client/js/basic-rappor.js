@@ -2,9 +2,10 @@
 
 import { packBits, unpackBits } from "./bytes.js";
 import { choice } from "./labels.js";
-import { NOISE, twoStage } from "./two-stage.js";
+import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
 export const keys = ["domain", ...NOISE];
+export const fresh = FRESH;
 
 export function make(p, labels) {
   const base = choice(p.domain, 1e5, labels);
@@ -14,14 +15,16 @@ export function make(p, labels) {
   return {
     ...base,
     width: (domain + 7) >> 3,
-    epsilon: noise.lossAfter(1, 1, 1),
-    epsilonAfter: (n) => noise.lossAfter(n, 1, 1),
-    once: noise.once,
+    // Two values differ in two bits.
+    epsilon: noise.lossTogether([[noise, 1]], 1, 1),
+    epsilonTogether: (made) => noise.lossTogether(made.map(([one, n]) => [one.noise, n]), 1, 1),
+    noise,
+    settles: noise.permanent,
+    // Without permanent noise each further report reveals as much again.
+    once: !noise.permanent,
     draw: (code, draws) => noise.report(bit(code, draws), draws),
-    async answer(code, permanent, draws) {
-      const kept = permanent.extend("permanent bits", noise.flip, domain, code);
-      return noise.report(await kept.draw((own) => bit(code, own)), draws);
-    },
+    settle: (code, _, kept) => kept.draw((own) => bit(code, own)),
+    restate: (settled, draws) => noise.report(settled, draws),
     caption: "A bit for each answer, every one of them noisy; part of the noise stays the same.",
     parts: (report) => [drawn("bits", unpackBits(report, domain))],
   };

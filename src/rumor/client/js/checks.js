@@ -1,6 +1,7 @@
 /** Reading a contract's numbers: every value checked, every refusal one sentence. */
 
 import { RumorError, shown } from "./errors.js";
+import { logUp } from "./exact.js";
 import { WORD, split } from "./randomness.js";
 
 /** Refuse a contract. @returns {never} */
@@ -30,24 +31,26 @@ export function threshold(name, text, low = 1n, high = WORD - 1n) {
   return split(BigInt(text));
 }
 
-/** An object with exactly these members. */
-export function members(what, given, keys) {
+/**
+ * An object with exactly these members, and others only where they say something unusual: what
+ * `unlessUsual` names is left out where it has the value given there, so that what means the
+ * same is the same.
+ */
+export function members(what, given, keys, unlessUsual = {}) {
   const plain = given && typeof given === "object" && !Array.isArray(given);
-  const odd = plain ? Object.keys(given).filter((key) => !keys.includes(key)) : [];
+  const said = plain ? Object.keys(unlessUsual).filter((key) => Object.hasOwn(given, key)) : [];
+  const odd = plain ? Object.keys(given).filter((key) => ![...keys, ...said].includes(key)) : [];
   if (!plain || odd.length || !keys.every((key) => Object.hasOwn(given, key))) {
     refuse(`${what} must have exactly the members ${keys.join(", ")}`, plain ? Object.keys(given) : given);
+  }
+  for (const key of said) {
+    if (given[key] === unlessUsual[key]) refuse(`${what} leaves ${key} ${shown(given[key])} out`, "it said");
   }
   return given;
 }
 
-/**
- * ln(above / below) of two positive integers. The difference is taken exactly, so that
- * small losses keep their digits. It informs and limits; it decides no coin.
- */
-export const logRatio = (above, below) => Math.log1p(Number(above - below) / Number(below));
-
-/** The same, refusing where nothing could be learned. */
+/** The logarithm of above / below, exact and rounded up; refused where nothing could be learned. */
 export function loss(above, below) {
   if (above <= below) refuse("a value must be likelier in reports of its own people", `${above}/${below}`);
-  return logRatio(above, below);
+  return logUp(above, below);
 }

@@ -6,14 +6,16 @@
 import { digestOf } from "./canonical.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError, shown } from "./errors.js";
+import { sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
 
 const NAMES = { choice: ["labels"], text: [], number: [], keyvalue: ["labels", "parent"] };
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-// What a contract says of epsilon is rounded up; what is computed here, to the nearest.
-const TOLERANCE = 1e-9;
+// What a contract says only where it is not this, so that most contracts say nothing of it.
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null };
+const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
 const made = new WeakMap();
@@ -30,11 +32,7 @@ export function mechanismOf(question) {
  */
 export async function parseContract(given, { digest } = {}) {
   const read = parsed(given);
-  const keys = ["rumor", "name", "series", "contact", "questions"];
-  // What is open to anybody says nothing about it.
-  const invited = read?.admission !== undefined;
-  const table = members("a contract", read, invited ? [...keys, "admission"] : keys);
-  if (invited && table.admission !== "invited") refuse("admission must be 'invited', or left out", table.admission);
+  const table = members("a contract", read, ["rumor", "name", "series", "contact", "questions"], USUAL);
   if (table.rumor !== 1) refuse("a contract's version must be 1", table.rumor);
   for (const key of ["name", "contact"]) text(key, table[key]);
   matching("series", table.series, SLUG);
@@ -45,6 +43,10 @@ export async function parseContract(given, { digest } = {}) {
   if (new Set(questions.map(({ id }) => id)).size < questions.length) {
     refuse("question ids must be distinct", questions.map(({ id }) => id));
   }
+  const said = { ...USUAL, ...table };
+  oneOf("admission", said.admission, ["open", "invited"]);
+  checkRevision(said);
+  if (said.series_epsilon !== null) checkCeiling(said.series_epsilon, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
     throw new RumorError("digest", `the contract must have the digest '${digest}'; got '${found}'`);
@@ -54,7 +56,10 @@ export async function parseContract(given, { digest } = {}) {
     name: table.name,
     series: table.series,
     contact: table.contact,
-    admission: table.admission ?? "open",
+    admission: said.admission,
+    revision: said.revision,
+    previous: said.previous,
+    series_epsilon: said.series_epsilon,
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {
@@ -84,12 +89,6 @@ export async function fetchContract(url, { digest } = {}) {
   return contract;
 }
 
-/** What so many reports of one unchanged answer cost together. */
-export function epsilonAfter(question, reports) {
-  const { epsilonAfter: exact } = mechanismOf(question);
-  return reports > 1 && exact ? exact(reports) : reports * question.epsilon;
-}
-
 /**
  * What a report says, for people to look at.
  * @param {any} question of a parsed contract
@@ -114,7 +113,7 @@ async function readQuestion(given) {
   const names = Object.hasOwn(NAMES, given?.kind) ? NAMES[given.kind] : null;
   if (!names) refuse(`kind must be one of ${Object.keys(NAMES).join(", ")}`, given?.kind);
   const keys = ["id", "kind", "text", ...names, "epsilon", "mechanism", "reports_per_person", "retention_days"];
-  const question = Object.freeze({ ...members("a contract's question", given, keys) });
+  const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
   matching("id", question.id, SLUG);
   text("text", question.text, true);
   const { labels = null, parent = null, epsilon } = question;
@@ -127,15 +126,46 @@ async function readQuestion(given) {
   if (mechanism.kind !== question.kind) {
     refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
   }
-  const off = typeof epsilon === "number" ? Math.abs(epsilon / mechanism.epsilon - 1) : Infinity;
-  if (off > TOLERANCE) refuse(`a contract's epsilon must be its mechanism's, ${mechanism.epsilon}`, epsilon);
-  if ((mechanism.round ?? 1) > 1) matching("parent", parent, DIGEST);
+  if (epsilon !== mechanism.epsilon) refuse(`a contract's epsilon must be its mechanism's, ${mechanism.epsilon}`, epsilon);
+  if (mechanism.round > 1) matching("parent", parent, DIGEST);
   else if (parent !== null) refuse("only a later round of PrivKVM has a parent", parent);
   const reports = size("reports_per_person", question.reports_per_person, 1, 1e6);
   if (mechanism.once && reports > 1) refuse("RAPPOR without permanent noise can be asked once", reports);
   if (question.retention_days !== null) size("retention_days", question.retention_days, 1, 36525);
+  checkMemo({ ...USUAL_QUESTION, ...question }, mechanism);
   made.set(question, mechanism);
   return question;
+}
+
+/** Which permanent answer reports show: that of the value, or that of the first value of a period. */
+function checkMemo({ memo, period_days: days }, mechanism) {
+  oneOf("memo", memo, ["value", "period"]);
+  if (memo === "value") {
+    if (days !== null) refuse("period_days goes with memo 'period'", days);
+    return;
+  }
+  if (!mechanism.settles) refuse("memo 'period' needs a mechanism with permanent noise", memo);
+  size("period_days", days, 1, 36525);
+}
+
+/** Every revision but the first names the one before. */
+function checkRevision({ revision, previous }) {
+  size("revision", revision, 1, 1e6);
+  if (revision > 1) matching(`previous (in revision ${revision})`, previous, DIGEST);
+  else if (previous !== null) refuse("revision 1 has no previous one", previous);
+}
+
+/** What a whole series may cost lets everything be answered at least once. */
+function checkCeiling(ceiling, questions) {
+  if (typeof ceiling !== "number" || !(ceiling > 0) || ceiling > 1e9) {
+    refuse("series_epsilon must be a number above 0 and at most 1e9", ceiling);
+  }
+  const once = sumUp(questions.map((question) => mechanismOf(question).epsilonInAll(1)));
+  if (ceiling < once) refuse(`series_epsilon must let every question be answered once, which costs ${once}`, ceiling);
+}
+
+function oneOf(name, value, choices) {
+  if (!choices.includes(value)) refuse(`${name} must be one of ${choices.join(", ")}`, value);
 }
 
 function text(name, value, empty = false) {

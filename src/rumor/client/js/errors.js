@@ -2,7 +2,7 @@
 
 /**
  * Something breaks a stated rule. The message is one sentence; `code` is for programs:
- * "insecure", "contract", "digest", "closed", "answer", "limit", "state" or "unreachable".
+ * "insecure", "contract", "digest", "closed", "answer", "limit", "state", "unreachable" and others (rumor.d.ts).
  */
 export class RumorError extends Error {
   /**

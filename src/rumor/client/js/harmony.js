@@ -1,7 +1,8 @@
 /** Harmony (Nguyen et al. 2016): a number as one noisy bit. */
 
 import { littleEndian } from "./bytes.js";
-import { logRatio, threshold } from "./checks.js";
+import { threshold } from "./checks.js";
+import { logUp } from "./exact.js";
 import { GRID, number } from "./grid.js";
 import { WORD, split } from "./randomness.js";
 
@@ -14,7 +15,7 @@ export function make(p) {
   return {
     ...base,
     width: 1,
-    epsilon: logRatio(truth, lie),
+    epsilon: logUp(truth, lie),
     draw(step, draws) {
       const one = lie + ((truth - lie) * BigInt(step)) / BigInt(base.steps);
       return littleEndian(1, Number(draws.coin(split(one))));

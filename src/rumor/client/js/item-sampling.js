@@ -1,7 +1,7 @@
 /** Item sampling: one of a person's own keys, or nothing. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { logRatio } from "./checks.js";
+import { logUp } from "./exact.js";
 import { CAPPED, capped, said } from "./pairs.js";
 import { WORD } from "./randomness.js";
 
@@ -16,7 +16,7 @@ export function make(p, labels) {
   return {
     ...base,
     width,
-    epsilon: logRatio(rest + truth.big * BigInt(outputs), rest),
+    epsilon: logUp(rest + truth.big * BigInt(outputs), rest),
     draw(held, draws) {
       let output = 0;
       if (draws.coin(truth)) {

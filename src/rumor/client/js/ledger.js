@@ -1,101 +1,136 @@
 /**
- * What was reported, what it cost, what still has to be sent: plain data that a store keeps.
- * No true value is ever written, only keyed tags that tell a repeated value from a new one.
+ * What was reported, what it cost, what still has to be sent. One row is one permanent answer: of a
+ * question, under everything public that turns a value into its answer (the cell), of one of the
+ * person's values or of one period. What the reports of a row cost together the mechanism knows; rows are
+ * independent, and add up. No true value is ever written, only keyed tags that tell a repeated value
+ * from a new one, and the permanent answer of a period.
  */
 
 import { toHex } from "./bytes.js";
 import { digestOf } from "./canonical.js";
-import { epsilonAfter, mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
+import { exceeds, sumUp } from "./exact.js";
+import { makeMechanism } from "./mechanisms.js";
+import { randomHex } from "./state.js";
 
-/** A new ledger with a new secret. */
-export const newState = () => ({ rumor: 1, secret: randomHex(32), spending: [], pending: [] });
+const KEYS = ["series", "question", "round", "cell", "epoch", "period", "tag"];
 
-/** Random bytes in hexadecimal. */
-export const randomHex = (size) => toHex(crypto.getRandomValues(new Uint8Array(size)));
-
-const hex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
-const texts = (...values) => values.every((value) => typeof value === "string");
-
-/** What a store kept, or the sentence that says that it is damaged. */
-export function checkedState(state) {
-  const whole =
-    state?.rumor === 1 && hex(state.secret, "{32}") &&
-    Array.isArray(state.spending) && Array.isArray(state.pending) &&
-    state.spending.every((row) =>
-      texts(row?.series, row?.question, row?.mechanism) && hex(row.epoch) && hex(row.tag) &&
-      Number.isInteger(row.round) && Number.isInteger(row.reports) && row.reports > 0 &&
-      Number.isFinite(row.epsilon) && row.epsilon >= 0) &&
-    state.pending.every((row) =>
-      texts(row?.series, row?.contract, row?.question) && hex(row.id, "{16}") && hex(row.report) &&
-      (row.token === undefined || hex(row.token, "{16}")));
-  if (whole) return state;
-  // The sentence shows nothing of it: it may hold the secret.
-  throw new RumorError("state", "a person's ledger must be intact and of version 1; the one in this storage is not");
+/** A report would cost more than the series may. */
+export class CeilingError extends RumorError {
+  constructor(series, spent, after, ceiling) {
+    super(
+      "limit",
+      `this device lets '${series}' cost at most epsilon ${short(ceiling, 6)}, as was agreed at its ` +
+        `first answer; it has cost ${short(spent)}, and this report would make it ${short(after)}`,
+    );
+    Object.assign(this, { spent, after });
+  }
 }
 
-const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
+const reportsOf = (rows) => rows.flatMap(({ made }) => made).reduce((sum, { reports }) => sum + reports, 0);
+const losses = (rows) => rows.map(({ epsilon }) => epsilon);
+const of = (state, series) => state.answers.filter((row) => row.series === series);
 
 /** What all reports have cost together, at worst. */
-export const totalSpent = (state) => sum(state.spending, "epsilon");
+export const totalSpent = (state) => sumUp(losses(state.answers));
+
+/** What all reports of a series have cost together, at worst. */
+export const spentOn = (state, series) => sumUp(losses(of(state, series)));
 
 /** What each question has cost, all its rounds together. */
 export function spendingOf(state) {
   const name = ({ series, question }) => JSON.stringify([series, question]);
-  return [...new Set(state.spending.map(name))].sort().map((group) => {
-    const rows = state.spending.filter((row) => name(row) === group);
+  return [...new Set(state.answers.map(name))].sort().map((group) => {
+    const rows = state.answers.filter((row) => name(row) === group);
     const [series, question] = JSON.parse(group);
-    const values = new Set(rows.map(({ tag }) => tag)).size;
-    return { series, question, reports: sum(rows, "reports"), values, epsilon: sum(rows, "epsilon") };
+    const values = new Set(rows.map(({ period, tag }) => `${period} ${tag}`)).size;
+    return { series, question, reports: reportsOf(rows), values, epsilon: sumUp(losses(rows)) };
   });
 }
 
+/** What a series is held to since its first answer. */
+export const pinOf = (state, series) => state.pins.find((pin) => pin.series === series);
+
+/** Hold a series to this from now on, in place. */
+export function setPin(state, pin) {
+  state.pins = [...state.pins.filter(({ series }) => series !== pin.series), pin];
+}
+
+/** The row of a permanent answer, where reports of it were made. */
+export const findRow = (state, key) => state.answers.find((row) => KEYS.every((name) => row[name] === key[name]));
+
 /**
  * Charge one report and keep its bytes, in place; refuse past a limit.
+ * @param {object} state
+ * @param {object} made the `key` of its row; `question` and `mechanism`; `report`, `contract` (a digest) and,
+ *   where the row must keep it, `settled`
+ * @param {{ series: number, device?: number }} ceilings what may be spent at most
+ * @param {(number: number) => Promise<string>} [token] what admits the person's report of a number
  * @returns {Promise<object>} the envelope, as it is kept
  */
-export async function debit(state, contract, question, { tag, epoch, report, maxEpsilon, token }) {
-  const { round = 1, rounds = 1 } = mechanismOf(question);
-  const { series } = contract;
-  const limit = question.reports_per_person;
-  const ours = state.spending.filter((row) => row.series === series && row.question === question.id);
-  const reportsIn = (number) => sum(ours.filter((row) => row.round === number), "reports");
-  if (round > 1 && !reportsIn(round - 1)) {
-    throw new RumorError(
-      "limit",
-      `rounds must be answered in order; question '${question.id}' is in round ${round}, ` +
-        `and this device has not answered round ${round - 1}`,
-    );
+export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token) {
+  const ours = of(state, key.series).filter((row) => row.question === key.question);
+  checkTurn(ours, key, question.reports_per_person, mechanism.rounds);
+  const kind = await digestOf(question.mechanism);
+  const known = findRow(state, key);
+  const row = known ?? { ...key, ...(settled && { settled: toHex(settled) }), epsilon: 0, made: [] };
+  const reports = 1 + (row.made.find((one) => one.mechanism === kind)?.reports ?? 0);
+  const others = row.made.filter((one) => one.mechanism !== kind);
+  const loaded = await Promise.all(others.map(async (one) => [await described(state, one.mechanism), one.reports]));
+  const cost = mechanism.epsilonTogether([[mechanism, reports], ...loaded]);
+  checkCeilings(state, key.series, row.epsilon, cost, ceilings);
+  const earlier = reportsOf(ours.filter(({ round }) => round <= mechanism.rounds));
+  const admits = await token?.(earlier);
+  if (!known) state.answers.push(row);
+  Object.assign(row, { epsilon: cost, made: [...others, { mechanism: kind, reports }] });
+  if (!state.mechanisms.some(({ digest }) => digest === kind)) {
+    state.mechanisms.push({ digest: kind, description: question.mechanism });
   }
-  const done = reportsIn(round);
-  const admits = await token?.(sum(ours, "reports"));
-  if (done >= limit) {
-    const which = `${rounds > 1 ? `round ${round} of question` : "question"} '${question.id}'`;
-    const most = `${limit} report${limit > 1 ? "s" : ""}`;
-    throw new RumorError("limit", `${which} takes at most ${most} of a person; got ${done} already`);
-  }
-  const mechanism = await digestOf(question.mechanism);
-  const key = { series, question: question.id, round, mechanism, epoch, tag };
-  const known = ours.find((row) => Object.keys(key).every((name) => row[name] === key[name]));
-  const row = known ?? { ...key, reports: 0, epsilon: 0 };
-  const reports = row.reports + 1;
-  // For one report the contract's own epsilon, which is exact and rounded up.
-  const cost = epsilonAfter(question, reports);
-  const spent = totalSpent(state);
-  const after = spent - row.epsilon + cost;
-  if (maxEpsilon !== undefined && after > maxEpsilon) {
-    throw new RumorError(
-      "limit",
-      `a device may spend at most epsilon ${maxEpsilon} in all; it has spent ${short(spent)}, ` +
-        `and this report would make it ${short(after)}`,
-    );
-  }
-  if (!known) state.spending.push(row);
-  Object.assign(row, { reports, epsilon: cost });
-  const names = { series, contract: contract.digest, question: question.id };
+  const names = { series: key.series, contract, question: key.question };
   const envelope = { id: randomHex(16), ...names, report: toHex(report), ...(admits && { token: admits }) };
   state.pending.push(envelope);
   return envelope;
 }
 
-const short = (number) => Number(number.toPrecision(4));
+/** The mechanism that made reports, from what the ledger kept of it. */
+function described(state, kind) {
+  return makeMechanism(state.mechanisms.find(({ digest }) => digest === kind)?.description);
+}
+
+/** Refuse a report out of turn, or one more than a person is asked for. */
+function checkTurn(rows, { question, round }, limit, rounds) {
+  const reportsIn = (number) => reportsOf(rows.filter((row) => row.round === number));
+  if (round > 1 && !reportsIn(round - 1)) {
+    throw new RumorError(
+      "limit",
+      `rounds must be answered in order; question '${question}' is in round ${round}, ` +
+        `and this device has not answered round ${round - 1}`,
+    );
+  }
+  const made = reportsIn(round);
+  if (made >= limit) {
+    const which = `${rounds > 1 ? `round ${round} of question` : "question"} '${question}'`;
+    const most = `${limit} report${limit > 1 ? "s" : ""}`;
+    throw new RumorError("limit", `${which} takes at most ${most} of a person; got ${made} already`);
+  }
+}
+
+/** Refuse what would make the series, or the device, cost more than it may; exactly. */
+function checkCeilings(state, series, before, cost, ceilings) {
+  const own = losses(of(state, series));
+  if (exceeds([...own, -before, cost], ceilings.series)) {
+    throw new CeilingError(series, sumUp(own), sumUp([...own, -before, cost]), ceilings.series);
+  }
+  const all = losses(state.answers);
+  if (ceilings.device !== undefined && exceeds([...all, -before, cost], ceilings.device)) {
+    throw new RumorError(
+      "limit",
+      `a device may spend at most epsilon ${ceilings.device} in all; it has spent ${short(sumUp(all))}, ` +
+        `and this report would make it ${short(sumUp([...all, -before, cost]))}`,
+    );
+  }
+}
+
+function short(number, digits = 4) {
+  return Number(number.toPrecision(digits));
+}

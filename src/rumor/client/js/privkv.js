@@ -1,7 +1,8 @@
 /** PrivKV (Ye et al. 2019): one sampled key, its value and its presence perturbed together. */
 
 import { concat, fromLittleEndian, littleEndian } from "./bytes.js";
-import { logRatio, threshold } from "./checks.js";
+import { threshold } from "./checks.js";
+import { logUp } from "./exact.js";
 import { PAIRS, pairs, said } from "./pairs.js";
 import { WORD } from "./randomness.js";
 
@@ -34,11 +35,12 @@ export function perturbed(p, { keys, steps, integer, called }, madeUp, fakes) {
 
 /** The worst log-ratio over outputs and pairs of inputs, key by key. */
 function worst(t1, t2, steps, fakes) {
-  const [whole, u1, u2] = [2n * BigInt(steps), WORD - t1, WORD - t2];
-  let found = logRatio(t1, u1);
+  const [all, u1, u2] = [2n * BigInt(steps), WORD - t1, WORD - t2];
+  let [above, below] = [t1, u1];
   for (const fake of new Set(fakes.flatMap((half) => [half, 2 * steps - half]))) {
-    const chances = [t1 * t2 * whole, t1 * u2 * whole, u1 * (u2 * whole + (t2 - u2) * BigInt(fake))];
-    for (const a of chances) for (const b of chances) found = Math.max(found, logRatio(a, b));
+    const chances = [t1 * t2 * all, t1 * u2 * all, u1 * (u2 * all + (t2 - u2) * BigInt(fake))];
+    chances.sort((a, b) => (a < b ? -1 : 1));
+    if (chances[2] * below > above * chances[0]) [above, below] = [chances[2], chances[0]];
   }
-  return found;
+  return logUp(above, below);
 }

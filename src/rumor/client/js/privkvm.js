@@ -1,8 +1,10 @@
 /** One round of PrivKVM: PrivKV whose made-up values are the means that were published. */
 
 import { refuse, size } from "./checks.js";
+import { logUp, totalUp } from "./exact.js";
 import { pairs } from "./pairs.js";
 import { keys as PRIVKV, perturbed } from "./privkv.js";
+import { WORD } from "./randomness.js";
 
 export const keys = [...PRIVKV, "rounds", "round", "made_up"];
 
@@ -19,5 +21,14 @@ export function make(p, labels) {
   }
   const asksKeys = p.key_truth !== String(2n ** 63n);
   if (asksKeys !== (round === 1)) refuse("keys are asked about in round 1 alone", round);
-  return { ...base, round, rounds, ...perturbed(p, base, (key) => fakes[key], fakes) };
+  const one = perturbed(p, base, (key) => fakes[key], fakes);
+  // Later rounds differ by the value alone.
+  const later = logUp(BigInt(p.value_truth), WORD - BigInt(p.value_truth));
+  return {
+    ...base,
+    round,
+    rounds,
+    ...one,
+    epsilonInAll: (n) => totalUp([[one.epsilon, n], [later, n * (rounds - round)]]),
+  };
 }

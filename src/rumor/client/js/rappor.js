@@ -6,9 +6,10 @@ import {
 import { refuse, refuseAnswer, size } from "./checks.js";
 import { typeOf } from "./errors.js";
 import { subtle } from "./randomness.js";
-import { NOISE, twoStage } from "./two-stage.js";
+import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
 export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE];
+export const fresh = FRESH;
 
 export function make(p) {
   const count = size("bits", p.bits, 2, 1 << 16);
@@ -20,7 +21,10 @@ export function make(p) {
   const noise = twoStage(p, count);
   const head = cohorts === 1 ? 0 : bytesFor(cohorts);
   const more = Math.min(hashes, count);
-  const epsilonAfter = (n) => noise.lossAfter(n, more, Math.min(hashes, count - more));
+  const less = Math.min(hashes, count - more);
+  // When the filter is too small for both, the bits go where they tell more.
+  const lossTogether = (made) =>
+    Math.max(noise.lossTogether(made, more, less), noise.lossTogether(made, less, more));
   const filter = ([s0, s1], cohort) =>
     packBits(count, Array.from({ length: hashes }, (_, i) =>
       Number(mix64(s0 ^ mix64(s1 + BigInt(cohort * hashes + i))) & BigInt(count - 1))));
@@ -28,9 +32,12 @@ export function make(p) {
   return {
     kind: "text",
     width: head + ((count + 7) >> 3),
-    epsilon: epsilonAfter(1),
-    epsilonAfter,
-    once: noise.once,
+    epsilon: lossTogether([[noise, 1]]),
+    epsilonTogether: (made) => lossTogether(made.map(([one, n]) => [one.noise, n])),
+    noise,
+    settles: noise.permanent,
+    // Without permanent noise each further report reveals as much again.
+    once: !noise.permanent,
     /** A word as its seed: two 64-bit integers of its hash. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
@@ -44,12 +51,12 @@ export function make(p) {
       const cohort = draws.below(cohorts);
       return join(cohort, noise.report(noise.settle(filter(seed, cohort), draws), draws));
     },
-    async answer(seed, permanent, draws) {
-      const cohort = await permanent.extend("cohort", cohorts).draw((own) => own.below(cohorts));
-      const packed = filter(seed, cohort);
-      const kept = permanent.extend("permanent bits", noise.flip, packed);
-      return join(cohort, noise.report(await kept.draw((own) => noise.settle(packed, own)), draws));
+    /** The cohort, which ignores the value, and the permanent bits. */
+    async settle(seed, person, kept) {
+      const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
+      return join(cohort, await kept.draw((own) => noise.settle(filter(seed, cohort), own)));
     },
+    restate: (settled, draws) => concat(settled.subarray(0, head), noise.report(settled.subarray(head), draws)),
     caption: "The number of a group drawn by chance, and noisy bits that many words could have set.",
     parts: (report) => [
       ...(head ? [{ name: "group", kind: "number", value: fromLittleEndian(report.subarray(0, head)) }] : []),

@@ -1,19 +1,26 @@
 /**
- * One person's device: answers become private reports, and every report is accounted for. It
- * keeps the limits of the contract itself, and one of its own (`maxEpsilon`) over all collections.
+ * One person's device: answers become private reports, and every report is accounted for. It does not
+ * trust the collector: it keeps the limits of the contract itself, holds every series to what its first
+ * contract promised, and has a limit of its own (`maxEpsilon`) over all collections.
  */
 
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError, shown } from "./errors.js";
-import { checkedState, debit, newState, randomHex, spendingOf, totalSpent } from "./ledger.js";
+import { sumUp } from "./exact.js";
+import { CeilingError, debit, findRow, pinOf, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
+import { lossOfContract } from "./loss.js";
+import { keysOf } from "./permanent.js";
+import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
+import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
 import { sendRecords } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
 const LONGEST_PAUSE = 30;
+const DAY = 86_400_000;
 // What a refusal says about the reports themselves: they can never arrive.
 const FINAL = ["closed", "id-conflict", "invalid-report"];
 
@@ -26,13 +33,24 @@ const opened = ({ id, contract, question, report }) =>
 export class Respondent {
   #store;
   #maxEpsilon;
+  #consent;
+  #today;
 
   /**
    * Open a person's ledger, making it and its secret on first use.
-   * @param {{ store?: import("./store.js").Store, maxEpsilon?: number }} [options]
+   *
+   * `maxEpsilon` bounds what everything costs together. Each series is bounded anyway, by what its first
+   * contract promised; `consent` asks the person when a revision wants more (without it, that is
+   * refused). `today` gives the time that periods are counted by.
+   * @param {{
+   *   store?: import("./store.js").Store,
+   *   maxEpsilon?: number,
+   *   consent?: (change: import("./rumor.js").Change) => boolean | Promise<boolean>,
+   *   today?: () => Date,
+   * }} [options]
    * @returns {Promise<Respondent>}
    */
-  static async open({ store, maxEpsilon } = {}) {
+  static async open({ store, maxEpsilon, consent, today = () => new Date() } = {}) {
     subtle();
     if (maxEpsilon !== undefined && !(maxEpsilon > 0)) {
       throw new RumorError("limit", `maxEpsilon must be a number above 0; got ${shown(maxEpsilon)}`);
@@ -40,6 +58,8 @@ export class Respondent {
     const person = new Respondent();
     person.#store = store ?? new BrowserStore();
     person.#maxEpsilon = maxEpsilon;
+    person.#consent = consent;
+    person.#today = today;
     await person.#change(async () => {});
     return person;
   }
@@ -49,7 +69,17 @@ export class Respondent {
    * them or none: when one would pass a limit, nothing is made. A collection for invited
    * people needs the `invitation`.
    */
-  prepare(contract, answers, { invitation } = {}) {
+  async prepare(contract, answers, { invitation } = {}) {
+    try {
+      return await this.#prepare(contract, answers, invitation);
+    } catch (reached) {
+      // Asked outside of the transaction: a person may take their time.
+      if (!(reached instanceof CeilingError) || !(await this.#agreed(contract, reached))) throw reached;
+      return this.#prepare(contract, answers, invitation);
+    }
+  }
+
+  #prepare(contract, answers, invitation) {
     return this.#change(async (state) => {
       const invited = contract.admission === "invited";
       if (invited && invitation === undefined) {
@@ -60,26 +90,65 @@ export class Respondent {
       const code = await admission?.readInvitation(invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
-      const secret = fromHex(state.secret);
-      const epoch = toHex((await new Keyed(secret, "rumor secret epoch").digest()).slice(0, 8));
+      const pin = follow(pinOf(state, contract.series), contract);
+      const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const envelopes = [];
       for (const [id, value] of given) {
         const question = contract.question(id);
-        const mechanism = mechanismOf(question);
-        const encoded = await encodedAnswer(mechanism, id, value);
-        const identity = mechanism.identity(encoded, value);
-        const tag = await new Keyed(secret, "rumor value tag", contract.series, id, identity).digest();
-        const permanent = new Keyed(secret, "rumor permanent answer", contract.series, id);
-        const report = mechanism.answer
-          ? await mechanism.answer(encoded, permanent, systemDraws())
-          : mechanism.draw(encoded, systemDraws());
-        const admits = code && ((number) => admission.token(code, contract.series, id, number));
-        const made = { tag: toHex(tag.slice(0, 16)), epoch, report, maxEpsilon: this.#maxEpsilon, token: admits };
-        const told = (mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: said(id, note) }));
-        envelopes.push({ ...opened(await debit(state, contract, question, made)), told });
+        const made = await this.#report(state, contract, question, value);
+        const token = code && ((number) => admission.token(code, contract.series, id, number));
+        const told = (made.mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: said(id, note) }));
+        envelopes.push({ ...opened(await debit(state, made, ceilings, token)), told });
       }
+      setPin(state, pin);
       return envelopes;
     });
+  }
+
+  /** The report of one answer, and which permanent answer it is of. */
+  async #report(state, { series, digest }, question, value) {
+    const mechanism = mechanismOf(question);
+    const encoded = await encodedAnswer(mechanism, question.id, value);
+    const identity = mechanism.identity(encoded, value);
+    const { cell, round } = mechanism;
+    const secret = fromHex(state.secret);
+    const keys = keysOf(secret, series, question.id, cell, identity);
+    const epoch = toHex((await new Keyed(secret, "rumor secret epoch").digest()).slice(0, 8));
+    const key = { series, question: question.id, round, cell, epoch, period: "", tag: "" };
+    const made = { key, question, mechanism, contract: digest };
+    if (question.memo !== "period") {
+      key.tag = toHex((await keys.tag.digest()).slice(0, 16));
+      const report = mechanism.settle
+        ? mechanism.restate(await mechanism.settle(encoded, keys.person, keys.noise), systemDraws())
+        : mechanism.draw(encoded, systemDraws());
+      return { ...made, report };
+    }
+    const day = Math.floor(this.#today().getTime() / DAY);
+    key.period = `${question.period_days}:${Math.floor(day / question.period_days)}`;
+    const known = findRow(state, key)?.settled;
+    const settled = known ? fromHex(known) : await mechanism.settle(encoded, keys.person, keys.noiseIn(key.period));
+    return { ...made, report: mechanism.restate(settled, systemDraws()), settled };
+  }
+
+  /** Ask for what a revision wants to spend; remember the answer if it is yes. */
+  async #agreed(contract, reached) {
+    const pin = await this.#look((state) => pinOf(state, contract.series));
+    // Where a revision promises no total, it is what was spent and all that it may ask.
+    const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract).ceiling]);
+    if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
+    const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
+    if ((await this.#consent?.(change)) !== true) {
+      throw new RumorError(
+        "consent",
+        `${reached.message}; revision ${contract.revision} asks for up to ${Number(wanted.toPrecision(4))}, ` +
+          `and that needs your consent`,
+      );
+    }
+    await this.#change(async (state) => {
+      const held = pinOf(state, contract.series) ?? pin;
+      setPin(state, { ...held, ceiling: Math.max(held.ceiling, wanted) });
+    });
+    return true;
   }
 
   /** What was made and has not been acknowledged, of one contract or of all. */
@@ -96,6 +165,14 @@ export class Respondent {
   /** What all reports have cost together, at worst. */
   spent() {
     return this.#look(totalSpent);
+  }
+
+  /** What the series of a contract has cost so far, and what it may cost at most. */
+  standing(contract) {
+    return this.#look((state) => ({
+      spent: spentOn(state, contract.series),
+      ceiling: (pinOf(state, contract.series) ?? lossOfContract(contract)).ceiling,
+    }));
   }
 
   /** Take a new secret: permanent answers are drawn anew and cost anew. */

@@ -11,6 +11,8 @@ export class RumorError extends Error {
     | "closed" // the collection takes no more answers
     | "answer" // the answer does not fit its question
     | "invitation" // the collection is for invited people
+    | "revision" // it is no further revision of the contract that was answered
+    | "consent" // it may cost more than was agreed, and the person did not agree
     | "limit" // a limit on reports or on epsilon would be passed
     | "state" // the browser's storage is missing, damaged or full
     | "unreachable" // the collector cannot be reached just now
@@ -37,6 +39,9 @@ export interface Question {
   readonly labels?: readonly string[] | null;
   /** Of key-value data: the digest of the round before. */
   readonly parent?: string | null;
+  /** The first answer of a period stands for all of it; where left out, each value for itself. */
+  readonly memo?: "period";
+  readonly period_days?: number;
 }
 
 /** A contract whose every member was checked. */
@@ -47,6 +52,11 @@ export interface Contract {
   readonly contact: string;
   /** Who may answer. */
   readonly admission: "open" | "invited";
+  readonly revision: number;
+  /** The digest of the contract that this one revises. */
+  readonly previous: string | null;
+  /** What the whole series may cost one person at most, all revisions together, where said. */
+  readonly series_epsilon: number | null;
   readonly questions: readonly Question[];
   /** The question with this id; throws where there is none. */
   question(id: string): Question;
@@ -122,11 +132,31 @@ export class MemoryStore implements Store {
   transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
 }
 
+/** What a person is asked: may this series cost more than they agreed to so far? */
+export interface Change {
+  contract: Contract;
+  /** What it has cost them so far. */
+  spent: number;
+  /** What they agreed that it may cost at most. */
+  before: number;
+  /** What it may cost at most from now on, if they agree. */
+  after: number;
+}
+
 /** One person's device: a secret, a ledger, and the reports made with them. */
 export class Respondent {
   private constructor();
-  /** The store is a BrowserStore unless said; `maxEpsilon` bounds what everything costs together. */
-  static open(options?: { store?: Store; maxEpsilon?: number }): Promise<Respondent>;
+  /**
+   * The store is a BrowserStore unless said; `maxEpsilon` bounds what everything costs together. Each series
+   * is bounded anyway, by what its first contract promised; `consent` asks the person when a revision
+   * wants more (without it, that is refused). `today` gives the time that periods are counted by.
+   */
+  static open(options?: {
+    store?: Store;
+    maxEpsilon?: number;
+    consent?: (change: Change) => boolean | Promise<boolean>;
+    today?: () => Date;
+  }): Promise<Respondent>;
   /** Reports of these answers, debited and durable: all of them or none. */
   prepare(
     contract: Contract,
@@ -139,6 +169,8 @@ export class Respondent {
   spending(): Promise<Spending[]>;
   /** What everything has cost together, at worst. */
   spent(): Promise<number>;
+  /** What the contract's series has cost so far, and what it may cost at most on this device. */
+  standing(contract: Contract): Promise<{ spent: number; ceiling: number }>;
   /** Take a new secret: permanent answers are drawn anew and cost anew. */
   reset(): Promise<void>;
   /** Send everything that waits for this collection; `pause` is the first, in seconds. */
@@ -149,8 +181,31 @@ export class Respondent {
   ): Promise<Outcome>;
 }
 
-/** What so many reports of one unchanged answer cost together. */
+/** What so many reports of one unchanged answer cost together, in one round. */
 export function epsilonAfter(question: Question, reports: number): number;
+
+/** What a question costs one person: exact, rounded up. */
+export function lossOf(question: Question): {
+  /** One report. */
+  report: number;
+  /** One answer: a report in this round and in each that follows. */
+  answer: number;
+  /** As many answers as may be given, all of them the same. */
+  unchanged: number;
+  /** As many answers as may be given, another one (or in another period) every time. */
+  most: number;
+  /** In how many rounds it is asked (usually one), and in which of them it is. */
+  rounds: number;
+  round: number;
+};
+
+/** What everything that a contract asks costs one person. */
+export function lossOfContract(contract: Contract): {
+  /** The most, as it stands. */
+  most: number;
+  /** What a device holds the whole series to when it meets this contract first. */
+  ceiling: number;
+};
 
 /** A part of what a report says. `labels` names each bit, where bits have names. */
 export type Part =
@@ -169,14 +224,22 @@ export interface Mechanism {
   kind: Kind;
   /** Bytes of a report. */
   width: number;
-  /** What one report costs, from the thresholds. */
+  /** The digest of everything public that turns a value into its permanent answer. */
+  cell: string;
+  /** What one report costs, from the thresholds: exact, rounded up. */
   epsilon: number;
-  /** What n reports of one value cost, where that is not n times as much. */
-  epsilonAfter?(n: number): number;
+  /** What n reports of one unchanged value cost. */
+  epsilonAfter(n: number): number;
+  /** The same for reports made by several mechanisms of one cell, so many of each. */
+  epsilonTogether(made: [Mechanism, number][]): number;
+  /** What n reports of one unchanged value cost, and as many in each further round. */
+  epsilonInAll(n: number): number;
+  /** Whether reports of one value share a permanent answer that protects them together. */
+  settles: boolean;
   /** Whether it may be asked once only. */
   once?: boolean;
-  round?: number;
-  rounds?: number;
+  round: number;
+  rounds: number;
   /** A checked value in the mechanism's own form, or a promise of it. */
   encode(value: unknown): any;
   /** What to tell of how a value is taken, where it does not quite fit. */
@@ -185,8 +248,10 @@ export interface Mechanism {
   identity(code: any, value: any): string;
   /** The reference draw. */
   draw(code: any, draws: any): Uint8Array;
-  /** The same, its permanent part from the person's secret. */
-  answer?(code: any, permanent: any, draws: any): Promise<Uint8Array>;
+  /** The permanent answer: `noise` decides its coins, `person` what ignores the value. */
+  settle?(code: any, person: any, noise: any): Promise<Uint8Array>;
+  /** A report of a permanent answer: fresh noise on top of it. */
+  restate?(settled: Uint8Array, draws: any): Uint8Array;
   /** What a report is, in a sentence. */
   caption: string;
   /** What a report says. */

@@ -1,6 +1,7 @@
 /** Rumor in the browser: private reports, made on the person's own device. */
 
-export { describeReport, epsilonAfter, fetchContract, parseContract } from "./contract.js";
+export { describeReport, fetchContract, parseContract } from "./contract.js";
 export { RumorError } from "./errors.js";
+export { epsilonAfter, lossOf, lossOfContract } from "./loss.js";
 export { Respondent } from "./respondent.js";
 export { BrowserStore, MemoryStore } from "./store.js";

@@ -3,13 +3,12 @@
  * reports, which are shown before they are sent and kept by the browser until they arrive.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, epsilonAfter, fetchContract } from "/client/rumor.js";
+import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
 import { at, h } from "./dom.js";
+import { askConsent } from "./consent.js";
 import { control, shownValue } from "./controls.js";
 import { reportView } from "./bits.js";
 
-// What this page spends at most for one person, over all collections of this collector.
-const MAX_EPSILON = 8;
 const LANGUAGES = ["en", "ja", "zh"];
 
 /** Everything the page knows. A card is "open", "drawn", "sent" or "full". */
@@ -21,6 +20,8 @@ const number = (value, digits = 3) =>
   new Intl.NumberFormat(page.lang, { maximumSignificantDigits: digits }).format(value);
 const percent = (value) =>
   new Intl.NumberFormat(page.lang, { style: "percent", maximumSignificantDigits: 3 }).format(value);
+/** What a guess that is right half of the time becomes at most. */
+const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 
 function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
@@ -56,7 +57,8 @@ function complain(problem) {
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
   const own = known ? (problem.code === "closed" ? words.closed : words.errors[problem.code]) : null;
-  const detail = known && (!own || page.lang !== "en" || problem.code === "invitation") ? problem.message : null;
+  const plain = problem.code === "consent" || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
+  const detail = known && (!own || !plain) ? problem.message : null;
   at("problem").replaceChildren(
     h("div", { class: "notice" },
       own || page.lang !== "en" || !detail ? h("p", {}, own ?? words.errors.other) : null,
@@ -153,24 +155,36 @@ function answerAgain(card) {
   at(`q-${card.question.id}`).focus();
 }
 
-/** What the epsilon of a question means: a sentence, and the belief that it allows at most. */
+/** What a question costs: a sentence, and the belief that it allows at most. */
 function oddsView(question) {
+  const loss = lossOf(question);
+  const sure = belief(loss.answer);
   const { words } = page;
-  const factor = Math.exp(question.epsilon);
-  const belief = factor / (1 + factor);
   const meter = h("div", { class: "belief", "aria-hidden": "true" },
     h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
-    h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(belief)} ${words.belief[1]}`)));
-  meter.style.setProperty("--belief", belief);
-  const times = question.reports_per_person;
-  const all = 1 / (1 + Math.exp(-epsilonAfter(question, times)));
-  const often = times > 1 ? ` ${words.repeated(number(times, 9), percent(all))}` : "";
-  const epsilon = number(question.epsilon, 4);
+    h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(sure)} ${words.belief[1]}`)));
+  meter.style.setProperty("--belief", sure);
+  return h("div", { class: "odds" }, h("p", {}, [oddsOf(question, loss), ...oftenOf(question, loss)].join(words.space)), meter);
+}
+
+/** What one answer costs, in all rounds that there are. */
+function oddsOf(question, { answer, round, rounds }) {
+  const { words } = page;
+  const [factor, sure, epsilon] = [number(Math.exp(answer)), percent(belief(answer)), number(answer, 4)];
+  if (rounds > 1) return words.oddsRounds(round, rounds, factor, sure, epsilon);
   // The first question explains itself; the others say what is different.
-  const odds = question === open()[0]?.question
-    ? words.odds(number(factor), percent(belief), epsilon)
-    : words.oddsAgain(percent(belief), epsilon);
-  return h("div", { class: "odds" }, h("p", {}, odds + often), meter);
+  return question === open()[0]?.question ? words.odds(factor, sure, epsilon) : words.oddsAgain(sure, epsilon);
+}
+
+/** What being asked again costs, and which answer stands for how long. */
+function oftenOf(question, { unchanged }) {
+  const { words } = page;
+  const { reports_per_person: times, period_days: days } = question;
+  const again = days ? words.repeatedPeriod : words.repeated;
+  return [
+    ...(times > 1 ? [again(number(times, 9), percent(belief(unchanged)))] : []),
+    ...(days ? [words.period(days)] : []),
+  ];
 }
 
 // What can be done now
@@ -237,21 +251,24 @@ async function busily(work) {
 
 async function renderSpent() {
   const { words } = page;
-  const rows = await page.person.spending();
-  const total = await page.person.spent();
+  const { series } = page.contract;
+  const all = await page.person.spending();
+  const rows = all.filter((row) => row.series === series);
+  const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
+  const { spent, ceiling } = await page.person.standing(page.contract);
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
-  meter.style.setProperty("--share", Math.min(1, total / MAX_EPSILON));
+  meter.style.setProperty("--share", Math.min(1, spent / ceiling));
   const text = (row) => page.contract.questions.find((each) => each.id === row.question)?.text || row.question;
   const order = (row) => page.contract.questions.findIndex((each) => each.id === row.question);
   rows.sort((a, b) => order(a) - order(b));
   at("spent").replaceChildren(...h("div", {},
     h("h2", { id: "spent-title" }, words.spentTitle),
-    h("p", { id: "total" }, total ? words.spent(number(total), number(MAX_EPSILON)) : words.spentNone),
+    h("p", { id: "total" }, (spent ? words.spent : words.spentNone)(number(ceiling), number(spent))),
     meter,
     rows.length
       ? h("ul", {}, rows.map((row) => h("li", {}, h("span", {}, text(row)), h("span", {}, `${words.reports(row.reports)}, ${words.epsilon(number(row.epsilon))}`))))
       : null,
-    h("p", { class: "soft" }, words.spentWhy),
+    h("p", { class: "soft" }, words.spentWhy, others ? words.space + words.elsewhere(number(others)) : null),
   ).childNodes);
 }
 
@@ -261,7 +278,8 @@ async function start() {
   announce("loading");
   try {
     page.contract = await fetchContract("/v1/collection");
-    page.person = await Respondent.open({ store: new BrowserStore(), maxEpsilon: MAX_EPSILON });
+    const consent = (change) => askConsent(change, page.words, (epsilon) => number(epsilon, 4), (epsilon) => percent(belief(epsilon)));
+    page.person = await Respondent.open({ store: new BrowserStore(), consent });
     await speak(page.lang);
     await takeStock();
     announce(null);

@@ -1,0 +1,37 @@
+/** What a person spends: exact, rounded up, and the same wherever it is said. */
+
+import { mechanismOf } from "./contract.js";
+import { sumUp, totalUp } from "./exact.js";
+
+/** What so many reports of one unchanged answer cost together, in one round. */
+export const epsilonAfter = (question, reports) => mechanismOf(question).epsilonAfter(reports);
+
+/** What a question costs one person. */
+export function lossOf(question) {
+  const { epsilonInAll, round, rounds } = mechanismOf(question);
+  const reports = question.reports_per_person;
+  const answer = epsilonInAll(1);
+  return {
+    /** One report. */
+    report: question.epsilon,
+    /** One answer: a report in this round and in each that follows. */
+    answer,
+    /** As many answers as may be given, all of them the same. */
+    unchanged: epsilonInAll(reports),
+    /** As many answers as may be given, another one (or in another period) every time. */
+    most: totalUp([[answer, reports]]),
+    round,
+    rounds,
+  };
+}
+
+/** What everything that a contract asks costs one person. */
+export function lossOfContract({ questions, series_epsilon: promised }) {
+  const asked = sumUp(questions.map((question) => lossOf(question).most));
+  return {
+    /** The most, as it stands. */
+    most: Math.min(asked, promised ?? Infinity),
+    /** What a device holds the whole series to when it meets this contract first. */
+    ceiling: promised ?? asked,
+  };
+}

@@ -1,0 +1,34 @@
+/** The question that a person is asked before a revision may cost more than they agreed to. */
+
+import { h } from "./dom.js";
+
+/**
+ * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.
+ * @param {{ spent: number, before: number, after: number }} change what it has cost, may cost, would be allowed to cost
+ * @param {any} words
+ * @param {(epsilon: number) => string} number
+ * @param {(epsilon: number) => string} belief how often a guess that was right half of the time can be right
+ * @returns {Promise<boolean>}
+ */
+export function askConsent({ spent, before, after }, words, number, belief) {
+  const { title, text, spent: soFar, before: agreed, after: wanted, otherwise, yes, no } = words.consent;
+  const line = (name, epsilon) => h("div", {}, h("dt", {}, name), h("dd", {}, words.epsilon(number(epsilon))));
+  return new Promise((resolve) => {
+    const button = (said, look, label) =>
+      h("button", { type: "button", class: look, autofocus: said === "no", onclick: () => dialog.close(said) }, label);
+    const dialog = h("dialog", {
+      class: "consent", "aria-labelledby": "consent-title", "aria-describedby": "consent-text consent-costs",
+      onclose: () => {
+        dialog.remove();
+        resolve(dialog.returnValue === "yes");
+      },
+    },
+      h("h2", { id: "consent-title" }, title),
+      h("p", { id: "consent-text" }, text(belief(before), belief(after))),
+      h("dl", { id: "consent-costs" }, line(soFar, spent), line(agreed, before), line(wanted, after)),
+      h("p", { class: "soft" }, otherwise),
+      h("div", { class: "choices" }, button("no", null, no), button("yes", "primary", yes)));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
