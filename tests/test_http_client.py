@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.server
 import io
 import json
@@ -405,6 +406,26 @@ def test_on_a_terminal_the_command_asks_again_and_skips(store: Store, tmp_path: 
         "> many (an integer from 0 to 29)\n"
         "> "
     )
+
+
+def test_a_revision_that_costs_more_needs_a_yes(tmp_path: Path, answer: Answered) -> None:
+    first = dataclasses.replace(collection(), series_epsilon=2.5)
+    dearer = dataclasses.replace(first, revision=2, previous=first.digest, series_epsilon=9.0)
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(first)
+    with serving(store) as url:
+        assert answer(url, given="colour=red")[0] == 0
+        assert answer(url, given="colour=red")[0] == 0
+        status, _, err = answer(url, given="colour=red")
+        assert (status, "consent" in err) == (2, False)  # this contract asks for no more
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(dearer, revise=True)
+    with serving(store) as url:
+        status, _, err = answer(url, given="colour=red")
+        assert status == 2
+        assert "revision 2 asks for up to 9, and that needs your consent" in err
+        status, out, _ = answer(url, "--agree", given="colour=red")
+        assert (status, out) == (0, "1 sent, 0 waiting; epsilon 3 spent in all\n")
 
 
 @pytest.mark.parametrize("end", ["", "/", "/answer", "/answer/", "/answer?lang=ja", "/answer#x"])

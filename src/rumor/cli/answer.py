@@ -6,6 +6,7 @@ users of a machine can read those in its list of processes, and shells keep them
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from rumor.cli.common import AsJson, print_json
 from rumor.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
+    from rumor.client.pins import Change
     from rumor.collection import Collection, Question
 
 
@@ -57,6 +59,13 @@ def answer(
             help="What admits you, where only invited people answer.",
         ),
     ] = None,
+    agree: Annotated[
+        bool,
+        typer.Option(
+            "--agree",
+            help="Agree where a revision may cost more than was promised (or be asked).",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.
@@ -86,7 +95,15 @@ def answer(
             "QUESTION=VALUE or JSON on the standard input"
         )
     folder = state_dir or default_state_dir()
-    with Client(url, folder, None, max_epsilon, digest, invitation=invitation) as client:
+    with Client(
+        url,
+        folder,
+        None,
+        max_epsilon,
+        digest,
+        invitation=invitation,
+        consent=functools.partial(_agreed, agree),
+    ) as client:
         piped = _piped(named)
         # An empty input answers nothing, and needs no contract.
         nothing = piped is not None and not piped.strip()
@@ -112,6 +129,14 @@ def answer(
             print(f"not all arrived: {receipt.problem}")
     if receipt.waiting or receipt.given_up:
         raise typer.Exit(1)
+
+
+def _agreed(agree: bool, change: Change) -> bool:
+    """Whether the person agrees: said beforehand, or asked on the terminal."""
+    if agree or not sys.stdin.isatty():
+        return agree
+    print(f"{change.in_words()} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _piped(named: Sequence[str]) -> str | None:
