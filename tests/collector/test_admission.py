@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from rumor.admission import admission_key, admission_keys, new_invitation, read_
 from rumor.cli import main
 from rumor.client.ledger import Ledger
 from rumor.collection import Collection
+from rumor.collector import sqlite
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.sqlstore import SqlStore
@@ -181,12 +183,10 @@ class TestStore:
 
 
 def test_a_store_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
-    import sqlite3
-
     path = tmp_path / "store.db"
-    open_store(f"sqlite:///{path}").close()
     with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE admission")
+        database.executescript(sqlite._MIGRATIONS[0])
+        database.execute(f"PRAGMA application_id = {sqlite._APPLICATION}")
         database.execute("PRAGMA user_version = 1")
     database.close()
     store = open_store(f"sqlite:///{path}")
@@ -196,8 +196,6 @@ def test_a_store_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
 
 
 def test_a_ledger_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
-    import sqlite3
-
     path = tmp_path / "ledger.sqlite3"
     Ledger(path).close()
     with sqlite3.connect(path) as database:

@@ -126,13 +126,15 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(service: Service, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+def serve(service: Service, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    listener = listen(host, port)
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
-    Server(service, listener, on_ready).run(sockets=[listener])
+    server = Server(service, listener, on_ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise InputError("a collector must start to be of use; the log above says why it did not")
 
 
 @contextmanager
