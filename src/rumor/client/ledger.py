@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
-from rumor.errors import InputError
+from rumor.errors import InputError, Unavailable
 from rumor.mechanisms import Mechanism, from_description
 
 _VERSION = 2
@@ -73,6 +72,7 @@ class Debit:
     mechanism: Mechanism
     tag: bytes
     reports_per_person: int
+    retention_days: int | None = None
 
 
 class Ledger:
@@ -89,6 +89,7 @@ class Ledger:
             self._database.execute("PRAGMA synchronous = FULL")
             with self.transaction():
                 self._migrate()
+                self.sent = Sent(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -117,13 +118,20 @@ class Ledger:
         """Everything inside becomes durable together, or not at all; one writer at a time."""
         if os.getpid() != self._process:
             raise InputError("a ledger must be opened anew after a fork; this one is the parent's")
-        self._database.execute("BEGIN IMMEDIATE")
         try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                # A commit that fails (a full disk) may have ended the transaction by itself.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as problem:
+            raise Unavailable(
+                f"the ledger {str(self._path)!r} cannot be written just now ({problem})"
+            ) from None
 
     def note(self, what: str, epoch: bytes) -> None:
         """Record what happened to the secret, with the day and no more of the time."""
@@ -200,7 +208,10 @@ class Ledger:
             (*key, before + 1, total),
         )
         admits = None if token is None else token(all_made)
-        envelope = Envelope(secrets.token_bytes(16), contract, debit.question, report, admits)
+        key = new_key()
+        envelope = Envelope(report_id(key), contract, debit.question, report, admits)
+        made = Made(envelope.id, key, contract, debit.question, all_made)
+        self.sent.add(made, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
             (envelope.id, envelope.contract, envelope.question, envelope.report, admits),
@@ -250,3 +261,15 @@ class Ledger:
         """Forget reports that have arrived."""
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
+            self.sent.arrived(ids)
+
+    def readmit(self, id: bytes, token: bytes) -> None:
+        """Let a waiting report go out with another token: the same bytes, at no further cost."""
+        with self.transaction():
+            self._database.execute("UPDATE pending SET token = ? WHERE id = ?", (token, id))
+
+    def forget(self, ids: Sequence[bytes]) -> None:
+        """Forget reports that were withdrawn, waiting ones too; what they cost stays."""
+        with self.transaction():
+            self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
+            self.sent.forget(ids)
