@@ -52,7 +52,9 @@ def answer(
 ) -> None:
     """Answer a collector; only randomised reports are sent.
 
-    What cannot be sent is kept and goes out with the next call (exit status 1 says so).
+    What cannot be sent is kept and goes out with the next call (exit status 1 says so). What
+    was refused is kept too: the same report goes out again with another --invitation, at no
+    further cost. rumor withdraw takes reports back.
 
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them.
 
@@ -84,7 +86,7 @@ def answer(
             {
                 "sent": receipt.sent,
                 "waiting": receipt.waiting,
-                "given_up": receipt.given_up,
+                "refused": receipt.refused,
                 "problem": receipt.problem,
                 "spent": spent,
             }
@@ -93,7 +95,7 @@ def answer(
         print(f"{receipt.sent} sent, {receipt.waiting} waiting; epsilon {spent:.4g} spent in all")
         if receipt.problem is not None:
             print(f"not all arrived: {receipt.problem}")
-    if receipt.waiting or receipt.given_up:
+    if receipt.waiting:
         raise typer.Exit(1)
 
 

@@ -24,6 +24,7 @@ from rumor.cli.privatize import privatize
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
+from rumor.cli.withdraw import withdraw
 
 app = typer.Typer(
     name="rumor",
@@ -68,6 +69,7 @@ app.command()(merge)
 app.command()(attack)
 app.command()(serve)
 app.command()(answer)
+app.command()(withdraw)
 app.command()(token)
 app.command()(invite)
 app.command()(export)

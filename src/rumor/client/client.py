@@ -208,15 +208,16 @@ class Client:
                     try:
                         self._send(group)
                     except Refused as refusal:
-                        problem = _PLAIN.get(refusal.type, str(refusal))
-                        again, kept = self._after(refusal, group)
+                        group, kept = self._after(refusal, group)
+                        if kept:
+                            problem = _PLAIN.get(refusal.type, str(refusal))
                         refused += kept
-                        group = again
                     else:
                         self._respondent.acknowledge(group)
                         sent += len(group)
                         break
-            except Unreachable as trouble:
+            except (Unreachable, Unavailable) as trouble:
+                # Not sent; or sent, and the device could not note that: it goes out again.
                 return Receipt(sent, len(self.waiting()), refused, str(trouble))
         return Receipt(sent, len(self.waiting()), refused, problem)
 

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
+from rumor.client.sent import Made, Sent
 from rumor.errors import InputError, Unavailable
 from rumor.mechanisms import Mechanism, from_description
+from rumor.withdrawal import new_key, report_id
 
 _VERSION = 2
 _SCHEMA = """
@@ -208,10 +210,10 @@ class Ledger:
             (*key, before + 1, total),
         )
         admits = None if token is None else token(all_made)
-        key = new_key()
-        envelope = Envelope(report_id(key), contract, debit.question, report, admits)
-        made = Made(envelope.id, key, contract, debit.question, all_made)
-        self.sent.add(made, debit.retention_days)
+        takes_back = new_key()
+        envelope = Envelope(report_id(takes_back), contract, debit.question, report, admits)
+        own = Made(envelope.id, takes_back, contract, debit.question, all_made)
+        self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
             (envelope.id, envelope.contract, envelope.question, envelope.report, admits),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +18,7 @@ from typing import Self
 from rumor.admission import read_invitation, token
 from rumor.client.ledger import Debit, Envelope, Ledger, Spending
 from rumor.client.secret import open_secret, replace_secret
+from rumor.client.sent import Made
 from rumor.collection import Collection
 from rumor.errors import InputError, shown
 from rumor.randomness import Keyed, Source
@@ -96,7 +98,8 @@ class Respondent:
         mechanism, context = question.mechanism, (collection.series, question.id)
         tag = Keyed(self._secret, "rumor value tag", *context, mechanism.identity(value))
         permanent = Keyed(self._secret, "rumor permanent answer", *context)
-        debit = Debit(*context, mechanism, tag.digest()[:16], question.reports_per_person)
+        limits = (question.reports_per_person, question.retention_days)
+        debit = Debit(*context, mechanism, tag.digest()[:16], *limits)
         report = mechanism.answer(value, permanent=permanent, random=random)
         admits = None
         if invitation is not None and collection.admission == "invited":
@@ -112,6 +115,25 @@ class Respondent:
     def acknowledge(self, envelopes: Sequence[Envelope]) -> None:
         """Note that reports have arrived; their bytes are forgotten, their cost is not."""
         self._ledger.acknowledge([envelope.id for envelope in envelopes])
+
+    def readmit(self, collection: Collection, envelope: Envelope, invitation: str) -> Envelope:
+        """A waiting report with the token of another invitation: the same id and bytes.
+
+        It costs nothing: what was drawn and debited stays as it is.
+        """
+        numbers = {made.id: made.number for made in self._ledger.sent.made()}
+        context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
+        admits = token(read_invitation(invitation), *context)
+        self._ledger.readmit(envelope.id, admits)
+        return replace(envelope, token=admits)
+
+    def made(self) -> list[Made]:
+        """The reports that can still be taken back, waiting ones among them."""
+        return self._ledger.sent.made()
+
+    def forget(self, ids: Sequence[bytes]) -> None:
+        """Forget reports that were withdrawn; nothing is refunded."""
+        self._ledger.forget(ids)
 
     def spending(self) -> list[Spending]:
         """What each question has cost so far."""

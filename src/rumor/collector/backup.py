@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rumor.collection import Collection, Question
@@ -31,7 +32,14 @@ from rumor.collector.store import ID_BYTES, Contents, Registered, Store, StoredR
 from rumor.errors import InputError
 from rumor.files import PathLike, sync_folder, write_whole
 from rumor.report import Reports
-from rumor.reportfile import ReportFile, ReportWriter, report_bytes, write_reports
+from rumor.reportfile import (
+    DAMAGE,
+    ReportFile,
+    ReportWriter,
+    damaged,
+    report_bytes,
+    write_reports,
+)
 from rumor.summary import Summary
 
 _VERSION = 1
@@ -172,18 +180,30 @@ class _Found:
 
 def _stored(files: list[ReportFile]) -> Iterator[StoredReports]:
     for file in files:
-        with pq.ParquetFile(file.path) as parquet:
-            for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
-                for day in rows.column("day").unique().to_pylist():
-                    some = rows.filter(_is(rows, day))
-                    ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
-                    yield StoredReports(day, ids, reports)
+        try:
+            with pq.ParquetFile(file.path) as parquet:
+                for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
+                    yield from _by_day(rows)
+        except DAMAGE:
+            raise damaged(file.path) from None
+        except InputError as problem:
+            raise InputError(f"{file.path}: {problem}") from None
 
 
-def _is(rows: object, day: datetime.date) -> object:
+def _by_day(rows: pa.RecordBatch) -> Iterator[StoredReports]:
     import pyarrow.compute as pc
 
-    return pc.equal(rows.column("day"), day)  # type: ignore[attr-defined]
+    numbers = rows.column("day").cast(pa.int32())
+    for number in pc.unique(numbers).to_pylist():
+        try:
+            day = datetime.date(1970, 1, 1) + datetime.timedelta(days=number)
+        except (OverflowError, TypeError):  # TypeError: there is none
+            raise InputError(
+                f"the column day must hold days of the years 1 to 9999; got day {number}"
+            ) from None
+        some = rows.filter(pc.equal(numbers, number))
+        ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
+        yield StoredReports(day, ids, reports)
 
 
 def _spent(path: Path) -> Iterator[Reports]:
