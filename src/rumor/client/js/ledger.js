@@ -7,6 +7,7 @@ import { toHex } from "./bytes.js";
 import { digestOf } from "./canonical.js";
 import { epsilonAfter, mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
+import { keepKey, reportId, wholeSent } from "./sent.js";
 
 /** A new ledger with a new secret. */
 export const newState = () => ({ rumor: 1, secret: randomHex(32), spending: [], pending: [] });
@@ -26,6 +27,7 @@ export function checkedState(state) {
       texts(row?.series, row?.question, row?.mechanism) && hex(row.epoch) && hex(row.tag) &&
       Number.isInteger(row.round) && Number.isInteger(row.reports) && row.reports > 0 &&
       Number.isFinite(row.epsilon) && row.epsilon >= 0) &&
+    wholeSent(state.sent) &&
     state.pending.every((row) =>
       texts(row?.series, row?.contract, row?.question) && hex(row.id, "{16}") && hex(row.report) &&
       (row.token === undefined || hex(row.token, "{16}")));
@@ -68,7 +70,8 @@ export async function debit(state, contract, question, { tag, epoch, report, max
     );
   }
   const done = reportsIn(round);
-  const admits = await token?.(sum(ours, "reports"));
+  const made = sum(ours, "reports");
+  const admits = await token?.(made);
   if (done >= limit) {
     const which = `${rounds > 1 ? `round ${round} of question` : "question"} '${question.id}'`;
     const most = `${limit} report${limit > 1 ? "s" : ""}`;
@@ -93,7 +96,10 @@ export async function debit(state, contract, question, { tag, epoch, report, max
   if (!known) state.spending.push(row);
   Object.assign(row, { reports, epsilon: cost });
   const names = { series, contract: contract.digest, question: question.id };
-  const envelope = { id: randomHex(16), ...names, report: toHex(report), ...(admits && { token: admits }) };
+  const takesBack = randomHex(16);
+  const id = await reportId(takesBack);
+  keepKey(state, { id, key: takesBack, ...names, number: made, retention: question.retention_days });
+  const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits }) };
   state.pending.push(envelope);
   return envelope;
 }
