@@ -170,7 +170,8 @@ def _load(modules: Sequence[str]) -> None:
 
     for name in ("app", "backup", "estimating", "postgres", "server", "service", "sqlite"):
         importlib.import_module(f"rumor.collector.{name}")
-    for name in ("pyarrow.compute", "tests.machine.commands", *modules):
+    # Arrow loads pandas by itself when it makes its first table.
+    for name in ("pandas", "pyarrow.compute", "tests.machine.commands", *modules):
         importlib.import_module(name)
     # Threads do not survive a fork: none may be running.
     pa.set_cpu_count(1)

@@ -2,47 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.collector.postgres import Postgres
-from tests.machine.machine import machine
+from tests.machine.machine import Machine, machine
 from tests.machine.nursery import Nursery
+from tests.machine.quick import quick_folder
 from tests.machine.world import Tally
 
 SHORT = settings(
-    max_examples=5,
+    max_examples=4,
     stateful_step_count=40,
     suppress_health_check=list(HealthCheck),
     # A run takes seconds: what failed is reported as it was, not made smaller.
     phases=[Phase.generate],
 )
+# A command has a dozen transactions at most; each is entered and left.
+BRAKES = range(1, 25)
 
 
 @pytest.fixture(scope="module")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    started = Nursery(tmp_path_factory.mktemp("nursery"))
-    yield started
-    started.close()
+def nursery() -> Iterator[Nursery]:
+    with quick_folder("nursery") as folder:
+        started = Nursery(folder)
+        yield started
+        started.close()
 
 
-def test_what_was_acknowledged_stays_on_sqlite(nursery: Nursery) -> None:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_store(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], str]]:
+    if request.param == "sqlite":
+        yield lambda folder: f"sqlite:///{folder / 'store.db'}"
+        return
+    server = Postgres.shared()
+    yield lambda folder: server.clean_database()
+    server.release()
+
+
+def test_what_was_acknowledged_stays(new_store: Callable[[Path], str], nursery: Nursery) -> None:
     tally = Tally()
-    over = machine(lambda folder: f"sqlite:///{folder / 'store.db'}", nursery, tally)
-    run_state_machine_as_test(over, settings=SHORT)
+    run_state_machine_as_test(machine(new_store, nursery, tally), settings=SHORT)
     assert tally.acknowledged > 100, tally
-    print(tally)
+    assert tally.kills > 10, tally
 
 
-def test_what_was_acknowledged_stays_on_postgresql(nursery: Nursery) -> None:
-    server, tally = Postgres.shared(), Tally()
+def test_what_people_do_between_any_two_transactions_of_a_command(
+    new_store: Callable[[Path], str], nursery: Nursery
+) -> None:
+    tally = Tally()
+    one = machine(new_store, nursery, tally)()
     try:
-        over = machine(lambda folder: server.clean_database(), nursery, tally)
-        run_state_machine_as_test(over, settings=SHORT)
+        _sweep(one, tally)
     finally:
-        server.release()
-    assert tally.acknowledged > 100, tally
-    print(tally)
+        one.teardown()
+
+
+def _sweep(one: Machine, tally: Tally) -> None:
+    """Stop a backup and a restoring at each of their transactions, and let people go on."""
+    deeds = itertools.cycle(["post", "withdraw", "answer"])
+    one.crowd(1)
+    one.export(which=0, brake=0, kill=False, during="post", starve=False)
+    for brake in BRAKES:
+        before = tally.interrupted
+        one.import_(which=0, replace=True, brake=brake, kill=False, during="post", starve=False)
+        if tally.interrupted == before:
+            break  # it has no more transactions than that
+    for brake in BRAKES:
+        before = tally.interrupted
+        one.export(which=0, brake=brake, kill=False, during=next(deeds), starve=False)
+        if tally.interrupted == before:
+            break
+    assert tally.interrupted > 20, tally
