@@ -1,8 +1,8 @@
 """A fixed piece of a device's life, which is struck at one of its writes, and what must hold.
 
 A new device makes its secret and its ledger, answers, is offline for a while, starts again,
-takes a new secret and answers once more. Its collector is a real one, undisturbed. Whoever is
-told that something failed tries again.
+takes a new secret, answers once more, and takes everything back. Its collector is a real one,
+undisturbed. Whoever is told that something failed tries again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
+from rumor.collector.store import Store
 from rumor.errors import InputError, Unavailable
 from tests.faults import shim
-from tests.machine.books import records
+from tests.machine.books import look, records
 from tests.machine.front import Front
 
 _TRIES = 3
@@ -63,6 +64,7 @@ def run(folder: str, url: str, at: int, mode: int) -> int:
     close()
     answer("colour", "red")
     attempt("flush", lambda: opened().flush().waiting)
+    attempt("withdraw", lambda: opened().withdraw().left)
     close()
     print(f"calls {shim.calls()}", flush=True)
     return 0
@@ -77,7 +79,7 @@ def _reset(folder: str) -> None:
         respondent.reset()
 
 
-def verify(folder: str, front: Front, said: str) -> None:
+def verify(folder: str, front: Front, store: Store, said: str) -> None:
     """After the process has ended: start again, send what waits, and compare the books."""
     lines = said.splitlines()
     begun = lines.count("begun answer")
@@ -88,6 +90,8 @@ def verify(folder: str, front: Front, said: str) -> None:
         receipt = client.flush()
         assert receipt.waiting == 0, receipt
         debited = sum(each.reports for each in client.spending())
+        assert client.withdraw().left == 0
+        assert client.spent >= max(spent, default=0.0), "what was taken back was refunded"
     exchanges, _ = front.drain()
     arrived = {
         id: report for each in exchanges if each.status == 200 for id, report in records(each)
@@ -95,9 +99,14 @@ def verify(folder: str, front: Front, said: str) -> None:
     assert {each.status for each in exchanges if each.status is not None} <= {200}
     assert len(done) <= debited <= begun, (len(done), debited, begun)
     # Every report that was paid for arrived, and no other; none changed between two sendings.
-    assert len(arrived) == debited, (len(arrived), debited)
+    # Only what was taken back while it still waited never arrives.
+    unsent = debited - len(arrived)
+    assert unsent == 0 or (unsent > 0 and "begun withdraw" in lines), (len(arrived), debited)
     sent = {(id, report) for each in exchanges for id, report in records(each)}
     assert len(sent) == len(arrived)
     assert sum(each.accepted for each in exchanges) == len(arrived)
     left = [path.name for path in (Path(folder) / "device").glob(".secret*")]
     assert len(left) <= 1, left
+    (entry,) = store.registered()
+    held = {id for question in entry.questions for id in look(store, entry, question).present}
+    assert not held & arrived.keys(), "a report is there that was taken back"

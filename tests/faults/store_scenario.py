@@ -67,6 +67,7 @@ def batches() -> dict[str, Sent]:
         Sent("first", MAIN, "many", _rows(MAIN, "many", 3, 4), 0),
         Sent("token", invited, "colour", _rows(invited, "colour", 1, 5), 0, b"k" * 32),
         Sent("late", MAIN, "colour", _rows(MAIN, "colour", 2, 6), 1),
+        Sent("taken", MAIN, "many", _rows(MAIN, "many", 2, 8), 1),
         Sent("last", MAIN, "many", _rows(MAIN, "many", 2, 7), 1),
     ]
     return {each.name: each for each in made}
@@ -144,7 +145,9 @@ def run(folder: str, at: int, mode: int) -> int:
     attempt("forget", lambda: opened().forget_tokens(thorough=True))
     close()
     write("late")
+    write("taken")
     attempt("expire", lambda: opened().expire(DAYS[1]))
+    attempt("withdraw", lambda: _withdrawn(opened()))
     attempt("export", lambda: _exported(opened(), place / "backup"))
     attempt("delete", lambda: _deleted(opened()))
     attempt("import", lambda: _imported(opened(), place / "backup"))
@@ -153,6 +156,12 @@ def run(folder: str, at: int, mode: int) -> int:
     close()
     print(f"calls {shim.calls()}", flush=True)
     return 0
+
+
+def _withdrawn(store: Store) -> None:
+    taken = batches()["taken"]
+    ids = np.ascontiguousarray(taken.rows[:, :16])
+    store.withdraw(store.find(MAIN.digest), taken.question, ids)
 
 
 def _exported(store: Store, folder: Path) -> None:
@@ -190,6 +199,8 @@ def verify(folder: Path, said: str) -> None:
     store = open_store(f"sqlite:///{folder / 'store.db'}")  # the restart is clean
     sent = batches()
     acknowledged = [sent[name] for name in sent if name in done or name == "old"]
+    if "withdraw" in begun:
+        acknowledged = [each for each in acknowledged if each.name != "taken"]
     _check(store, acknowledged, side_may_be_gone="delete" in begun and "import" not in done)
     # Whoever was not answered sends again; whoever was, might.
     if "invited" not in done or "revise" not in done:
@@ -207,12 +218,14 @@ def verify(folder: Path, said: str) -> None:
         entry = _known(store, each.contract)
         if entry is not None and entry.open:
             _write(store, each)
+    _withdrawn(store)
     store.summarize()
     everything = [
         each
         for each in sent.values()
         if (entry := _known(store, each.contract)) is not None
         and (entry.open or each in acknowledged)
+        and each.name != "taken"
     ]
     _check(store, everything, side_may_be_gone=False)
     for entry in store.registered():
@@ -251,7 +264,9 @@ def _check(store: Store, acknowledged: list[Sent], *, side_may_be_gone: bool) ->
                 for row in each.rows
             }
             assert all(known[id] == row for id, row in seen.present.items())
-            spent = {id: known[id] for id in seen.spent}
+            # Reports of the last day are not old: whose bytes are gone all the same was withdrawn.
+            taken = {bytes(row[:16]) for row in sent["taken"].rows}
+            spent = {id: known[id] for id in seen.spent - taken}
             assert contract != SIDE or not spent
             assert all(day == DAYS[0] for _, day in spent.values())
             there = seen.present.keys() | spent.keys()

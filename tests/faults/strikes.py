@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rumor.collector.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store import Store, open_store
 from tests.faults import device_scenario, store_scenario
 from tests.faults.shim import MODES, preloaded
 from tests.machine.contracts import SERIES, contracts
@@ -36,6 +36,7 @@ class Striker:
     nursery: Nursery
     folder: Path
     front: Front
+    store: Store
     strikes: int = 0
 
     def store_calls(self) -> int:
@@ -82,7 +83,7 @@ class Striker:
         target = "tests.faults.device_scenario:run"
         said = self._run(target, [str(place), self.front.url, at, mode])
         self.front.lose_requests = 0
-        device_scenario.verify(str(place), self.front, said)
+        device_scenario.verify(str(place), self.front, self.store, said)
         shutil.rmtree(place)
         return said
 
@@ -123,4 +124,4 @@ def striker() -> Iterator[Striker]:
         front = Front()
         with background(Service(store, SERIES)) as url, front.listening():
             front.targets = [url]
-            yield Striker(nursery, folder, front)
+            yield Striker(nursery, folder, front, store)
