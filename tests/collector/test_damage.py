@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from collections.abc import Callable
@@ -251,3 +252,61 @@ def test_any_one_byte_that_changes_is_noticed(row: bytes, data: st.DataObject) -
         checksums.opened(3, 20_000, bytes(flat), len(row))
     with pytest.raises(StoreDamaged):
         checksums.opened(4, 20_000, checksums.sealed(3, 20_000, whole).tobytes(), len(row))
+
+
+class TestRepair:
+    def test_what_fits_its_checksum_is_saved(
+        self, store: Store, store_url: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        entry = store.register(collection())
+        counted, fresh = batch(entry, "many", np.arange(9)), batch(entry, "colour", [0, 1, 2])
+        store.write([counted])
+        store.summarize()
+        store.write([fresh])
+        store.close()
+        for number in (2, 11):  # one that was counted, one that was not
+            changed(store_url, f"UPDATE report SET report = ? WHERE number = {number}", b"xxxx")
+        command = ["repair", "--store", store_url]
+        assert main(command) == 0
+        assert capsys.readouterr().out == "2 reports removed, 0 days counted anew\n"
+        again = open_store(store_url)
+        assert again.summarize() == 2
+        assert [again.summary(entry, id).reports for id in ("many", "colour")] == [9, 2]
+        assert [len(stored(again, entry, id)) for id in ("many", "colour")] == [8, 2]
+        again.close()
+        assert main([*command, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"removed": 0, "recounted": 0}
+
+    @pytest.mark.parametrize(
+        "statement", ["UPDATE summary SET reports = 77", "UPDATE mark SET number = 2"]
+    )
+    def test_counts_are_made_anew(
+        self, store: Store, store_url: str, statement: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        entry = store.register(collection())
+        part = batch(entry, "many", np.arange(9))
+        store.write([part])
+        store.summarize()
+        before = store.summary(entry, "many")
+        store.close()
+        changed(store_url, statement)
+        assert main(["repair", "--store", store_url]) == 0
+        assert capsys.readouterr().out == "0 reports removed, 1 day counted anew\n"
+        again = open_store(store_url)
+        assert again.summarize() == 0
+        assert again.summary(entry, "many") == before
+        assert again.write([part]) == [Accepted(0, 9)]
+        again.close()
+
+    def test_what_cannot_be_repaired_is_said(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+        assert main(["repair", "--store", url]) == 2
+        assert "a store must exist" in capsys.readouterr().err
+        store = open_store(url)
+        store.register(collection())
+        store.close()
+        changed(url, "UPDATE collection SET contract = 'x'")
+        assert main(["repair", "--store", url]) == 2
+        assert "does not fit its digest" in capsys.readouterr().err

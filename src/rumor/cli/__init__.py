@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rumor.errors import InputError, Unavailable
+from rumor.errors import Damaged, InputError, Unavailable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except InputError as problem:
+        return _refuse(str(problem))
+    except Damaged as problem:
         return _refuse(str(problem))
     except Unavailable as problem:
         return _refuse(f"the store cannot be used just now; try again ({problem})")

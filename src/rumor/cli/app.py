@@ -21,6 +21,7 @@ from rumor.cli.merge import merge
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
+from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
@@ -75,6 +76,7 @@ app.command()(invite)
 app.command()(export)
 app.command("import")(import_)
 app.command()(collections)
+app.command()(repair)
 app.command()(audit)
 app.command()(liars)
 app.command()(account)

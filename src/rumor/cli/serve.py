@@ -29,7 +29,7 @@ StoreUrl = Annotated[
 ]
 
 
-def store_at(url: str) -> Store:
+def store_at(url: str, *, check: bool = True) -> Store:
     """The store at a URL, which must be there, or the sentence that says what to install."""
     try:
         from rumor.collector.store import open_store
@@ -38,7 +38,7 @@ def store_at(url: str) -> Store:
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():
         raise InputError(f"a store must exist; there is none at {url!r} (rumor serve makes one)")
-    return open_store(url)
+    return open_store(url, check=check)
 
 
 def made_store(url: str) -> AbstractContextManager[Store]:
@@ -154,8 +154,12 @@ def _registered(url: str, contract: Collection) -> Store:
     """The store at a URL with the collection in it; a new file appears with it, or not at all."""
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():
-        with made_store(url) as new:
-            new.register(contract)
+        try:
+            with made_store(url) as new:
+                new.register(contract)
+        except InputError:
+            if not Path(file).exists():
+                raise  # else another collector, started at the same time, was quicker
     opened = store_at(url)
     try:
         opened.register(contract)

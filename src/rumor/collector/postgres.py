@@ -90,7 +90,8 @@ _INSERT_SPENT = f"""
 class PostgresStore(SqlStore):
     """A store in a database's schema "rumor"; see `rumor.collector.store.Store`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, check: bool = True) -> None:
+        """Without `check`, what is in the database may be damaged: for its repair."""
         super().__init__()
         self._url = url
         # One connection for ingest, one for everything else, each used by a thread at a time.
@@ -98,9 +99,8 @@ class PostgresStore(SqlStore):
         try:
             with self._other.transaction() as run:
                 self._migrate(run)
-            with self._reading() as run:
-                self._registered(run)
-                read_mark(run)
+            if check:
+                self._check_contents()
         except StoreDamaged as problem:
             self.close()
             raise InputError(f"the database: {problem}") from None
@@ -109,6 +109,11 @@ class PostgresStore(SqlStore):
             raise InputError(
                 f"a store must be reachable; the database is not ({problem})"
             ) from None
+
+    def _check_contents(self) -> None:
+        with self._reading() as run:
+            self._registered(run)
+            read_mark(run)
 
     def _migrate(self, run: Run) -> None:
         run("SELECT pg_advisory_xact_lock(?)", _LOCK)

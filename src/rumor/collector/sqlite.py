@@ -145,7 +145,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 class SqliteStore(SqlStore):
     """A store in one file; see `rumor.collector.store.Store` for what it promises."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, check: bool = True) -> None:
+        """Without `check`, what is in an existing file may be damaged: for its repair."""
         super().__init__()
         if sqlite3.sqlite_version_info < (3, 35):
             raise InputError(f"a store needs SQLite 3.35 or newer; got {sqlite3.sqlite_version}")
@@ -159,7 +160,8 @@ class SqliteStore(SqlStore):
             self._check_pages()
             with self._writing() as run:
                 self._migrate(run)
-            self._check_contents()
+            if check:
+                self._check_contents()
         except StoreDamaged as problem:
             self._drop_connections()
             raise InputError(f"{str(path)!r}: {problem}") from None

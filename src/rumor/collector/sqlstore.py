@@ -11,7 +11,7 @@ import numpy as np
 
 from rumor.collector.settle import joined, settle
 from rumor.collector.sqlbase import Run, day_number
-from rumor.collector.sqlwithdrawal import SqlWithdrawal
+from rumor.collector.sqlrepair import SqlRepair
 from rumor.collector.store import (
     ID_BYTES,
     Accepted,
@@ -35,7 +35,7 @@ class Repeated(Exception):  # noqa: N818 (not an error)
     """Some ids are there already; the transaction is rolled back and done with care."""
 
 
-class SqlStore(SqlWithdrawal):
+class SqlStore(SqlRepair):
     """All that a store promises; see `rumor.collector.store.Store`."""
 
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.collection import Collection
-from rumor.errors import InputError, Unavailable, shown
+from rumor.errors import Damaged, InputError, Unavailable, shown
 from rumor.files import new_file
 from rumor.report import Reports
 from rumor.summary import Summary
@@ -51,7 +51,7 @@ class StoreUnavailable(Unavailable):
     """The store cannot write or read just now (disk full, database gone); try again later."""
 
 
-class StoreDamaged(StoreUnavailable):
+class StoreDamaged(StoreUnavailable, Damaged):
     """The store holds something that it did not write; the sentence says what can be done."""
 
 
@@ -138,6 +138,16 @@ class Contents:
     spent_ids: Iterator[Reports]
     """Ids of reports that were deleted after they had been counted."""
     days: Mapping[datetime.date, Summary]
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What a repair cost."""
+
+    removed: int
+    """Reports that did not fit their checksums, or any question."""
+    recounted: int
+    """Days whose counts were made anew."""
 
 
 class Store(Protocol):
@@ -238,6 +248,13 @@ class Store(Protocol):
         """
         ...
 
+    def repair(self) -> Repaired:
+        """Remove what does not fit its checksum: the store is intact afterwards.
+
+        Not what a contract says: a collection whose contract is damaged cannot be repaired.
+        """
+        ...
+
     def ping(self) -> None:
         """Return if the store can be written to now; else raise `StoreUnavailable`."""
         ...
@@ -247,12 +264,15 @@ class Store(Protocol):
         ...
 
 
-def open_store(url: str) -> Store:
-    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://..."""
+def open_store(url: str, *, check: bool = True) -> Store:
+    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
+
+    Its contents are checked first, as far as that is quick, unless it is to be repaired.
+    """
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         from rumor.collector.sqlite import SqliteStore
 
-        return SqliteStore(url.removeprefix("sqlite:///"))
+        return SqliteStore(url.removeprefix("sqlite:///"), check=check)
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from rumor.collector.postgres import PostgresStore
@@ -260,7 +280,7 @@ def open_store(url: str) -> Store:
             raise InputError(
                 "a PostgreSQL store needs psycopg: pip install 'rumor[server]'"
             ) from None
-        return PostgresStore(url)
+        return PostgresStore(url, check=check)
     raise InputError(
         "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
         f"got {shown(_without_password(url))}"
