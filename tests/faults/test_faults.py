@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from tests.faults.shim import MODES
 from tests.faults.strikes import Striker, some, striker
 
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="a library is preloaded as Linux does it"
+)
 STRIKES = 4
 """For each kind of fault, spread over the scenario."""
 
