@@ -16,7 +16,7 @@ from rumor.estimates import Estimate
 from rumor.estimators.diagnostics import facts
 from rumor.estimators.material import Material
 from rumor.estimators.simplex import clip_and_rescale, norm_sub, project
-from rumor.intervals import ExactIntervals, ScoreIntervals
+from rumor.intervals import CountIntervals, ExactIntervals, ScoreIntervals
 from rumor.mechanisms.oracle import Vector
 
 
@@ -47,7 +47,10 @@ def frequency_estimate(
         reports=summary.reports,
         epsilon=oracle.epsilon,
         method=method,
-        intervals=ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
+        intervals=CountIntervals(
+            ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
+            ExactIntervals(items),
+        ),
         # Counts out of a fixed number of reports are exactly binomial.
         exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
         diagnostics={**facts(summary), **(told or {})},

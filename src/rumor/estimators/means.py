@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.estimates_numeric import MeanEstimate
-from rumor.intervals import Bounds, Intervals, NormalIntervals
+from rumor.intervals import Bounds, Intervals, NormalIntervals, Rows, Tails
 from rumor.mechanisms.mean import Harmony, MeanMechanism
 from rumor.mechanisms.oracle import Target
 from rumor.privacy.liars import fake_clients
@@ -33,6 +33,11 @@ class ShareIntervals:
         root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
         low, high = (self.zero + (self.one - self.zero) * (centre + e) for e in (-root, root))
         return np.array([low]), np.array([high])
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """One end of each of two such intervals."""
+        below, above = (float(z[0]) for z in tails.quantiles())
+        return self.bounds(below, of)[0], self.bounds(above, of)[1]
 
 
 def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
