@@ -72,19 +72,23 @@ def test_from_answers_to_estimates(work: Path, capsys: Outputs) -> None:
 
 
 def test_tables_of_every_kind_give_the_same_reports(work: Path, capsys: Outputs) -> None:
-    """Labels or integers, CSV or Parquet, a dictionary or not: the same person, the same report."""
+    """CSV or Parquet, a dictionary or not: the same person, the same report."""
     seeded = ("-q", "homepage", "--seed", "7", "--day", "2026-01-05")
     rumor("privatize", "collection.toml", "answers.csv", "-o", "csv.parquet", *seeded)
     with Path("answers.csv").open() as file:
         rows = list(csv.DictReader(file))
     labels = pa.array([row["homepage"] for row in rows])
     codes = pa.array([int(row["code"]) for row in rows], pa.int16())
-    table = {"homepage": labels, "coded": labels.dictionary_encode(), "number": codes}
-    pq.write_table(pa.table(table), "answers.parquet")
+    table = {"homepage": labels, "coded": labels.dictionary_encode()}
+    pq.write_table(pa.table({**table, "number": codes}), "answers.parquet")
     for column in table:
         out = f"{column}.out.parquet"
         rumor("privatize", "collection.toml", "answers.parquet", "-o", out, "-c", column, *seeded)
         assert Path(out).read_bytes() == Path("csv.parquet").read_bytes()
+    # Positions are no answers where there are labels.
+    numbers = ("answers.parquet", "-o", "n.parquet", "-c", "number", *seeded)
+    assert main(["privatize", "collection.toml", *numbers]) == 2
+    assert not Path("n.parquet").exists()
     assert "NOT private" in capsys.readouterr().err
 
 

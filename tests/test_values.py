@@ -68,10 +68,14 @@ TEXTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("values", INTEGERS.values(), ids=INTEGERS.keys())
 def test_integers(values: Any) -> None:
-    for positions in (None, POSITIONS):
+    # Without labels they are positions; with labels they are what a label says.
+    ratings = {"3": 0, "2": 1, "1": 2, "0": 3}
+    for positions, expected in ((None, CODES), (ratings, [3 - code for code in CODES])):
         codes = encode(values, 4, positions)
-        assert codes.tolist() == CODES
+        assert codes.tolist() == expected
         assert codes.dtype == np.int64
+    with pytest.raises(InputError, match=r"labels \(news, mail, blank, déjà vu\) is; row 1 is not"):
+        encode(values, 4, POSITIONS)
 
 
 @pytest.mark.parametrize("values", TEXTS.values(), ids=TEXTS.keys())
@@ -105,7 +109,7 @@ MISSING: dict[str, tuple[Any, str]] = {
     "pandas": (pd.Series([1, None]), "got dtype float64"),
     "pandas Int64": (pd.Series([1, None], dtype="Int64"), "got dtype float64"),
     "pandas text": (pd.Series(["news", None]), r"one of the domain's .*; got nan"),
-    "list": ([1, None], "a label must be one of the domain's .*; got 1"),
+    "list": ([1, None], "an integer must be written as one of the labels .*; row 1 is not"),
     "texts": (["news", None], "a label must be one of the domain's .*; got None"),
 }
 
@@ -124,13 +128,13 @@ WRONG: dict[str, tuple[Any, str]] = {
     "numpy booleans": (np.array([True, False]), "got dtype bool"),
     "polars booleans": (pl.Series([True, False]), "got dtype bool"),
     "booleans": ([True, False], "a label must be one of .*; got True"),
-    "a boolean among integers": ([1, True], "a label must be one of .*; got 1"),
-    "integers among texts": ([1, "news"], "a label must be one of .*; got 1"),
-    "texts among integers": (["news", 1], "a label must be one of .*; got 1"),
+    "a boolean among integers": ([1, True], "an integer .* one of the labels .*; row 1 is not"),
+    "integers among texts": ([1, "news"], "an integer .* labels .*; row 1 is not"),
+    "texts among integers": (["news", 1], "an integer .* labels .*; row 2 is not"),
     "bytes": ([b"news"], r"got dtype \|S4"),
     "dates": (np.array(["2024-01-01"], dtype="M8[D]"), r"got dtype datetime64\[D\]"),
     "complex": (np.array([1j]), "got dtype complex128"),
-    "a huge integer": ([2**70], "a label must be one of .*; got 1180591620717411303424"),
+    "a huge integer": ([2**70], "an integer .* labels .*; row 1 is not"),
     "two columns": (np.zeros((2, 2), dtype=int), r"one column; got an array of shape \(2, 2\)"),
     "nested lists": ([[1, 2], [3, 4]], r"one column; got an array of shape \(2, 2\)"),
     "ragged lists": ([[1], [2, 3]], r"one column; got \[\[1\], \[2, 3\]\]"),
@@ -147,10 +151,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "one bytes": (b"news", "a column of answers, not one value; got b'news'"),
     "nothing": (None, "a column of answers, not one value; got None"),
     "a generator": (iter([1]), "a column of answers, not one value; got <list_iterator"),
-    "negative": ([1, -1], r"values must lie in 0..3; got -1"),
-    "too large": (np.array([1, 4], dtype=np.uint8), r"values must lie in 0..3; got 4"),
-    "far too large": (np.array([2**64 - 1], dtype=np.uint64), "got 18,446,744,073,709,551,615"),
-    "most negative": (np.array([-(2**63)]), "got -9,223,372,036,854,775,808"),
+    "negative": ([1, -1], "an integer .* labels .*; row 1 is not"),
+    "too large": (np.array([1, 4], dtype=np.uint8), "an integer .*; row 1 is not"),
+    "far too large": (np.array([2**64 - 1], dtype=np.uint64), "row 1 is not"),
+    "most negative": (np.array([-(2**63)]), "row 1 is not"),
     "an unknown label": (["news", "newz"], r"one of the domain's \(news, .*; got 'newz'"),
     "another case": (["News"], "got 'News'"),
     "an empty label": ([""], "got ''"),

@@ -334,21 +334,23 @@ class Layout:
         return self._long(np.array(person, np.int64), np.array(keys, np.int64), values, len(people))
 
     def key(self, key: object) -> int:
-        """A key by label or by number."""
-        if isinstance(key, str) and self.positions is not None:
-            position = self.positions.get(unicodedata.normalize("NFC", key))
+        """A key by its label, or by its number where keys have no labels.
+
+        A number is the label that it is written as, where there are labels.
+        """
+        whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+        if self.positions is not None and (whole or isinstance(key, str)):
+            position = self.positions.get(unicodedata.normalize("NFC", str(key)))
             if position is not None:
                 return position
             some = ", ".join(list(self.positions)[:5]) + (", ..." if self.keys > 5 else "")
             raise InputError(f"a key must be one of the question's ({some}); got {shown(key)}")
-        number = -1
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-            number = int(key)
-        if not 0 <= number < self.keys:
-            names = "" if self.positions is None else " or a label"
-            raise InputError(
-                f"a key must be an integer from 0 to {self.keys - 1:,}{names}; got {shown(key)}"
+        number = int(key) if whole else -1  # type: ignore[call-overload]
+        if not 0 <= number < self.keys or self.positions is not None:
+            rule = (
+                f"an integer from 0 to {self.keys - 1:,}" if self.positions is None else "a label"
             )
+            raise InputError(f"a key must be {rule}; got {shown(key)}")
         return number
 
     def _long(

@@ -55,14 +55,24 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
 
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
-    """A column as integers 0..domain-1: integers are checked, labels are looked up."""
+    """A column as positions 0..domain-1.
+
+    Without labels the answers are these positions. With labels they are labels, and an integer
+    is what it is written as: a rating of 1 is the label "1", wherever that stands in the list.
+    """
     column = as_column(values)
     if column.ndim != 1:
         raise InputError(f"values must be one column; got an array of shape {column.shape}")
     if column.size == 0:
         raise InputError("values must hold at least one answer; got an empty batch")
     if column.dtype.kind in "iu":
-        return _checked_range(column, domain)
+        if positions is None:
+            return _checked_range(column, domain)
+        distinct, which = np.unique(column, return_inverse=True)
+        codes = np.array([positions.get(str(value), -1) for value in distinct.tolist()], np.int64)
+        if (codes < 0).any():
+            raise _no_such_label(positions, int(np.flatnonzero(codes[which] < 0)[0]))
+        return np.asarray(codes[which])
     if column.dtype.kind in "UTO":
         return _looked_up(column, domain, positions)
     raise InputError(
@@ -142,15 +152,20 @@ def _looked_up(
     column: NDArray[np.generic], domain: int, positions: Mapping[str, int] | None
 ) -> Codes:
     if positions is None:
-        some = column.tolist()
-        odd = next((v for v in some if isinstance(v, bool) or not isinstance(v, int)), some[0])
+        odd = [v for v in column.tolist() if isinstance(v, bool) or not isinstance(v, int)]
+        if not odd:  # integers among objects
+            return _checked_range(column, domain)
         raise InputError(
             f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels; "
-            f"got {shown(odd)}"
+            f"got {shown(odd[0])}"
         )
     distinct: dict[object, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+            if value not in positions:
+                raise _no_such_label(positions, index)
         code = distinct.get(value) if isinstance(value, str) else None
         if code is None:
             code = distinct[value] = _position(value, positions)
@@ -163,5 +178,18 @@ def _position(value: object, positions: Mapping[str, int]) -> int:
         code = positions.get(unicodedata.normalize("NFC", value))
         if code is not None:
             return code
-    some = ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")
-    raise InputError(f"a label must be one of the domain's ({some}); got {shown(value)}")
+    raise InputError(
+        f"a label must be one of the domain's ({_first(positions)}); got {shown(value)}"
+    )
+
+
+def _no_such_label(positions: Mapping[str, int], row: int) -> InputError:
+    """What is said of an integer that no label is; never the integer, which is an answer."""
+    return InputError(
+        f"an integer must be written as one of the labels ({_first(positions)}) is; "
+        f"row {row + 1:,} is not"
+    )
+
+
+def _first(positions: Mapping[str, int]) -> str:
+    return ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")

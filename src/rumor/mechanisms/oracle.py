@@ -98,20 +98,24 @@ class FrequencyOracle(Mechanism):
             other.labels = None
         return other
 
+    def unlabelled(self) -> Self:
+        """The same mechanism for values that are known by their position."""
+        return self.with_labels(None)
+
     def identity(self, value: object) -> str:
-        """The value's number: a label and its number are the same value."""
+        """The value's position: what it is called does not matter."""
         return str(self.code(value))
 
     def inputs(self) -> Sequence[object]:
-        """Every value of the domain."""
-        return range(self.domain)
+        """Every value of the domain, as people give it."""
+        return range(self.domain) if self.labels is None else self.labels
 
     def encode(self, values: object) -> Codes:
-        """Integers or labels as integers 0..domain-1."""
+        """Labels, where there are any, or else integers as integers 0..domain-1."""
         return encode(values, self.domain, self._positions)
 
     def code(self, value: object) -> int:
-        """One value as an integer 0..domain-1."""
+        """The position of one value, 0..domain-1."""
         return int(self.encode([value])[0])
 
     @property

@@ -162,7 +162,7 @@ def _findings(
     source: Source | None,
     on_progress: Progress | None,
 ) -> list[Finding]:
-    mechanism: Mechanism = question.mechanism
+    mechanism: Mechanism = question.mechanism.unlabelled()  # names make no difference
     sampler = None if command is None else external_sampler(command, mechanism)
     found = [
         audit_exact(mechanism),

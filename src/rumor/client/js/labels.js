@@ -1,6 +1,7 @@
-/** One of a fixed list of answers: labels, or numbers 0..domain-1. */
+/** One of a fixed list of answers: labels, or numbers 0..domain-1 where there are none. */
 
 import { refuse, refuseAnswer, size } from "./checks.js";
+import { RumorError } from "./errors.js";
 
 /** What every mechanism for choices shares. */
 export function choice(domain, most, labels) {
@@ -12,14 +13,19 @@ export function choice(domain, most, labels) {
     /** What a value is called. */
     called: (code) => (labels ? labels[code] : String(code)),
     encode(value) {
-      if (Number.isInteger(value)) {
-        if (value >= 0 && value < count) return value;
-        refuseAnswer(`values must lie in 0..${count - 1}`, value);
-      }
       if (!labels) {
+        if (Number.isInteger(value) && value >= 0 && value < count) return value;
+        if (Number.isInteger(value)) refuseAnswer(`values must lie in 0..${count - 1}`, value);
         refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, value);
       }
-      const code = typeof value === "string" ? labels.indexOf(value.normalize("NFC")) : -1;
+      // An integer is what it is written as: a rating of 1 is the label "1", wherever that stands.
+      const whole = Number.isSafeInteger(value);
+      const said = whole ? String(value) : value;
+      const code = typeof said === "string" ? labels.indexOf(said.normalize("NFC")) : -1;
+      if (code < 0 && whole) {
+        const rule = `an integer must be written as one of the labels (${some(labels)}) is`;
+        throw new RumorError("answer", `${rule}; row 1 is not`);
+      }
       if (code < 0) refuseAnswer(`a label must be one of the domain's (${some(labels)})`, value);
       return code;
     },
