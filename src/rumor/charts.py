@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import altair as alt
 import numpy as np
 
-from rumor.errors import InputError
+from rumor.chart_files import chart_svg as chart_svg
+from rumor.chart_files import checked_chart_path as checked_chart_path
+from rumor.chart_files import save_chart as save_chart
 from rumor.estimates import Estimate
-from rumor.files import PathLike, whole_file
 from rumor.intervals import Bounds
 from rumor.text import one_line, percent
 from rumor.view import View
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Chart = alt.LayerChart | alt.FacetChart | alt.HConcatChart
 C = TypeVar("C", alt.LayerChart, alt.FacetChart)
 
-FORMATS = (".html", ".png", ".svg")
 _MAX_FACETS = 24
 
 # Told apart by everyone, colour-blind readers and black-and-white printers included: the
@@ -183,27 +182,3 @@ def _styled(chart: C, title: str | None, subtitle: list[str]) -> C:
         )
     )
     return cast("C", styled)
-
-
-def checked_chart_path(path: PathLike) -> str:
-    """Where a chart may be written, or the sentence that names the formats."""
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
-    return str(path)
-
-
-def save_chart(chart: Chart, path: PathLike) -> None:
-    """Write a chart to a file; HTML carries its scripts inside, so it opens anywhere."""
-    suffix = Path(checked_chart_path(path)).suffix.lower()
-    with whole_file(path) as aside:
-        if suffix == ".html":
-            aside.write_text(chart.to_html(inline=True), encoding="utf-8")
-        else:
-            chart.save(str(aside), scale_factor=2 if suffix == ".png" else 1)
-
-
-def chart_svg(chart: Chart) -> str:
-    """A chart as SVG text, to stand in a page of its own without any script."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(chart.to_dict()))

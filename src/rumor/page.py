@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from rumor.chart_files import POLICY
 from rumor.charts import chart_svg, frequency_chart
 from rumor.demo import Demo
 from rumor.errors import InputError
@@ -57,6 +58,7 @@ def page(demo: Demo) -> str:
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Rumor: a sensitive question</title>
 <style>{_STYLE}</style>

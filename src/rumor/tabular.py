@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import abc
-import csv
-import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[object]]
 Column = NDArray[Any] | Sequence[object]
+
+
+# What spreadsheets take for the beginning of a formula, wide forms included.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_PARTS = re.compile('[,;"\t\r\n]')
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 
 
 class Tabular(abc.ABC):
@@ -121,9 +126,17 @@ def coverage(view: View, values: int, shown: str, named: str) -> str:
 
 
 def csv_text(columns: Columns) -> str:
-    """Columns as CSV text, their names first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    """Columns as CSV text, their names first.
+
+    A spreadsheet runs a text that begins like a formula; an apostrophe in front keeps it a text.
+    """
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    if isinstance(value, str) and text.startswith(_FORMULA) and not _NUMBER.fullmatch(text):
+        text = f"'{text}"
+    # Spreadsheets also split at semicolons and tabs, and lines at every kind of end.
+    return '"' + text.replace('"', '""') + '"' if _PARTS.search(text) else text

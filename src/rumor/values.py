@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.canonical import checked_unicode
+from rumor.characters import no_text
 from rumor.errors import InputError, shown
 
 Codes = NDArray[np.int64]
@@ -38,6 +39,11 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
             raise InputError(
                 f"a label must be valid Unicode; got {shown(label)} at position {position}"
             ) from None
+        odd = no_text(label)
+        if odd is not None:
+            raise InputError(
+                f"a label must be text without control characters; got {odd} at position {position}"
+            )
         checked.append(unicodedata.normalize("NFC", label))
     if len(set(checked)) != len(checked):
         repeated = next(label for i, label in enumerate(checked) if label in checked[:i])

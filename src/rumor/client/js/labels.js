@@ -14,14 +14,15 @@ export function choice(domain, most, labels) {
     called: (code) => (labels ? labels[code] : String(code)),
     encode(value) {
       if (!labels) {
-        if (Number.isInteger(value) && value >= 0 && value < count) return value;
-        if (Number.isInteger(value)) refuseAnswer(`values must lie in 0..${count - 1}`, value);
+        if (Number.isInteger(value)) {
+          if (value >= 0 && value < count) return value;
+          refuseAnswer(`values must lie in 0..${count - 1}`, value);
+        }
         refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, value);
       }
-      // An integer is what it is written as: a rating of 1 is the label "1", wherever that stands.
+      // A rating of 1 is the label "1", wherever that stands.
       const whole = Number.isSafeInteger(value);
-      const said = whole ? String(value) : value;
-      const code = typeof said === "string" ? labels.indexOf(said.normalize("NFC")) : -1;
+      const code = whole || typeof value === "string" ? labels.indexOf(String(value).normalize("NFC")) : -1;
       if (code < 0 && whole) {
         const rule = `an integer must be written as one of the labels (${some(labels)}) is`;
         throw new RumorError("answer", `${rule}; row 1 is not`);
