@@ -8,7 +8,7 @@ what it covers.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
@@ -26,6 +26,7 @@ from rumor.intervals import (
 )
 from rumor.mechanisms.oracle import Vector
 from rumor.selection import prefix_tails, rank_tails, ranked, ranks
+from rumor.shares import Groups, Share, group_share, members_of
 from rumor.tabular import Column, Tabular, coverage
 from rumor.text import aligned, bar, decimals_for, one_line, percent
 from rumor.view import ROWS_SHOWN, View, Wishes, viewed
@@ -48,6 +49,7 @@ class Estimate(Tabular):
     intervals: Intervals = field(repr=False)
     diagnostics: Mapping[str, object] = field(default_factory=dict)
     exact: Intervals | None = field(default=None, repr=False)
+    groups: Groups | None = field(default=None, repr=False)
 
     def interval(
         self,
@@ -107,6 +109,24 @@ class Estimate(Tabular):
         answer = np.clip(self.frequency[rows], 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
 
+    def share(
+        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
+    ) -> Share:
+        """The share of these values together, unbiased, with its interval.
+
+        The rows of a table may not be added up: a method that draws rare values towards each
+        other overstates the sum of many. The values must be named in advance.
+        """
+        if self.groups is None:
+            raise InputError(
+                "shares of several values need the counts of a frequency oracle or a channel that "
+                "can be inverted; this estimate has none"
+            )
+        asked = list(values) if not isinstance(values, str) else values
+        members = members_of(self.values, asked)
+        named = [self.values[i] for i in members]
+        return group_share(self.groups, members, named, level, checked_target(of))  # type: ignore[arg-type]
+
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr."""
         places = np.asarray(rows, dtype=np.intp)
@@ -158,6 +178,11 @@ class Estimate(Tabular):
         if hidden:
             lines.append(f"... and {hidden:,} less frequent")
         lines += self._facts(seen)
+        if self.groups is not None and self.method != "inversion":
+            lines.append(
+                "rows do not add up to a share of several values, since rare ones are drawn "
+                "together: share([...]) does"
+            )
         return "\n".join([*lines, *_footer(self.diagnostics)])
 
     def plot(

@@ -166,7 +166,9 @@ def _estimate(
     """The estimate in the order of the words, with the sampling of people added."""
     liars = fake_clients(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
-    share = np.clip(unbiased, 0.0, 1.0)
+    noise = _noise(summary)
+    share, stderr = np.clip(unbiased, 0.0, 1.0), np.maximum(stderr, noise)
+    other_stderr = max(other_stderr, noise)
     population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
     center, people = words.restore(unbiased), words.restore(stderr)
     both = words.restore(population)
@@ -186,6 +188,19 @@ def _estimate(
         diagnostics={**diagnostics, "fake_clients": liars},
         **facts,
     )
+
+
+def _noise(summary: Summary) -> float:
+    """The standard error of a word's share if all else were known: nothing has less.
+
+    Its h bits are coins of one of two chances; where no word is found, this is also how far
+    "everything else" may be from everything.
+    """
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    coins = min(rate * (1 - rate) for rate in (rappor.p_star, rappor.q_star))
+    gain = rappor.q_star - rappor.p_star
+    return math.sqrt(coins / (summary.reports * rappor.hashes)) / gain
 
 
 def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:

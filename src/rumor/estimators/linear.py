@@ -18,6 +18,7 @@ from rumor.estimators.material import Material
 from rumor.estimators.simplex import clip_and_rescale, norm_sub, project
 from rumor.intervals import CountIntervals, ExactIntervals, ScoreIntervals
 from rumor.mechanisms.oracle import Vector
+from rumor.shares import OracleGroups
 
 
 def _as_it_is(estimate: Vector) -> Vector:
@@ -53,6 +54,7 @@ def frequency_estimate(
         ),
         # Counts out of a fixed number of reports are exactly binomial.
         exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
+        groups=OracleGroups(oracle, summary.tally, summary.reports),
         diagnostics={**facts(summary), **(told or {})},
     )
 

@@ -46,7 +46,8 @@ def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
     assert isinstance(mechanism, MeanMechanism)
     grid = mechanism.grid
     unbiased, variance = mechanism.moments(summary.tally, n)
-    stderr = math.sqrt(max(variance, 0.0) / n)
+    # Few reports may agree by chance; the noise is there all the same.
+    stderr = math.sqrt(max(variance, mechanism.least_variance) / n)
     intervals: Intervals
     if isinstance(mechanism, Harmony):
         hit, miss = mechanism.rates

@@ -70,6 +70,23 @@ class Score:
     spread: Mapping[Target, tuple[float | Vector, float, float]]
 
 
+def centred_score(mean: float, gain: float, part: float, inside: float, outside: float) -> Score:
+    """The score of a group's share from a mean that is gain (F - part) on average.
+
+    `inside` and `outside` are the second moments of what a member's and another's report adds.
+    """
+    squares = (gain * (1 - part)) ** 2, (gain * part) ** 2
+    fixed = inside - squares[0], outside - squares[1]
+    return Score(
+        excess=np.array([mean + gain * part]),
+        gain=gain,
+        spread={
+            "population": (fixed[1], inside - outside + 2 * gain**2 * part, -(gain**2)),
+            "people": (fixed[1], fixed[0] - fixed[1], 0.0),
+        },
+    )
+
+
 class FrequencyOracle(Mechanism):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
@@ -199,6 +216,13 @@ class FrequencyOracle(Mechanism):
         """
         return 1.0
 
+    def pair_rates(self) -> tuple[float, float]:
+        """P(two values supported | one of them is the value), and P(... | neither is).
+
+        Products where each is supported on its own account, as in unary encoding and hashing.
+        """
+        return self.hit * self.miss, self.miss**2
+
     @property
     def counts_outputs(self) -> bool:
         """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
@@ -236,6 +260,22 @@ class FrequencyOracle(Mechanism):
                 "people": (q * (1 - q), p * (1 - p) - q * (1 - q), 0.0),
             },
         )
+
+    def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
+        """The same for the share F of some values together: one mean, `gain` F on average.
+
+        A report counts as 1 - s/D for each of the s members that it supports and as -s/D for
+        each other value. These weights sum to 0, so what all values have in common cancels.
+        With weight a of the report's own value v, E(Y | v) = gain a, and with the chances of
+        pairs E(Y^2 | v) = a^2 (gain - 2 own + 2 other) + s (1 - s/D) (miss - other).
+        """
+        counts, part = self.support_counts(tally), members.size / self.domain
+        gain, (own, other) = float(self.exact_hit - self.exact_miss), self.pair_rates()
+        common = members.size * (1 - part) * (self.miss - other)
+        second = gain - 2 * own + 2 * other
+        inside, outside = (a * a * second + common for a in (1 - part, -part))
+        weighted = (counts[members].sum() - part * counts.sum()) / reports
+        return centred_score(weighted, gain, part, inside, outside)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
