@@ -223,6 +223,13 @@ class FrequencyOracle(Mechanism):
         """
         return self.hit * self.miss, self.miss**2
 
+    def factors(self, reports: Reports) -> Vector:
+        """The factor of each report alone, up to a constant: it cancels in likelihoods.
+
+        1 where every report is as likely as any other from people whose value it does not support.
+        """
+        return np.ones(len(reports))
+
     @property
     def counts_outputs(self) -> bool:
         """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
