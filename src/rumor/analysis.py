@@ -26,6 +26,7 @@ from rumor.estimators.linear import checked_method
 from rumor.estimators.material import Material
 from rumor.files import PathLike
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
+from rumor.shares import Share
 from rumor.summary import Summary
 from rumor.tabular import Columns, csv_text
 from rumor.text import one_line
@@ -44,6 +45,8 @@ class Analysis:
     estimates: Mapping[Stratum, Estimate]
     by: str | None
     view: View
+    together: tuple[str, ...] = ()
+    """Values whose share together is told as well."""
     repeated: int | None = None
     """How many reports were left out since their ids had occurred; None if nobody asked."""
 
@@ -89,21 +92,33 @@ class Analysis:
             "covers": first.covers(view),
         }
         if self.by is None:
-            facts |= first.facts()
-            facts["diagnostics"] = first.diagnostics
+            facts |= self._beside(first)
         else:
             facts["by"] = self.by
             facts["strata"] = [
                 {
                     "stratum": stratum,
                     "reports": e.reports,
-                    **e.facts(),
-                    "diagnostics": e.diagnostics,
+                    **self._beside(e),
                 }
                 for stratum, e in self.estimates.items()
             ]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {**facts, "estimates": rows}
+
+    def _beside(self, result: Estimate) -> dict[str, object]:
+        """What there is to say of an estimate beside its rows."""
+        share = self._share(result)
+        told = {} if share is None else {"share": share.to_dict()}
+        return {**result.facts(), **told, "diagnostics": result.diagnostics}
+
+    def _share(self, result: Estimate) -> Share | None:
+        if not self.together:
+            return None
+        # On a command line every value is text, also where values are numbers.
+        named = {str(value): value for value in result.values}
+        asked = [named.get(value, value) for value in self.together]
+        return result.share(asked, self.view.level, of=self.view.of)
 
     def to_csv(self) -> str:
         """The estimates as CSV text, in full precision."""
@@ -115,7 +130,8 @@ class Analysis:
         blocks = [heading] if heading else []
         for stratum, result in self.estimates.items():
             mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
-            blocks.append(mark + result.table(self.view))
+            share = self._share(result)
+            blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
         if self.totals.skipped:
             blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
         if self.repeated is not None:
@@ -153,6 +169,7 @@ def analyse(
     distinct_ids: bool = False,
     skip_invalid: bool = False,
     view: View | None = None,
+    together: Sequence[str] = (),
     candidates: PathLike | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
@@ -162,7 +179,7 @@ def analyse(
     Without `question` it is the one that the reports name. `by` and `window` choose among
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
     ids once. A text question needs `candidates`, a file of words; `view` is how the answers are
-    to be shown, `options` are those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    to be shown, `together` are values whose joint share is told too, `options` are those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
     `rumor.engines.spark.SparkEngine` of your session; one that has yet to be started is when
     the rest has been checked.
     """
@@ -220,7 +237,9 @@ def analyse(
             )
             for stratum, summary in totals.summaries.items()
         }
-    return Analysis(collection, asked, totals, estimates, by, view or View(), repeated)
+    return Analysis(
+        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
+    )
 
 
 def _source(

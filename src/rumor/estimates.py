@@ -118,14 +118,11 @@ class Estimate(Tabular):
         other overstates the sum of many. The values must be named in advance.
         """
         if self.groups is None:
-            raise InputError(
-                "shares of several values need the counts of a frequency oracle or a channel that "
-                "can be inverted; this estimate has none"
-            )
+            return super().share(values, level, of=of)
         asked = list(values) if not isinstance(values, str) else values
         members = members_of(self.values, asked)
         named = [self.values[i] for i in members]
-        return group_share(self.groups, members, named, level, checked_target(of))  # type: ignore[arg-type]
+        return group_share(self.groups, members, named, level, checked_target(of))
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr."""
@@ -180,8 +177,8 @@ class Estimate(Tabular):
         lines += self._facts(seen)
         if self.groups is not None and self.method != "inversion":
             lines.append(
-                "rows do not add up to a share of several values, since rare ones are drawn "
-                "together: share([...]) does"
+                "rows do not add up to the share of several values, since rare ones are drawn "
+                "together; share([...]) or --share tells it"
             )
         return "\n".join([*lines, *_footer(self.diagnostics)])
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.errors import InputError
+from rumor.shares import Share
 from rumor.text import percent
 from rumor.view import ROWS_SHOWN as ROWS_SHOWN
 from rumor.view import Order, View, Wishes, viewed
@@ -98,6 +100,15 @@ class Tabular(abc.ABC):
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
             ],
         }
+
+    def share(
+        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
+    ) -> Share:
+        """The share of several values together, where an estimate is of values people hold."""
+        raise InputError(
+            "shares of several values need the counts of a frequency oracle or a channel that can "
+            "be inverted; this estimate has none"
+        )
 
     def facts(self) -> dict[str, object]:
         """What there is to say beside the rows, as plain data."""

@@ -117,6 +117,14 @@ def estimate(
         typer.Option("--simultaneous", help="Widen the intervals to cover all values at once."),
     ] = False,
     top: Top = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="VALUE",
+            help="Also the share of several values together; give the option once for each.",
+        ),
+    ] = None,
     plot: Annotated[
         str | None,
         typer.Option("--plot", metavar="FILE", help="Draw a chart too (.html, .png or .svg)."),
@@ -180,6 +188,7 @@ def estimate(
             distinct_ids=distinct_ids,
             skip_invalid=skip_invalid,
             view=view,
+            together=share or (),
             candidates=candidates,
             options=None if detection_level is None else {"level": detection_level},
             on_progress=lambda done, total: update(done, total, note),
