@@ -51,7 +51,7 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
         f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people",
         "90% of the rows shown hold the true share, wherever the list is cut",
     ]
-    assert lines[7].startswith("rows do not add up to the share of several values")
+    assert lines[7].startswith("rows may not be added up")
     at_once = "of the population\nall 4 intervals hold at once, at a level of 95%\n"
     assert at_once in estimate.table(simultaneous=True)
     alone = "each interval covers a value named in advance, at a level of 95%"

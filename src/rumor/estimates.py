@@ -177,8 +177,8 @@ class Estimate(Tabular):
         lines += self._facts(seen)
         if self.groups is not None and self.method != "inversion":
             lines.append(
-                "rows do not add up to the share of several values, since rare ones are drawn "
-                "together; share([...]) or --share tells it"
+                "rows may not be added up, since rare values are drawn together; "
+                "share([...]) and --share sum them"
             )
         return "\n".join([*lines, *_footer(self.diagnostics)])
 
