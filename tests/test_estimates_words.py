@@ -7,6 +7,7 @@ import io
 import json
 import math
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -102,3 +103,15 @@ def test_the_decode_of_the_literature_does_not_claim_what_it_does_not_do() -> No
     assert (low[dropped] == 0).all()
     assert (high[dropped] == 1).all()
     assert math.isfinite(result.other_stderr)
+
+
+def test_words_found_pay_below_for_having_been_found() -> None:
+    """The lower tail is alpha/2 times the part of the candidates that was found, 3 of 43."""
+    order = RESULT.ranking(None)
+    low, high = RESULT.bounds(order, rumor.View(order="estimate"))
+    below = -NormalDist().inv_cdf(0.025 * 3 / 43)
+    assert low == pytest.approx(RESULT.unbiased[order] - below * RESULT.stderr[order])
+    assert high == pytest.approx(RESULT.unbiased[order] + 1.959964 * RESULT.stderr[order])
+    assert "95% of the words found hold their true share" in RESULT.table()
+    alone = RESULT.columns(order="given")
+    assert alone["low"] == RESULT.interval(0.95)[0].tolist()
