@@ -39,9 +39,7 @@ class LinearKeys:
         total = trials + 3 * prior
         up, down = (counts.plus + prior) / total, (counts.minus + prior) / total
         seen, tilt = up + down, up - down
-        # Few reports may agree by chance; the noise is there all the same.
-        noise = min(rate * (1 - rate) for rate in (rates.miss, rates.miss + gain))
-        var_f = np.maximum(seen * (1 - seen), noise) / (trials * gain**2)
+        var_f = seen * (1 - seen) / (trials * gain**2)
         var_s = (seen - tilt**2) / (trials * sign_gain**2)
         covariance = tilt * (1 - seen) / (trials * gain * sign_gain)
         unseen = counts.trials == 0
