@@ -30,6 +30,7 @@ from benchmarks.keyvalue_data import (
     published,
     squared_errors,
 )
+from rumor.intervals import Tails
 from rumor.intervals_keyvalue import KeyIntervals
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
@@ -47,9 +48,10 @@ def coverage(epsilon: float, name: str, trials: int, seed: int) -> dict[str, flo
         f, m = data_set(name, random)
         counts: KeyCounts = draw_counts(block, f, m, USERS, random)
         intervals = KeyIntervals(counts, block.rates, -1.0, 1.0)
+        every, tails = np.arange(KEYS), Tails.alike(0.025, 0.025, KEYS)
         for key, truth, (low, high) in (
-            ("f", f, intervals.frequency(1.959964)),
-            ("m", m, intervals.mean(1.959964)),
+            ("f", f, intervals.frequency(every, tails)),
+            ("m", m, intervals.mean(every, tails)),
         ):
             # Ends are compared with a hair of slack: a mean of exactly 1 may be missed by 1e-16.
             held = (low <= truth + 1e-9) & (truth <= high + 1e-9)

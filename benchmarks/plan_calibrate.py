@@ -2,6 +2,7 @@
 
     python -m benchmarks.plan_calibrate            some twenty minutes; rewrites
                                                    src/rumor/privacy/calibration.py
+        --noise 0.4 10                             only rows of this noise, the others as they are
 
 On Zipf's law over D values, the ratio of the root mean squared errors of "auto" and of
 inversion depends, to a few per cent, on three numbers alone and hardly on the mechanism:
@@ -17,7 +18,9 @@ Counts of unary encoding are drawn directly, two binomials for each value.
 
 from __future__ import annotations
 
+import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +32,7 @@ from rumor.estimators.keyvalue_pooled import MODELS, posterior_means
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
 from rumor.mechanisms.oracle import ItemCounts
+from rumor.privacy.calibration import KEY_RATIOS, RATIOS
 from rumor.privacy.forecast import typical_keys, typical_law
 
 KEY_TRIALS = {2: 60, 5: 24, 20: 12, 100: 5}
@@ -89,11 +93,16 @@ def key_ratio(keys: int, noise: float, trials: int, rng: np.random.Generator) ->
     return math.sqrt(default / linear)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--noise", nargs=2, type=float, default=(0.0, math.inf))
+    low, high = parser.parse_args(arguments).noise
     rng = np.random.default_rng(1)
-    table: NDArray[np.float64] = np.ones((len(TRIALS), len(NOISE), len(DIGITS)))
+    table: NDArray[np.float64] = np.array(RATIOS)
     for i, (domain, trials) in enumerate(track(list(TRIALS.items()))):
         for j, noise in enumerate(NOISE):
+            if not low <= noise <= high:
+                continue
             for k in reversed(range(len(DIGITS))):
                 people, miss = people_and_miss(domain, noise, DIGITS[k])
                 if people >= _FEWEST:
@@ -102,6 +111,9 @@ def main() -> None:
                     table[i, j, k] = table[i, j, k + 1]
                 else:  # nothing but noise: the answer is the same, the linear error grows
                     table[i, j, k] = table[i, j - 1, k] * NOISE[j - 1] / noise
+    if (low, high) != (0.0, math.inf):
+        TARGET.write_text(module(table, np.array(KEY_RATIOS)), encoding="utf-8")
+        return
     rng = np.random.default_rng(2)
     keys = np.ones((len(KEY_TRIALS), len(KEY_NOISE)))
     for i, (size, trials) in enumerate(KEY_TRIALS.items()):

@@ -72,19 +72,23 @@ def test_from_answers_to_estimates(work: Path, capsys: Outputs) -> None:
 
 
 def test_tables_of_every_kind_give_the_same_reports(work: Path, capsys: Outputs) -> None:
-    """Labels or integers, CSV or Parquet, a dictionary or not: the same person, the same report."""
+    """CSV or Parquet, a dictionary or not: the same person, the same report."""
     seeded = ("-q", "homepage", "--seed", "7", "--day", "2026-01-05")
     rumor("privatize", "collection.toml", "answers.csv", "-o", "csv.parquet", *seeded)
     with Path("answers.csv").open() as file:
         rows = list(csv.DictReader(file))
     labels = pa.array([row["homepage"] for row in rows])
     codes = pa.array([int(row["code"]) for row in rows], pa.int16())
-    table = {"homepage": labels, "coded": labels.dictionary_encode(), "number": codes}
-    pq.write_table(pa.table(table), "answers.parquet")
+    table = {"homepage": labels, "coded": labels.dictionary_encode()}
+    pq.write_table(pa.table({**table, "number": codes}), "answers.parquet")
     for column in table:
         out = f"{column}.out.parquet"
         rumor("privatize", "collection.toml", "answers.parquet", "-o", out, "-c", column, *seeded)
         assert Path(out).read_bytes() == Path("csv.parquet").read_bytes()
+    # Positions are no answers where there are labels.
+    numbers = ("answers.parquet", "-o", "n.parquet", "-c", "number", *seeded)
+    assert main(["privatize", "collection.toml", *numbers]) == 2
+    assert not Path("n.parquet").exists()
     assert "NOT private" in capsys.readouterr().err
 
 
@@ -283,3 +287,34 @@ def test_the_examples_work(
         Path("h.csv").write_text(f"value,count\n{lines}\n")
         rumor("simulate", str(example), "h.csv", "-q", question.id, "-n", "3000", "--json")
         assert json_of(capsys)["reports"] == 3000
+
+
+def test_shares_of_several_values_are_told_together(work: Path, capsys: Outputs) -> None:
+    privatized("--seed", "1")
+    capsys.readouterr()
+    rumor("estimate", "collection.toml", "r.parquet", "--json")
+    labels = [row["value"] for row in json_of(capsys)["estimates"]]
+    chosen = ("--share", labels[0], "--share", labels[1])
+    rumor("estimate", "collection.toml", "r.parquet", "--json", *chosen)
+    share = json_of(capsys)["share"]
+    assert share["values"] == labels[:2]
+    assert share["low"] < share["unbiased"] < share["high"]
+    rumor("estimate", "collection.toml", "r.parquet", *chosen)
+    assert f"{labels[0]}, {labels[1]} together: " in capsys.readouterr().out
+    assert main(["estimate", "collection.toml", "r.parquet", "--share", "nothing like it"]) == 2
+    assert "a share is of values of this estimate; got 'nothing like it'" in capsys.readouterr().err
+
+
+def test_the_rows_of_a_short_list_are_covered_as_rows_that_came_out_first(
+    work: Path, capsys: Outputs
+) -> None:
+    privatized("--seed", "1")
+    capsys.readouterr()
+    rumor("estimate", "collection.toml", "r.parquet", "--json", "--top", "1")
+    first = json_of(capsys)
+    rumor("estimate", "collection.toml", "r.parquet", "--json")
+    whole = json_of(capsys)
+    assert first["covers"].startswith("95% of the rows shown hold the true share")
+    assert whole["covers"].startswith("each interval covers a value named in advance")
+    row = next(r for r in whole["estimates"] if r["value"] == first["estimates"][0]["value"])
+    assert first["estimates"][0]["low"] < row["low"]

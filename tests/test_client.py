@@ -19,6 +19,7 @@ import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.secret import open_secret, read_secret
 from rumor.collection import Collection, Question
+from rumor.errors import InputError
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
 
 WORD = "a very sensitive wörd"
@@ -190,9 +191,11 @@ class TestLedger:
         contract = collection(mechanism)
         with rumor.Respondent(tmp_path) as device:
             device.prepare(contract, {"question": "yes"})
-            device.prepare(contract, {"question": 0})
+            device.prepare(contract, {"question": "yes"})
+            with pytest.raises(InputError, match="one of the labels"):
+                device.prepare(contract, {"question": 0})
             (spending,) = device.spending()
-        assert spending.values == 1  # a label and its number are one value
+        assert spending.values == 1
         assert spending.epsilon == 2 * mechanism.epsilon
 
     def test_the_limit_of_the_collection_holds_across_revisions(self, tmp_path: Path) -> None:

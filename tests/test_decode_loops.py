@@ -146,3 +146,55 @@ def test_without_numba_the_same_words_are_found(monkeypatch: pytest.MonkeyPatch)
     assert list(plain.found()) == list(compiled.found()) == words[:3]
     assert plain.frequency == pytest.approx(compiled.frequency, abs=1e-6)
     assert plain.p_value == pytest.approx(compiled.p_value, rel=1e-3)
+
+
+@pytest.mark.parametrize("module", [kernels_decode, twins_decode])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_many_descents_are_the_single_ones(module: ModuleType, shape: tuple[int, int, int]) -> None:
+    """Three fits, each without one candidate, side by side and one by one."""
+    made, share, weight = case(*shape)
+    hashes, barred = made.bloom.hashes, np.array([3, 0, 11])
+    lasso = Lasso(made.rows, hashes, share, weight)
+    start = (lasso.weight, lasso.inverse, lasso.norms, np.full(20, 0.1) * lasso.lengths)
+    weights, inverse, norms, penalties = start
+    pull = np.repeat(lasso.pull[:, :, None], 3, axis=2)
+    level, together = np.repeat(lasso.level[:, None], 3, axis=1), np.zeros((20, 3))
+    module.descend_many(
+        *(made.rows, hashes, pull, weights, inverse, level, norms, penalties, together),
+        *(barred, 1e-10, 10_000),
+    )
+    for k, out in enumerate(barred.tolist()):
+        alone, without = np.zeros(20), norms.copy()
+        without[out] = 0.0
+        own_pull, own_level = lasso.pull.copy(), lasso.level.copy()
+        module.descend(
+            *(made.rows, hashes, own_pull, weights, inverse, own_level, without, penalties),
+            *(alone, 1e-10, 10_000),
+        )
+        assert alone.any()
+        assert together[out, k] == 0.0
+        # Words with equal bits may share differently; what they explain is the same.
+        assert pull[:, :, k] == pytest.approx(own_pull, abs=1e-7)
+        assert level[:, k] == pytest.approx(own_level, abs=1e-7)
+
+
+@pytest.mark.parametrize("module", [kernels_decode, twins_decode])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_those_that_exceed_most_are_found(module: ModuleType, shape: tuple[int, int, int]) -> None:
+    """Against totals over the design matrix, sorted; among 400 candidates, more than a chunk."""
+    bits, hashes, cohorts = shape
+    made = candidate_map(BloomFilter(bits, hashes, cohorts, b"many"), [str(i) for i in range(400)])
+    rng = np.random.default_rng(bits)
+    tables = rng.normal(size=(cohorts, bits + 1, 3)).astype(np.float32)
+    tables[:, -1] = 0.0
+    bounds = rng.uniform(0.0, 2.0, 400).astype(np.float32)
+    excess, who = np.empty((3, 5), dtype=np.float32), np.empty((3, 5), dtype=np.int64)
+    module.exceeding(made.rows, hashes, tables, bounds, excess, who)
+    x = dense(made)
+    for k in range(3):
+        above = (x * tables[:, :-1, k]).sum(axis=(1, 2)) - bounds
+        expected = np.sort(above[above > 0])[::-1][:5]
+        found = who[k][who[k] >= 0]
+        assert np.sort(above[found])[::-1] == pytest.approx(expected, abs=1e-4)
+        assert np.sort(excess[k])[::-1][: expected.size] == pytest.approx(expected, abs=1e-4)
+        assert found.size == expected.size == np.unique(found).size

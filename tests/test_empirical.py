@@ -281,15 +281,37 @@ def test_the_second_pass_has_its_limits() -> None:
 
 
 def test_the_default_beats_the_papers_convention() -> None:
-    """Paired, in the cell where they are closest: little signal, one value in a thousand."""
-    oracle = SubsetSelection(domain=200, epsilon=1.0)
-    law = zipf(200)
-    auto = clip = 0.0
-    for seed in range(25):
-        result = rumor.estimate(oracle, draw(oracle, law, 1000, seed))
-        auto += ((result.frequency - law) ** 2).sum()
-        clip += ((clip_and_rescale(result.unbiased) - law) ** 2).sum()
-    assert auto < clip
+    """Paired, where there is a signal; at the edge of one it is no worse than "all are equal".
+
+    There, making no leaders up is paid for: 1,000 people tell 200 values of Zipf's law hardly
+    apart, and the default stays near 1/200 for all.
+    """
+    oracle, law, errors = SubsetSelection(domain=200, epsilon=1.0), zipf(200), {}
+    for people in (1000, 4000):
+        auto = clip = 0.0
+        for seed in range(15):
+            result = rumor.estimate(oracle, draw(oracle, law, people, seed))
+            auto += ((result.frequency - law) ** 2).sum() / 15
+            clip += ((clip_and_rescale(result.unbiased) - law) ** 2).sum() / 15
+        errors[people] = auto, clip
+    assert errors[4000][0] < 0.8 * errors[4000][1]
+    assert errors[1000][0] < ((law - 1 / 200) ** 2).sum()
+
+
+def test_no_leader_is_made_up_where_nothing_is_known() -> None:
+    """All values equally frequent: the largest answer is above three times 1/D in few runs.
+
+    Each cell had leaders in 7 to 65 per cent of runs while "all are equal" weighed as much as
+    any other law. At most 10 % are promised; 60 runs at that rate have 14 or fewer in 99.9 %.
+    """
+    rng = np.random.default_rng(11)
+    for domain, people, epsilon in ((32, 300, 1.0), (300, 300, 0.3), (300, 300, 1.0)):
+        oracle, found = SubsetSelection(domain=domain, epsilon=epsilon), 0
+        for _ in range(60):
+            counts = rng.binomial(people, oracle.size / domain, size=domain)
+            items = ItemCounts(counts, float(people), oracle.hit, oracle.miss, oracle.dispersion)
+            found += bool(shrink(items).frequency.max() > 3 / domain)
+        assert found <= 14, (domain, people, epsilon)
 
 
 def test_blocks_of_unequal_size_are_looked_at_with_their_own_noise() -> None:

@@ -170,7 +170,9 @@ def written(folder: Path, id: str, count: int = 5000, days: int = 2) -> Path:
     place.mkdir()
     strata = pa.schema([("country", pa.string())])
     for day in range(days):
-        reports = question.mechanism.privatize(answers_to(question, count, day), random=Seeded(day))
+        reports = question.mechanism.unlabelled().privatize(
+            answers_to(question, count, day), random=Seeded(day)
+        )
         countries = pa.array([["DE", "FR", None][i % 3] for i in range(count)])
         with reportfile.write_reports(
             place / f"{day}.parquet", everything(), question, strata=strata, random=Seeded(day)
@@ -280,7 +282,8 @@ def test_words_means_and_pairs(
     assert ours.totals == theirs.totals
     assert_alike(ours.to_dict(), theirs.to_dict())
     if id == "word":
-        found = {row["value"] for row in ours.rows() if row["stratum"] == "DE"}
+        columns = ours.columns()
+        found = {v for v, s in zip(columns["value"], columns["stratum"], strict=True) if s == "DE"}
         assert {"tea", "coffee"} <= found
 
 
@@ -588,7 +591,9 @@ def test_a_killed_executor_loses_nothing(one_spark: OneSpark, tmp_path: Path) ->
     """Two executors, one of which is killed amid the first pass over kept reports."""
     engine = one_spark.engine("local-cluster[2,1,1024]")
     question = everything().question("bits")
-    reports = question.mechanism.privatize(answers_to(question, 6000, 1), random=Seeded(1))
+    reports = question.mechanism.unlabelled().privatize(
+        answers_to(question, 6000, 1), random=Seeded(1)
+    )
     marks = tmp_path / "marks"
     source = slow_source(marks, reports, count=12, seconds=0.4)
     killed: list[int] = []

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -81,11 +82,11 @@ def test_csv_json_and_arrow_agree() -> None:
     assert plain["other"] == RESULT.other
     assert plain["controls"] == "false discovery rate at most 5 %"
     assert float(rows[0]["frequency"]) == RESULT.frequency[0]
-    table = RESULT.to_arrow()
+    table = RESULT.to_arrow(order="given")
     assert table.num_rows == 43
     assert table.column("detected").to_pylist() == RESULT.detected.tolist()
-    assert RESULT.to_arrow(every=False).num_rows == 3
-    assert len(RESULT.to_csv(every=True).splitlines()) == 44
+    assert RESULT.to_arrow().num_rows == 3
+    assert len(RESULT.to_csv(order="given").splitlines()) == 44
 
 
 def test_it_plots_itself(tmp_path: Path) -> None:
@@ -102,3 +103,15 @@ def test_the_decode_of_the_literature_does_not_claim_what_it_does_not_do() -> No
     assert (low[dropped] == 0).all()
     assert (high[dropped] == 1).all()
     assert math.isfinite(result.other_stderr)
+
+
+def test_words_found_pay_below_for_having_been_found() -> None:
+    """The lower tail is alpha/2 times the part of the candidates that was found, 3 of 43."""
+    order = RESULT.ranking(None)
+    low, high = RESULT.bounds(order, rumor.View(order="estimate"))
+    below = -NormalDist().inv_cdf(0.025 * 3 / 43)
+    assert low == pytest.approx(RESULT.unbiased[order] - below * RESULT.stderr[order])
+    assert high == pytest.approx(RESULT.unbiased[order] + 1.959964 * RESULT.stderr[order])
+    assert "95% of the words found hold their true share" in RESULT.table()
+    alone = RESULT.columns(order="given")
+    assert alone["low"] == RESULT.interval(0.95)[0].tolist()

@@ -241,7 +241,7 @@ def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert data["findings"]["co-support"]["alarm"] is True
     single = collection.question("smoking")
     with write_reports(tmp_path / "single.parquet", collection, single) as writer:
-        writer.write(single.mechanism.privatize([0] * 2000, random=rumor.Seeded(1)), DAY)
+        writer.write(single.mechanism.privatize(["never"] * 2000, random=rumor.Seeded(1)), DAY)
     assert main([*command, str(tmp_path / "single.parquet")]) == 0
     assert "cannot be told from an honest one" in capsys.readouterr().out
 

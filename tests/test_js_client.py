@@ -443,8 +443,8 @@ def test_a_device_gives_the_permanent_answers_that_python_gives(tmp_path: Path) 
         {"kind": "text", "f": 0.5, "p": 0, "q": 1, "reports_per_person": 9},
         {**MOOD, "mechanism": {"name": "basic-rappor", "f": 0.5, "p": 0, "q": 1}},
     )
-    answers = [{"a": word, "b": mood} for word, mood in
-               (("news", "well"), ("cafe\u0301", 2), ("café", "unwell"), ("検索", 3))]  # fmt: skip
+    words, moods = ("news", "cafe\u0301", "café", "検索"), ("well", "unwell", "unwell", "no answer")
+    answers = [{"a": word, "b": mood} for word, mood in zip(words, moods, strict=True)]
     person = device(tmp_path / "device")
     expected = [[e.report.hex() for e in person.prepare(contract, a)] for a in answers]
     cells = {question.id: question.mechanism.cell for question in contract.questions}
@@ -487,7 +487,7 @@ def test_the_ledger_counts_what_pythons_counts(tmp_path: Path) -> None:
     well: dict[str, object] = {"a": "well"}
     answers: list[dict[str, object]] = [
         {"a": "well", "b": "news", "c": "red", "d": 0.25, "e": {"Maps": 1.0}},
-        {"a": 0, "b": "news", "c": "red", "d": 0.25, "e": {}},
+        {"a": "well", "b": "news", "c": "red", "d": 0.25, "e": {}},
         *[well] * 6,
         {"a": "unwell", "b": "mail", "c": "blue"},
         {"c": "grün", "d": 1},

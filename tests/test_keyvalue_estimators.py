@@ -23,6 +23,7 @@ from rumor.estimators.keyvalue_published import (
     published_em,
     responsibilities,
 )
+from rumor.intervals import Tails
 from rumor.intervals_keyvalue import KeyIntervals, LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.papers.keyvalue import as_published, nominal_for, ours
@@ -161,7 +162,8 @@ def test_intervals_cover(name: str, epsilon: float) -> None:
 def test_a_key_that_nobody_seems_to_hold_has_any_mean() -> None:
     rates = CHANNELS["block 1"]
     counts = KeyCounts(np.array([180, 210]), np.array([190, 215]), np.array([1000, 1000]))
-    low, high = KeyIntervals(counts, rates, 0.0, 10.0).mean(1.96)
+    tails = Tails.alike(0.025, 0.025, 2)
+    low, high = KeyIntervals(counts, rates, 0.0, 10.0).mean(np.arange(2), tails)
     assert low.tolist() == [0.0, 0.0]
     assert high.tolist() == [10.0, 10.0]
 
@@ -172,7 +174,9 @@ def test_fieller_contains_the_ratio_and_grows_with_the_level() -> None:
     block = rumor.KeyValueBlock(keys=KEYS, epsilon=1.0)
     counts = draw_counts(block, f, m, 200_000, random)
     intervals, linear = KeyIntervals(counts, rates, -1.0, 1.0), LinearKeys.of(counts, rates)
-    narrow, wide = intervals.mean(1.0), intervals.mean(3.0)
+    narrow, wide = (
+        intervals.mean(np.arange(KEYS), Tails.alike(tail, tail, KEYS)) for tail in (0.16, 0.0013)
+    )
     assert (wide[0] <= narrow[0] + 1e-12).all()
     assert (wide[1] >= narrow[1] - 1e-12).all()
     ratio = np.clip(linear.s / linear.f, -1, 1)

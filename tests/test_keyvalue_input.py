@@ -30,7 +30,7 @@ PLAIN = rumor.KeyValueBlock(keys=3, epsilon=1.0)
         ),
         (
             [{7: 1.0}],
-            "a key must be an integer from 0 to 1 or a label; got another at index 0",
+            r"a key must be one of the question's \(mail, maps\); got another at index 0",
         ),
         (
             [{"mail": 1.0}, 3],

@@ -17,7 +17,7 @@ from rumor.text import aligned, bar, decimals_for, one_line, percent
 @pytest.fixture(scope="module")
 def estimate() -> Estimate:
     oracle = rumor.RandomizedResponse(domain=["a", "b", "c,d", "e"], epsilon=3.0)
-    values = np.repeat([0, 1, 2, 3], [100, 400, 300, 200])
+    values = np.repeat(["a", "b", "c,d", "e"], [100, 400, 300, 200])
     return rumor.estimate(oracle, oracle.privatize(values, random=rumor.Seeded(1)))
 
 
@@ -47,10 +47,15 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     assert [line.split()[0] for line in lines[1:4]] == ["b", "c,d", "e"]
     assert lines[1].endswith("█" * 20)
     assert lines[4] == "... and 1 less frequent"
-    assert lines[5] == (
-        f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people"
-    )
-    assert "of the population, all covering at once\nnoise " in estimate.table(simultaneous=True)
+    assert lines[5:7] == [
+        f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people",
+        "90% of the rows shown hold the true share, wherever the list is cut",
+    ]
+    assert lines[7].startswith("rows may not be added up")
+    at_once = "of the population\nall 4 intervals hold at once, at a level of 95%\n"
+    assert at_once in estimate.table(simultaneous=True)
+    alone = "each interval covers a value named in advance, at a level of 95%"
+    assert alone in estimate.table(order="given")
     assert str(estimate) == estimate.table()
 
 

@@ -68,10 +68,14 @@ TEXTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("values", INTEGERS.values(), ids=INTEGERS.keys())
 def test_integers(values: Any) -> None:
-    for positions in (None, POSITIONS):
+    # Without labels they are positions; with labels they are what a label says.
+    ratings = {"3": 0, "2": 1, "1": 2, "0": 3}
+    for positions, expected in ((None, CODES), (ratings, [3 - code for code in CODES])):
         codes = encode(values, 4, positions)
-        assert codes.tolist() == CODES
+        assert codes.tolist() == expected
         assert codes.dtype == np.int64
+    with pytest.raises(InputError, match=r"labels \(news, mail, blank, déjà vu\) is; row 1 is not"):
+        encode(values, 4, POSITIONS)
 
 
 @pytest.mark.parametrize("values", TEXTS.values(), ids=TEXTS.keys())
@@ -105,7 +109,7 @@ MISSING: dict[str, tuple[Any, str]] = {
     "pandas": (pd.Series([1, None]), "got dtype float64"),
     "pandas Int64": (pd.Series([1, None], dtype="Int64"), "got dtype float64"),
     "pandas text": (pd.Series(["news", None]), r"one of the domain's .*; got a number at index 1"),
-    "list": ([1, None], "a label must be one of the domain's .*; got a number at index 0"),
+    "list": ([1, None], "an integer .* labels .*; got another integer at index 0"),
     "texts": (["news", None], "a label must be one of the domain's .*; got nothing at index 1"),
 }
 
@@ -124,13 +128,22 @@ WRONG: dict[str, tuple[Any, str]] = {
     "numpy booleans": (np.array([True, False]), "got dtype bool"),
     "polars booleans": (pl.Series([True, False]), "got dtype bool"),
     "booleans": ([True, False], "a label must be one of .*; got a boolean at index 0"),
-    "a boolean among integers": ([1, True], "a label must be one of .*; got a number at index 0"),
-    "integers among texts": ([1, "news"], "a label must be one of .*; got a number at index 0"),
-    "texts among integers": (["news", 1], "a label must be one of .*; got a number at index 1"),
+    "a boolean among integers": (
+        [1, True],
+        "an integer .* labels .*; got another integer at index 0",
+    ),
+    "integers among texts": (
+        [1, "news"],
+        "an integer .* labels .*; got another integer at index 0",
+    ),
+    "texts among integers": (
+        ["news", 1],
+        "an integer .* labels .*; got another integer at index 1",
+    ),
     "bytes": ([b"news"], r"got dtype \|S4"),
     "dates": (np.array(["2024-01-01"], dtype="M8[D]"), r"got dtype datetime64\[D\]"),
     "complex": (np.array([1j]), "got dtype complex128"),
-    "a huge integer": ([2**70], "a label must be one of .*; got a number at index 0"),
+    "a huge integer": ([2**70], "an integer .* labels .*; got another integer at index 0"),
     "two columns": (np.zeros((2, 2), dtype=int), r"one column; got an array of shape \(2, 2\)"),
     "nested lists": ([[1, 2], [3, 4]], r"one column; got an array of shape \(2, 2\)"),
     "ragged lists": ([[1], [2, 3]], r"one column; got lists of several lengths"),
@@ -153,10 +166,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "one bytes": (b"news", "a column of answers, not one value; got bytes"),
     "nothing": (None, "a column of answers, not one value; got nothing"),
     "a generator": (iter([1]), "a column of answers, not one value; got a list_iterator"),
-    "negative": ([1, -1], r"values must lie in 0..3; got another integer at index 1"),
+    "negative": ([1, -1], "an integer .* labels .*; got another integer at index 0"),
     "too large": (
         np.array([1, 4], dtype=np.uint8),
-        r"values must lie in 0..3; got another integer at index 1",
+        "an integer .* labels .*; got another integer at index 0",
     ),
     "far too large": (np.array([2**64 - 1], dtype=np.uint64), "got another integer at index 0"),
     "most negative": (np.array([-(2**63)]), "got another integer at index 0"),
@@ -202,6 +215,13 @@ def test_labels_are_distinct_texts_in_one_normal_form() -> None:
         (["a", ""], "a label must be a non-empty string; got '' at position 1"),
         (["a", 1], "a label must be a non-empty string; got 1 at position 1"),
         (["\ud800"], "a label must be valid Unicode; .* at position 0"),
+        (
+            ["a", "b\0"],
+            r"a label must be text without control characters; got U\+0000 at position 1",
+        ),
+        (["\x1b[2J"], r"without control characters; got U\+001B at position 0"),
+        (["a\nb"], r"without control characters; got U\+000A at position 0"),
+        (["x\ufffe"], r"without control characters; got U\+FFFE at position 0"),
     ):
         with pytest.raises(InputError, match=sentence):
             checked_labels(labels)

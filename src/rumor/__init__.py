@@ -38,6 +38,7 @@ _HOMES = {
     "Summary": "rumor.summary",
     "System": "rumor.randomness",
     "UnaryEncoding": "rumor.mechanisms",
+    "View": "rumor.view",
     "WordEstimate": "rumor.estimates_words",
     "estimate": "rumor.estimators",
     "key_value": "rumor.mechanisms.keyvalue_choice",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from rumor.rounds import next_round as next_round
     from rumor.summary import Summary as Summary
     from rumor.summary import merge as merge
+    from rumor.view import View as View
 
 
 def __getattr__(name: str) -> Any:

@@ -5,9 +5,6 @@ This is what `rumor estimate` does, without the command line.
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -23,16 +20,17 @@ from rumor.engines.sources import ParquetSource, Window
 from rumor.engines.summarize import Totals, summarize
 from rumor.errors import InputError, shown
 from rumor.estimates import Estimate
-from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate, methods_for
 from rumor.estimators.candidates import candidate_map, default_cache, read_words
 from rumor.estimators.linear import checked_method
 from rumor.estimators.material import Material
 from rumor.files import PathLike
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
+from rumor.shares import Share
 from rumor.summary import Summary
-from rumor.tabular import ROWS_SHOWN
+from rumor.tabular import Columns, csv_text
 from rumor.text import one_line
+from rumor.view import View
 
 ENGINES = ("local", "spark")
 
@@ -46,9 +44,9 @@ class Analysis:
     totals: Totals
     estimates: Mapping[Stratum, Estimate]
     by: str | None
-    level: float
-    of: str
-    simultaneous: bool
+    view: View
+    together: tuple[str, ...] = ()
+    """Values whose share together is told as well."""
     repeated: int | None = None
     """How many reports were left out since their ids had occurred; None if nobody asked."""
 
@@ -63,22 +61,22 @@ class Analysis:
             raise InputError(f"a saved summary holds no strata; got --by {self.by}")
         return self.totals.summaries[None]
 
-    def rows(self, top: int | None = None) -> list[dict[str, object]]:
+    def columns(self) -> Columns:
         """A row for each estimate; with strata, each says to which it belongs."""
-        rows: list[dict[str, object]] = []
+        whole: Columns = {}
         for stratum, result in self.estimates.items():
-            columns = result.columns(self.level, of=self.of, simultaneous=self.simultaneous)
-            # Of a million candidate words only those detected are listed.
-            listed = isinstance(result, WordEstimate) or top is not None
-            count = len(result.values)
-            order = result.ranking(top or count) if listed else range(count)
-            mark: dict[str, object] = {} if self.by is None else {"stratum": stratum}
-            rows += [{**mark, **{name: columns[name][i] for name in columns}} for i in order]
-        return rows
+            columns = result.columns(self.view)
+            mark: Columns = {}
+            if self.by is not None:
+                mark["stratum"] = [stratum] * len(columns["value"])
+            for name, column in (mark | columns).items():
+                whole.setdefault(name, []).extend(column)
+        return whole
 
-    def to_dict(self, top: int | None = None) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
         first = next(iter(self.estimates.values()))
+        view, columns = self.view.filed(first.LISTING), self.columns()
         facts: dict[str, object] = {
             "reports": self.reports,
             "skipped": self.totals.skipped,
@@ -87,78 +85,71 @@ class Analysis:
             "question": self.question.id,
             "epsilon": first.epsilon,
             "method": first.method,
-            "level": self.level,
-            "of": self.of,
-            "simultaneous": self.simultaneous,
+            "level": view.level,
+            "of": view.of,
+            "simultaneous": view.simultaneous,
+            "order": view.order,
+            "covers": first.covers(view),
         }
         if self.by is None:
-            facts |= _word_facts(first)
-            facts["diagnostics"] = first.diagnostics
+            facts |= self._beside(first)
         else:
             facts["by"] = self.by
             facts["strata"] = [
                 {
                     "stratum": stratum,
                     "reports": e.reports,
-                    **_word_facts(e),
-                    "diagnostics": e.diagnostics,
+                    **self._beside(e),
                 }
                 for stratum, e in self.estimates.items()
             ]
-        return {**facts, "estimates": self.rows(top)}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {**facts, "estimates": rows}
 
-    def to_csv(self, top: int | None = None) -> str:
+    def _beside(self, result: Estimate) -> dict[str, object]:
+        """What there is to say of an estimate beside its rows."""
+        share = self._share(result)
+        told = {} if share is None else {"share": share.to_dict()}
+        return {**result.facts(), **told, "diagnostics": result.diagnostics}
+
+    def _share(self, result: Estimate) -> Share | None:
+        if not self.together:
+            return None
+        # On a command line every value is text, also where values are numbers.
+        named = {str(value): value for value in result.values}
+        asked = [named.get(value, value) for value in self.together]
+        return result.share(asked, self.view.level, of=self.view.of)
+
+    def to_csv(self) -> str:
         """The estimates as CSV text, in full precision."""
-        rows, text = self.rows(top), io.StringIO()
-        names = [] if self.by is None else ["stratum"]
-        names += next(iter(self.estimates.values())).columns(self.level)
-        writer = csv.DictWriter(text, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return text.getvalue()
+        return csv_text(self.columns())
 
-    def table(self, top: int | None = None) -> str:
+    def table(self) -> str:
         """A table for each stratum, as text."""
         heading = f"{self.question.id}: {self.question.text}" if self.question.text else ""
         blocks = [heading] if heading else []
         for stratum, result in self.estimates.items():
-            table = result.table(
-                self.level, of=self.of, simultaneous=self.simultaneous, rows=top or ROWS_SHOWN
-            )
             mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
-            blocks.append(mark + table)
+            share = self._share(result)
+            blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
         if self.totals.skipped:
             blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
         if self.repeated is not None:
             blocks.append(f"{self.repeated:,} repeated reports were left out")
         return "\n\n".join(blocks)
 
-    def plot(self, path: PathLike, top: int | None = None) -> None:
+    def plot(self, path: PathLike) -> None:
         """Draw the estimates into a file (.html, .png or .svg)."""
-        from rumor.charts import Look, frequency_chart, save_chart, strata_chart
+        from rumor.charts import save_chart, strata_chart
 
-        look = Look(
-            level=self.level,
-            of=self.of,
-            simultaneous=self.simultaneous,
-            rows=top or ROWS_SHOWN,
-            title=self.question.text or self.question.id,
-        )
-        if isinstance(self.question.mechanism, (KeyValueMechanism, MeanMechanism)):
-            if self.by is not None:
-                raise InputError(f"charts of numbers have no strata; got --by {self.by}")
-            options = dataclasses.asdict(look)
-            self.estimates[None].plot(path, **options)
-            return
+        title = self.question.text or self.question.id
         if self.by is None:
-            save_chart(frequency_chart(self.estimates[None], look), path)
-        else:
-            named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
-            save_chart(strata_chart(named, self.by, look), path)
-
-
-def _word_facts(result: Estimate) -> dict[str, object]:
-    return result.facts() if isinstance(result, WordEstimate) else {}
+            self.estimates[None].plot(str(path), self.view, title=title)
+            return
+        if isinstance(self.question.mechanism, (KeyValueMechanism, MeanMechanism)):
+            raise InputError(f"charts of numbers have no strata; got --by {self.by}")
+        named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
+        save_chart(strata_chart(named, self.by, self.view, title=title), path)
 
 
 def stratum_name(stratum: Stratum) -> str:
@@ -177,9 +168,8 @@ def analyse(
     window: Window = (None, None),
     distinct_ids: bool = False,
     skip_invalid: bool = False,
-    level: float = 0.95,
-    of: str = "population",
-    simultaneous: bool = False,
+    view: View | None = None,
+    together: Sequence[str] = (),
     candidates: PathLike | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
@@ -188,8 +178,8 @@ def analyse(
 
     Without `question` it is the one that the reports name. `by` and `window` choose among
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
-    ids once. A text question needs `candidates`, a file of words; `options` are those of the
-    method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    ids once. A text question needs `candidates`, a file of words; `view` is how the answers are
+    to be shown, `together` are values whose joint share is told too, `options` are those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
     `rumor.engines.spark.SparkEngine` of your session; one that has yet to be started is when
     the rest has been checked.
     """
@@ -247,7 +237,9 @@ def analyse(
             )
             for stratum, summary in totals.summaries.items()
         }
-    return Analysis(collection, asked, totals, estimates, by, level, of, simultaneous, repeated)
+    return Analysis(
+        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
+    )
 
 
 def _source(

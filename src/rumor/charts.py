@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import altair as alt
 import numpy as np
 
-from rumor.errors import InputError
+from rumor.chart_files import chart_svg as chart_svg
+from rumor.chart_files import checked_chart_path as checked_chart_path
+from rumor.chart_files import save_chart as save_chart
 from rumor.estimates import Estimate
-from rumor.files import PathLike, whole_file
-from rumor.tabular import ROWS_SHOWN
+from rumor.intervals import Bounds
 from rumor.text import one_line, percent
+from rumor.view import View
 
 if TYPE_CHECKING:
     from rumor.mechanisms.oracle import Vector
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Chart = alt.LayerChart | alt.FacetChart | alt.HConcatChart
 C = TypeVar("C", alt.LayerChart, alt.FacetChart)
 
-FORMATS = (".html", ".png", ".svg")
 _MAX_FACETS = 24
 
 # Told apart by everyone, colour-blind readers and black-and-white printers included: the
@@ -31,52 +30,49 @@ _BAR, _LINE, _TRUTH, _INK = "#9ecae9", "#1f4e79", "#d9480f", "#333333"
 _NAMES = {"estimate": _BAR, "interval": _LINE, "truth": _TRUTH}
 
 
-@dataclass(frozen=True)
-class Look:
-    """What a chart shows: which intervals, how many values, under which title."""
-
-    level: float = 0.95
-    of: str = "population"
-    simultaneous: bool = False
-    rows: int = ROWS_SHOWN
-    title: str | None = None
-
-    def subtitle(self, estimate: Estimate) -> str:
-        """How the estimates were made and what the lines mean."""
-        jointly = ", all covering at once" if self.simultaneous else ""
-        return (
-            f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
-            f"lines are {percent(self.level)} intervals of the {self.of}{jointly}"
-        )
-
-
 def frequency_chart(
-    estimate: Estimate, look: Look | None = None, *, truth: Vector | None = None
+    estimate: Estimate,
+    view: View | None = None,
+    *,
+    title: str | None = None,
+    truth: Vector | None = None,
 ) -> alt.LayerChart:
     """The most frequent values as bars with their intervals, and the truth where it is known."""
-    look = look or Look()
-    order = estimate.ranking(look.rows)
+    view = (view or View()).on_screen()
+    order = estimate.listed(view)
     left_out = len(estimate.values) - len(order)
-    subtitle = [f"{estimate.reports:,} reports, {look.subtitle(estimate)}"]
+    subtitle = [f"{estimate.reports:,} reports, {how_made(estimate, view)}", estimate.covers(view)]
     if left_out:
         subtitle.append(f"the {left_out:,} least frequent values are not shown")
     layers = _layers(
-        _rows(estimate, order, look, truth),
+        _rows(estimate, order, estimate.bounds(order, view), truth),
         [str(estimate.values[i]) for i in order],
         truth is not None,
     )
-    return _styled(layers.properties(width=520, height=alt.Step(24)), look.title, subtitle)
+    return _styled(layers.properties(width=520, height=alt.Step(24)), title, subtitle)
+
+
+def how_made(estimate: Estimate, view: View) -> str:
+    """How the estimates were made and what the lines mean."""
+    return (
+        f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
+        f"lines are {percent(view.level)} intervals of the {view.of}"
+    )
 
 
 def strata_chart(
-    estimates: Mapping[str, Estimate], by: str, look: Look | None = None
+    estimates: Mapping[str, Estimate],
+    by: str,
+    view: View | None = None,
+    *,
+    title: str | None = None,
 ) -> alt.FacetChart:
     """The same values side by side in every stratum, all on one scale."""
-    look = look or Look()
+    view = (view or View()).on_screen()
     shown = sorted(estimates.items(), key=lambda item: -item[1].reports)[:_MAX_FACETS]
     total = sum(estimate.reports for _, estimate in shown)
     overall = sum(estimate.frequency * estimate.reports / total for _, estimate in shown)
-    order = np.argsort(-np.asarray(overall), kind="stable")[: look.rows].tolist()
+    order = np.argsort(-np.asarray(overall), kind="stable")[: view.rows].tolist()
     # Shown in the order given: days stay in order, and so do names.
     kept = {name for name, _ in shown}
     headings = {
@@ -87,11 +83,16 @@ def strata_chart(
     data = [
         {"stratum": heading, **row}
         for name, heading in headings.items()
-        for row in _rows(estimates[name], order, look, None)
+        for row in _rows(
+            estimates[name],
+            order,
+            estimates[name].bounds(order, view, chosen_by_others=True),
+            None,
+        )
     ]
     first = shown[0][1]
     left_out = len(estimates) - len(shown)
-    subtitle = [f"by {by}; {total:,} reports, {look.subtitle(first)}"]
+    subtitle = [f"by {by}; {total:,} reports, {how_made(first, view)}", first.covers(view)]
     if left_out:
         subtitle.append(f"{left_out:,} smaller strata are not shown")
     layers = _layers(data, [str(first.values[i]) for i in order], truth=False, ticks=4)
@@ -99,22 +100,21 @@ def strata_chart(
         facet=alt.Facet("stratum:N", title=None, sort=list(headings.values())),
         columns=2 if len(shown) in (2, 4) else 3,
     )
-    return _styled(facets, look.title, subtitle)
+    return _styled(facets, title, subtitle)
 
 
 def _rows(
-    estimate: Estimate, order: Sequence[int], look: Look, truth: Vector | None
+    estimate: Estimate, order: Sequence[int], ends: Bounds, truth: Vector | None
 ) -> list[dict[str, object]]:
-    low, high = estimate.interval(look.level, of=look.of, simultaneous=look.simultaneous)
     return [
         {
             "value": str(estimate.values[i]),
             "frequency": float(estimate.frequency[i]),
-            "low": float(low[i]),
-            "high": float(high[i]),
+            "low": float(ends[0][k]),
+            "high": float(ends[1][k]),
             **({} if truth is None else {"truth": float(truth[i])}),
         }
-        for i in order
+        for k, i in enumerate(order)
     ]
 
 
@@ -182,27 +182,3 @@ def _styled(chart: C, title: str | None, subtitle: list[str]) -> C:
         )
     )
     return cast("C", styled)
-
-
-def checked_chart_path(path: PathLike) -> str:
-    """Where a chart may be written, or the sentence that names the formats."""
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
-    return str(path)
-
-
-def save_chart(chart: Chart, path: PathLike) -> None:
-    """Write a chart to a file; HTML carries its scripts inside, so it opens anywhere."""
-    suffix = Path(checked_chart_path(path)).suffix.lower()
-    with whole_file(path) as aside:
-        if suffix == ".html":
-            aside.write_text(chart.to_html(inline=True), encoding="utf-8")
-        else:
-            chart.save(str(aside), scale_factor=2 if suffix == ".png" else 1)
-
-
-def chart_svg(chart: Chart) -> str:
-    """A chart as SVG text, to stand in a page of its own without any script."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(chart.to_dict()))

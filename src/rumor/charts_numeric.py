@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.text import percent
+from rumor.view import View
 
 if TYPE_CHECKING:
     from rumor.estimates_numeric import KeyValueEstimate, MeanEstimate
@@ -20,19 +21,18 @@ _BAR, _LINE, _TRUTH = "#9ecae9", "#1f4e79", "#d9480f"
 
 def mean_chart(
     estimate: MeanEstimate,
+    view: View,
     *,
-    level: float = 0.95,
-    of: str = "population",
     title: str | None = None,
     truth: float | None = None,
 ) -> alt.LayerChart:
     """One point and its interval on the whole range, and the truth where it is known."""
-    low, high = estimate.interval(level, of=of)
+    low, high = estimate.interval(view.level, of=view.of)
     row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
     layers = _points([row], "mean", "mean", list(estimate.range), truth is not None)
     facts = (
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; "
-        f"the line is the {percent(level)} interval of the {of}"
+        f"the line is the {percent(view.level)} interval of the {view.of}"
     )
     chart = alt.LayerChart(layer=layers).properties(width=520, height=60)
     return chart.properties(title=alt.Title(title or "Estimated mean", subtitle=facts))
@@ -40,30 +40,28 @@ def mean_chart(
 
 def keyvalue_chart(
     estimate: KeyValueEstimate,
+    view: View,
     *,
-    level: float = 0.95,
-    of: str = "population",
-    simultaneous: bool = False,
-    rows: int = 20,
     title: str | None = None,
     truth: tuple[Vector, Vector] | None = None,
 ) -> alt.HConcatChart:
     """The most frequent keys: shares as bars on the left, means as points on the right."""
-    order = estimate.ranking(rows)
+    view = view.on_screen()
+    order = estimate.listed(view)
     names = [str(estimate.values[i]) for i in order]
     panels = []
     for index, quantity in enumerate(("frequency", "mean")):
-        low, high = estimate.interval(level, quantity=quantity, of=of, simultaneous=simultaneous)
+        low, high = estimate.bounds(order, view, quantity)
         answer = getattr(estimate, quantity)
         data = [
             {
                 "value": str(estimate.values[i]),
                 quantity: None if np.isnan(answer[i]) else float(answer[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
+                "low": float(low[k]),
+                "high": float(high[k]),
                 "truth": None if truth is None else float(truth[index][i]),
             }
-            for i in order
+            for k, i in enumerate(order)
         ]
         known = truth is not None
         if quantity == "frequency":
@@ -74,7 +72,8 @@ def keyvalue_chart(
     hidden = len(estimate.values) - len(order)
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
-        f"{estimate.method}; lines are {percent(level)} intervals of the {of}",
+        f"{estimate.method}; lines are {percent(view.level)} intervals of the {view.of}",
+        estimate.covers(view),
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),
     ]
     chart: alt.HConcatChart = (

@@ -209,6 +209,7 @@ def run(
     """Let this many simulated people answer, collect their reports and estimate."""
     collection = demo_collection()
     oracle = collection.questions[0].mechanism
+    numbered = oracle.unlabelled()
     random: Source = System() if seed is None else Seeded(seed)
     crowd = np.random.default_rng(seed)
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))
@@ -216,7 +217,7 @@ def run(
     chosen = _someone(answers, crowd)
     bits: tuple[int, ...] = ()
     for start in range(0, people, _CHUNK):
-        reports = oracle.privatize(answers[start : start + _CHUNK], random=random)
+        reports = numbered.privatize(answers[start : start + _CHUNK], random=random)
         summary = summary.update(reports)
         if start <= chosen < start + len(reports):
             row = np.unpackbits(reports[chosen - start], count=len(SHARES), bitorder="little")

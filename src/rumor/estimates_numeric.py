@@ -9,17 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from rumor.errors import InputError, shown
 from rumor.estimates import fake_clients_line
-from rumor.intervals import Bounds, Intervals, checked_target, critical_value
+from rumor.intervals import (
+    Bounds,
+    Intervals,
+    Rows,
+    Tails,
+    checked_target,
+    critical_value,
+    each_outside,
+)
 from rumor.intervals_keyvalue import KeyIntervals
 from rumor.mechanisms.oracle import Vector
-from rumor.tabular import ROWS_SHOWN, Columns, Tabular
+from rumor.selection import both_sided_tails, ranked, split_tails
+from rumor.tabular import Column, Tabular, coverage
 from rumor.text import aligned, bar, decimals_for, one_line, percent
+from rumor.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -54,7 +64,7 @@ class MeanEstimate(NumericEstimate):
         """There is one row: the mean."""
         return ("mean",)
 
-    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+    def listed(self, view: View) -> list[int]:
         """The one row."""
         return [0]
 
@@ -73,11 +83,9 @@ class MeanEstimate(NumericEstimate):
         answer = float(np.clip(self.mean, *self.range))
         return min(float(ends[0]), answer), max(float(ends[1]), answer)
 
-    def columns(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> Columns:
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """One row: value, mean, low, high, unbiased, stderr."""
-        low, high = self.interval(level, of=of)
+        low, high = self.interval(view.level, of=view.of)
         return {
             "value": ["mean"],
             "mean": [self.mean],
@@ -87,16 +95,14 @@ class MeanEstimate(NumericEstimate):
             "stderr": [self.stderr],
         }
 
-    def table(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
-    ) -> str:
+    def covers(self, view: View) -> str:
+        """What the one interval covers."""
+        return f"the interval covers the true mean, at a level of {percent(view.level)}"
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The mean as text, with its interval."""
-        low, high = self.interval(level, of=of)
+        seen = viewed(view, wishes).on_screen()
+        low, high = self.interval(seen.level, of=seen.of)
         digits = digits_for(self.stderr)
         body = [
             (
@@ -106,26 +112,24 @@ class MeanEstimate(NumericEstimate):
                 f"{self.range[0]:g} to {self.range[1]:g}",
             )
         ]
-        head = ("mean", f"{percent(level)} interval", "std. error", "range")
-        lines = [aligned(head, body, left=()), self._facts(of, False)]
+        head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
+        lines = [aligned(head, body, left=()), *self._facts(seen)]
         return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
     def plot(
         self,
         path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
         *,
-        level: float = 0.95,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
         title: str | None = None,
         truth: float | None = None,
+        **wishes: Unpack[Wishes],
     ) -> alt.LayerChart:
         """The mean and its interval on the range; written to `path` when one is given."""
         from rumor.charts import save_chart
         from rumor.charts_numeric import mean_chart
 
-        chart = mean_chart(self, level=level, of=of, title=title, truth=truth)
+        chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
         if path is not None:
             save_chart(chart, path)
         return chart
@@ -168,66 +172,95 @@ class KeyValueEstimate(NumericEstimate):
     ) -> Bounds:
         """Ends of a confidence interval for the "frequency" or the "mean" of every key.
 
+        A key must be named in advance; those that come out on top are covered less often.
+
         Clopper and Pearson's for frequencies, Fieller's for means: the whole range where
         the key is too rare to say anything. Of the population: a report is about keys drawn
         at random, so these people differ from it by next to nothing. Each key's interval
         covers with the level given; when `simultaneous`, all of a quantity at once do.
         """
+        self._require(of)
+        size = len(self.values)
+        half = each_outside(level, size if simultaneous else 1) / 2
+        return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
+
+    def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
+        """Ends for these keys as the view covers them.
+
+        In the order of the estimate, keys were chosen for their share: its lower tail pays for
+        that. Their means were not, but go with it one way or the other: both tails pay.
+        """
+        self._require(view.of)
+        places, count = np.asarray(rows, dtype=np.intp), len(self.values)
+        if not view.chosen:
+            half = each_outside(view.level, count if view.simultaneous else 1) / 2
+            return self._ends(places, quantity, Tails.alike(half, half, places.size))
+        pay = split_tails if quantity == "frequency" else both_sided_tails
+        # A longer list is read from its top as well: its first rows are covered as if alone.
+        first = min(places.size, ROWS_SHOWN)
+        return self._ends(places, quantity, pay(view.level, places.size, first, count))
+
+    def _require(self, of: str) -> None:
         if checked_target(of) != "population":
             raise InputError(
                 f'key-value estimates have intervals of the "population" only; got {shown(of)}'
             )
-        z = critical_value(level, len(self.values) if simultaneous else 1)
+
+    def _ends(self, rows: Rows, quantity: str, tails: Tails) -> Bounds:
         if quantity == "frequency":
-            low, high = self.intervals.frequency(z)
-            answer, bounds = self.frequency, (0.0, 1.0)
+            low, high = self.intervals.frequency(rows, tails)
+            answer, limits = self.frequency[rows], (0.0, 1.0)
         elif quantity == "mean":
-            low, high = self.intervals.mean(z)
-            answer, bounds = self.mean, self.range
+            low, high = self.intervals.mean(rows, tails)
+            answer, limits = self.mean[rows], self.range
         else:
             raise InputError(
                 f"an interval's quantity must be one of {', '.join(QUANTITIES)}; "
                 f"got {shown(quantity)}"
             )
-        low, high, answer = (np.clip(x, *bounds) for x in (low, high, answer))
+        low, high, answer = (np.clip(x, *limits) for x in (low, high, answer))
         # fmin and fmax: an answer that is not known stretches nothing.
         return np.fmin(low, answer), np.fmax(high, answer)
 
-    def columns(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> Columns:
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """A row for each key; NaN where there is no answer becomes None."""
-        columns: dict[str, Sequence[object]] = {"value": list(self.values)}
+        places = np.asarray(rows, dtype=np.intp)
+        cells: dict[str, Column] = {"value": [self.values[i] for i in rows]}
         for quantity, answer, error, known in (
             ("frequency", self.frequency, self.stderr, self.frequency_known),
             ("mean", self.mean, self.mean_stderr, self.mean_known),
         ):
-            low, high = self.interval(level, quantity=quantity, of=of, simultaneous=simultaneous)
+            low, high = self.bounds(rows, view, quantity)
             prefix = "" if quantity == "frequency" else "mean_"
-            columns[quantity] = _plain(answer)
-            columns[f"{prefix}low"], columns[f"{prefix}high"] = _plain(low), _plain(high)
-            columns[f"{prefix}stderr"] = _plain(error)
-            columns[f"{prefix}known"] = known.tolist()
-        columns["unbiased"], columns["product"] = _plain(self.unbiased), _plain(self.product)
-        return {name: list(column) for name, column in columns.items()}
+            cells[quantity] = _plain(answer[places])
+            cells[f"{prefix}low"], cells[f"{prefix}high"] = _plain(low), _plain(high)
+            cells[f"{prefix}stderr"] = _plain(error[places])
+            cells[f"{prefix}known"] = known[places]
+        cells["unbiased"] = _plain(self.unbiased[places])
+        cells["product"] = _plain(self.product[places])
+        return cells
 
-    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
         """The indices of the most frequent keys, the most frequent first."""
-        order = np.argsort(-np.nan_to_num(self.frequency), kind="stable")
-        return [int(i) for i in order[:rows]]
+        return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
 
-    def table(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
-    ) -> str:
+    def listed(self, view: View) -> list[int]:
+        """The first keys in the order of the view."""
+        if view.order == "estimate":
+            return self.ranking(view.rows)
+        return list(range(len(self.values)))[: view.rows]
+
+    def covers(self, view: View) -> str:
+        """Which keys the intervals of a view cover, in one sentence."""
+        shown = "keys shown hold the true share, and as many the true mean"
+        return coverage(view, len(self.values), shown, "a key")
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent keys as text; a ? marks answers that are no better than the prior."""
-        low, high = self.interval(level, of=of, simultaneous=simultaneous)
-        mlow, mhigh = self.interval(level, quantity="mean", of=of, simultaneous=simultaneous)
-        order = self.ranking(rows)
+        seen = viewed(view, wishes).on_screen()
+        order = self.listed(seen)
+        low, high = self.bounds(order, seen)
+        mlow, mhigh = self.bounds(order, seen, "mean")
         digits = decimals_for(_least(self.stderr[order]))
         decimals = digits_for(_least(self.mean_stderr[order]))
         full = float(np.nan_to_num(self.frequency[order]).max())
@@ -237,14 +270,15 @@ class KeyValueEstimate(NumericEstimate):
                 "none"
                 if np.isnan(self.frequency[i])
                 else percent(self.frequency[i], digits) + ("" if self.frequency_known[i] else " ?"),
-                f"{percent(low[i], digits)} to {percent(high[i], digits)}",
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
                 f"{self.mean[i]:.{decimals}f}" + ("" if self.mean_known[i] else " ?"),
-                f"{mlow[i]:.{decimals}f} to {mhigh[i]:.{decimals}f}",
+                f"{mlow[k]:.{decimals}f} to {mhigh[k]:.{decimals}f}",
                 bar(float(np.nan_to_num(self.frequency[i])), full),
             )
-            for i in order
+            for k, i in enumerate(order)
         ]
-        head = ("key", "share", f"{percent(level)} interval", "mean", f"{percent(level)} interval")
+        level = f"{percent(seen.level)} interval"
+        head = ("key", "share", level, "mean", level)
         lines = [aligned((*head, ""), body, left=(0, 5))]
         hidden = len(self.values) - len(order)
         if hidden:
@@ -252,33 +286,23 @@ class KeyValueEstimate(NumericEstimate):
         unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
         if unknown:
             lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
-        lines.append(self._facts(of, simultaneous))
+        lines += self._facts(seen)
         return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
     def plot(
         self,
         path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
         *,
-        level: float = 0.95,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
         title: str | None = None,
         truth: tuple[Vector, Vector] | None = None,
+        **wishes: Unpack[Wishes],
     ) -> alt.HConcatChart:
         """Shares and means side by side with their intervals; written to `path` when given."""
         from rumor.charts import save_chart
         from rumor.charts_numeric import keyvalue_chart
 
-        chart = keyvalue_chart(
-            self,
-            level=level,
-            of=of,
-            simultaneous=simultaneous,
-            rows=rows,
-            title=title,
-            truth=truth,
-        )
+        chart = keyvalue_chart(self, viewed(view, wishes), title=title, truth=truth)
         if path is not None:
             save_chart(chart, path)
         return chart

@@ -1,27 +1,26 @@
 """Estimates of words: which candidates people hold, how often, and how much is something else.
 
 Everything that an Estimate offers, over all candidates in the order they were given; words that
-were not detected have frequency 0. What is listed (tables, charts, CSV, JSON) is the words that
-were detected, unless every candidate is asked for.
+were not detected have frequency 0. What is listed (tables, charts, files) is the words that
+were detected; in the order "given", every candidate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.estimates import Estimate, fake_clients_line
-from rumor.intervals import Bounds
+from rumor.intervals import Bounds, Rows, Tails, normal_ends
 from rumor.mechanisms.oracle import Target, Vector
-from rumor.tabular import ROWS_SHOWN, csv_text
+from rumor.selection import split_tails
+from rumor.tabular import Column, coverage
 from rumor.text import aligned, bar, decimals_for, one_line, percent
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from rumor.view import ROWS_SHOWN, Order, View, Wishes, viewed
 
 # Smaller p-values are not told apart in tables.
 _TINY = 1e-12
@@ -37,8 +36,15 @@ class WordIntervals:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """The plain interval; infinite where nothing is known."""
-        stderr = self.people if of == "people" else self.population
+        stderr = self._stderr(of)
         return self.center - z * stderr, self.center + z * stderr
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
+
+    def _stderr(self, of: Target) -> Vector:
+        return self.people if of == "people" else self.population
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,10 +52,12 @@ class WordEstimate(Estimate):
     """Candidate words with their frequencies, and which of them were detected.
 
     `unbiased` is, for words detected, least squares on these words; for the others, the
-    de-biased estimate. An interval of a word chosen beforehand covers with its level; of the
-    words *because* they were detected, only simultaneous intervals do (selection favours
-    estimates that came out high).
+    de-biased estimate. An interval of a word chosen beforehand covers with its level. Words that
+    are listed because they were detected came out high, and what lists them widens their
+    intervals below, so that of the words found as many are covered as the level says.
     """
+
+    LISTING: ClassVar[Order] = "estimate"
 
     detected: NDArray[np.bool_] = field(repr=False)
     p_value: Vector = field(repr=False)
@@ -77,58 +85,26 @@ class WordEstimate(Estimate):
         there = np.flatnonzero(self.detected)
         return [int(i) for i in there[np.argsort(-self.frequency[there], kind="stable")]]
 
-    def ranking(self, rows: int = ROWS_SHOWN) -> list[int]:
+    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
         """The indices of the detected words, the most frequent first."""
         return self._order()[:rows]
 
-    def columns(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        every: bool = True,
-    ) -> dict[str, list[object]]:
+    def _tails(self, rows: Rows, view: View) -> Tails:
+        """Split: the words that were detected, of all candidates."""
+        return split_tails(view.level, rows.size, int(self.detected.sum()), len(self.values))
+
+    def covers(self, view: View) -> str:
+        """Which words the intervals of a view cover, in one sentence."""
+        return coverage(view, len(self.values), "words found hold their true share", "a word")
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""
-        low, high = self.interval(level, of=of, simultaneous=simultaneous)
-        order = np.arange(len(self.values)) if every else np.array(self._order(), dtype=np.intp)
-        numbers: dict[str, NDArray[np.generic]] = {
-            "frequency": self.frequency,
-            "low": low,
-            "high": high,
-            "unbiased": self.unbiased,
-            "stderr": self.stderr,
-            "p_value": self.p_value,
-            "detected": self.detected,
-        }
+        places = np.asarray(rows, dtype=np.intp)
         return {
-            "value": [self.values[i] for i in order.tolist()],
-            **{name: vector[order].tolist() for name, vector in numbers.items()},
+            **super().cells(rows, view),
+            "p_value": self.p_value[places],
+            "detected": self.detected[places],
         }
-
-    def to_arrow(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        every: bool = True,
-    ) -> pa.Table:
-        """All candidates as an Arrow table, or only the detected ones."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(level, of=of, simultaneous=simultaneous, every=every))
-
-    def to_csv(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        every: bool = False,
-    ) -> str:
-        """The detected words (or every candidate) as CSV text, in full precision."""
-        return csv_text(self.columns(level, of=of, simultaneous=simultaneous, every=every))
 
     def facts(self) -> dict[str, object]:
         """What there is to say beside the words, as plain data."""
@@ -142,29 +118,12 @@ class WordEstimate(Estimate):
             "alarms": list(self.alarms),
         }
 
-    def to_dict(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        every: bool = False,
-    ) -> dict[str, object]:
-        """The detected words (or every candidate) as plain data for JSON."""
-        columns = self.columns(level, of=of, simultaneous=simultaneous, every=every)
-        return self._plain(columns, level, of, simultaneous, **self.facts())
-
-    def table(
-        self,
-        level: float = 0.95,
-        *,
-        of: str = "population",
-        simultaneous: bool = False,
-        rows: int = ROWS_SHOWN,
-    ) -> str:
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The detected words as text, with their intervals, and what is left."""
-        lines = self._body(level, of, simultaneous, rows)
-        hidden = int(self.detected.sum()) - rows
+        seen = viewed(view, wishes).on_screen()
+        order = self.listed(seen)
+        lines = self._body(order, seen)
+        hidden = int(self.detected.sum()) - len(order)
         if hidden > 0:
             lines.append(f"... and {hidden:,} less frequent words")
         digits = decimals_for(self.other_stderr)
@@ -173,28 +132,27 @@ class WordEstimate(Estimate):
             f"(std. error {percent(self.other_stderr, digits)})",
             f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
             f"{self.controls}",
-            self._facts(of, simultaneous),
+            *self._facts(seen),
             *fake_clients_line(self.diagnostics),
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]
         return "\n".join(lines)
 
-    def _body(self, level: float, of: str, simultaneous: bool, rows: int) -> list[str]:
-        order = self.ranking(rows)
+    def _body(self, order: Sequence[int], view: View) -> list[str]:
         if not order:
             return ["no candidate was detected"]
-        low, high = self.interval(level, of=of, simultaneous=simultaneous)
+        low, high = self.bounds(order, view)
         digits = decimals_for(float(self.stderr[order].min()))
         full = float(self.frequency[order].max())
         body = [
             (
                 one_line(self.values[i]),
                 percent(self.frequency[i], digits),
-                f"{percent(low[i], digits)} to {percent(high[i], digits)}",
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
                 f"{self.p_value[i]:.2g}" if self.p_value[i] > _TINY else f"< {_TINY:g}",
                 bar(self.frequency[i], full),
             )
-            for i in order
+            for k, i in enumerate(order)
         ]
-        head = ("word", "share", f"{percent(level)} interval", "p-value", "")
+        head = ("word", "share", f"{percent(view.level)} interval", "p-value", "")
         return [aligned(head, body, left=(0, 4))]

@@ -24,12 +24,14 @@ from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor.errors import InputError, shown
 from rumor.mechanisms.oracle import ItemCounts, Score, Target, Vector
 from rumor.report import Mask
 
 Bounds = tuple[Vector, Vector]
+Rows = NDArray[np.intp]
 
 _HALVINGS = 50
 _SMALLEST = 1e-300
@@ -54,6 +56,10 @@ class Intervals(Protocol):
         """Lower and upper ends for a two-sided normal quantile z."""
         ...
 
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Ends of these rows, each missed with a chance of its own on either side."""
+        ...
+
 
 def checked_target(of: str) -> Target:
     """ "population" or "people", or the sentence that says so."""
@@ -64,13 +70,51 @@ def checked_target(of: str) -> Target:
     raise InputError(f'an interval is of "population" or "people"; got {shown(of)}')
 
 
-def critical_value(level: float, items: int) -> float:
-    """The two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
+def checked_level(level: object) -> float:
+    """A level of confidence, or the sentence that says what one is."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"a level must be a number above 0 and below 1; got {shown(level)}")
+    return float(level)
+
+
+def critical_value(level: float, items: int) -> float:
+    """The two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
+    return -NormalDist().inv_cdf(each_outside(level, items) / 2)
+
+
+def each_outside(level: float, items: int) -> float:
+    """How often each of `items` intervals may miss, for all of them to hold at this level."""
     # 1 - level**(1/items), without losing the digits of a tiny tail.
-    tail = -np.expm1(np.log(level) / items)
-    return -NormalDist().inv_cdf(float(tail) / 2)
+    return float(-np.expm1(np.log(checked_level(level)) / items))
+
+
+@dataclass(frozen=True)
+class Tails:
+    """How often an interval may miss below its lower end and above its upper one, row by row."""
+
+    lower: Vector
+    upper: Vector
+
+    @classmethod
+    def alike(cls, lower: float, upper: float, rows: int) -> Tails:
+        """The same for all rows."""
+        return cls(np.full(rows, lower), np.full(rows, upper))
+
+    def quantiles(self) -> Bounds:
+        """Both as normal quantiles."""
+        return _quantiles(self.lower), _quantiles(self.upper)
+
+
+def _quantiles(tails: Vector) -> Vector:
+    distinct, where = np.unique(tails, return_inverse=True)
+    normal = NormalDist()
+    return np.array([-normal.inv_cdf(float(tail)) for tail in distinct])[where.reshape(-1)]
+
+
+def simultaneous_tails(level: float, items: int) -> Tails:
+    """For every one of `items` values: all intervals hold at once at this level (Sidak)."""
+    half = each_outside(level, items) / 2
+    return Tails.alike(half, half, items)
 
 
 @dataclass(frozen=True)
@@ -83,7 +127,7 @@ class ScoreIntervals:
     def bounds(self, z: float, of: Target) -> Bounds:
         """Every f at which the observed mean is not too surprising, searched from its best f."""
         estimate = self.score.excess / self.score.gain
-        v0, v1, v2 = (np.asarray(v) for v in self.score.spread[of])
+        v0, v1, v2 = self._spread(of)
         scale = self.score.gain * math.sqrt(self.trials)
         outside = 2 * NormalDist().cdf(-z)
 
@@ -94,6 +138,27 @@ class ScoreIntervals:
 
         best = np.clip(estimate, 0.0, 1.0)
         return _search(accepts, best, 0.0), _search(accepts, best, 1.0)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """The same test, one side at a time."""
+        estimate = self.score.excess[rows] / self.score.gain
+        # Some spreads differ by value (a blocked Hadamard matrix), others are one number.
+        v0, v1, v2 = (np.broadcast_to(v, self.score.excess.shape)[rows] for v in self._spread(of))
+        scale = self.score.gain * math.sqrt(self.trials)
+        below, above = tails.quantiles()
+
+        def deviation(f: Vector) -> Vector:
+            sd = np.sqrt(np.maximum(v0 + v1 * f + v2 * f * f, _SMALLEST)) / scale
+            return np.asarray((estimate - f) / sd)
+
+        best = np.clip(estimate, 0.0, 1.0)
+        return (
+            _search(lambda f: np.asarray(deviation(f) <= below), best, 0.0),
+            _search(lambda f: np.asarray(-deviation(f) <= above), best, 1.0),
+        )
+
+    def _spread(self, of: Target) -> list[Vector]:
+        return [np.asarray(v) for v in self.score.spread[of]]
 
 
 def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
@@ -153,18 +218,54 @@ class ExactIntervals:
     items: ItemCounts
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Quantiles of beta laws, as frequencies."""
-        from scipy.special import betaincinv
+        """The same chance of a miss on both sides of every value."""
+        tail, size = NormalDist().cdf(-z), self.items.counts.size
+        return self.tails(np.arange(size), Tails.alike(tail, tail, size), of)
 
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Quantiles of beta laws, as frequencies."""
         if of != "population":
             raise InputError(f'exact intervals are of the "population" only; got {shown(of)}')
-        tail = NormalDist().cdf(-z)
-        counts, others = self.items.counts, self.items.trials - self.items.counts
-        with np.errstate(invalid="ignore"):
-            low = np.where(counts > 0, betaincinv(counts, others + 1, tail), 0.0)
-            high = np.where(others > 0, betaincinv(counts + 1, others, 1 - tail), 1.0)
-        miss, gain = self.items.miss, self.items.gain
+        columns = (self.items.counts, self.items.trials, self.items.miss, self.items.gain)
+        counts, trials, miss, gain = (
+            np.broadcast_to(np.asarray(c, np.float64), self.items.counts.shape)[rows]
+            for c in columns
+        )
+        low, high = binomial_ends(counts, trials, tails)
         return np.asarray((low - miss) / gain), np.asarray((high - miss) / gain)
+
+
+def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
+    """The chances of success at which a count this large, or this small, is that rare."""
+    from scipy.special import betainccinv, betaincinv
+
+    others = trials - counts
+    with np.errstate(invalid="ignore"):
+        low = np.where(counts > 0, betaincinv(counts, others + 1, tails.lower), 0.0)
+        high = np.where(others > 0, betainccinv(counts + 1, others, tails.upper), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True)
+class CountIntervals:
+    """Intervals of an oracle's frequencies, from what its reports support.
+
+    A value named in advance has the score test's; where tails are small, the normal law is
+    not good enough for small counts, and the binomial itself serves. Held fixed, people's
+    counts are no binomials: the score test remains.
+    """
+
+    score: ScoreIntervals
+    exact: ExactIntervals
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The score test's."""
+        return self.score.bounds(z, of)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """The binomial's; of these people, the score test's."""
+        way: Intervals = self.exact if of == "population" else self.score
+        return way.tails(rows, tails, of)
 
 
 @dataclass(frozen=True)
@@ -176,8 +277,22 @@ class NormalIntervals:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """The plain interval; it is about the population."""
+        self._require(of)
+        return self.center - z * self.stderr, self.center + z * self.stderr
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        self._require(of)
+        return normal_ends(self.center[rows], self.stderr[rows], tails)
+
+    def _require(self, of: Target) -> None:
         if of != "population":
             raise InputError(
                 f'this estimate has intervals of the "population" only; got {shown(of)}'
             )
-        return self.center - z * self.stderr, self.center + z * self.stderr
+
+
+def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
+    """A normal estimate less and plus the quantiles of its tails."""
+    below, above = tails.quantiles()
+    return np.asarray(center - below * stderr), np.asarray(center + above * stderr)

@@ -11,11 +11,10 @@ Both start from a key's three counts (+, -, nothing). With lam = miss + gain f:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
-from rumor.intervals import Bounds
+from rumor.intervals import Bounds, Rows, Tails, binomial_ends
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.oracle import Vector
 
@@ -47,6 +46,11 @@ class LinearKeys:
         f, s = np.where(unseen, np.nan, f), np.where(unseen, np.nan, s)
         return cls(f, s, var_f, var_s, covariance)
 
+    def rows(self, rows: Rows) -> LinearKeys:
+        """Of some keys."""
+        columns = (self.f, self.s, self.var_f, self.var_s, self.covariance)
+        return LinearKeys(*(column[rows] for column in columns))
+
     def mean_variance(self) -> Vector:
         """The variance of s / f to first order, at the estimates clipped to what is possible."""
         f = np.where(self.f > 0, self.f, np.nan)
@@ -63,21 +67,18 @@ class KeyIntervals:
     low: float
     high: float
 
-    def frequency(self, z: float) -> Bounds:
-        """Clopper and Pearson's, mapped to frequencies."""
-        from scipy.special import betaincinv
-
-        tail = 1 - NormalDist().cdf(z)
-        seen = (self.counts.plus + self.counts.minus).astype(np.float64)
-        rest = self.counts.trials - seen
-        low = np.where(seen == 0, 0.0, betaincinv(np.maximum(seen, 1), rest + 1, tail))
-        high = np.where(rest == 0, 1.0, betaincinv(seen + 1, np.maximum(rest, 1), 1 - tail))
+    def frequency(self, rows: Rows, tails: Tails) -> Bounds:
+        """Clopper and Pearson's for these keys, mapped to frequencies."""
+        seen = (self.counts.plus + self.counts.minus)[rows].astype(np.float64)
+        trials = self.counts.trials[rows].astype(np.float64)
+        low, high = binomial_ends(seen, trials, tails)
         miss, gain = self.rates.miss, self.rates.gain
         return np.clip((low - miss) / gain, 0, 1), np.clip((high - miss) / gain, 0, 1)
 
-    def mean(self, z: float) -> Bounds:
-        """Fieller's, mapped to the range."""
-        keys = LinearKeys.of(self.counts, self.rates, prior=0.5)
+    def mean(self, rows: Rows, tails: Tails) -> Bounds:
+        """Fieller's for these keys, mapped to the range; it has the same tail on both sides."""
+        z = tails.quantiles()[0]
+        keys = LinearKeys.of(self.counts, self.rates, prior=0.5).rows(rows)
         # (s - m f)^2 <= z^2 (vs - 2 m c + m^2 vf) is a m^2 - 2 b m + c0 <= 0.
         a = keys.f**2 - z**2 * keys.var_f
         b = keys.f * keys.s - z**2 * keys.covariance
@@ -105,17 +106,15 @@ class KeyIntervals:
 class FrequencyIntervals(KeyIntervals):
     """Where means come from later rounds of PrivKVM: their error is not known, being biased."""
 
-    def mean(self, z: float) -> Bounds:
+    def mean(self, rows: Rows, tails: Tails) -> Bounds:
         """Anything in the range."""
-        size = self.counts.trials.size
-        return np.full(size, self.low), np.full(size, self.high)
+        return np.full(rows.size, self.low), np.full(rows.size, self.high)
 
 
 @dataclass(frozen=True)
 class NoIntervals(FrequencyIntervals):
     """A later round of PrivKVM alone: it says nothing of frequencies either."""
 
-    def frequency(self, z: float) -> Bounds:
+    def frequency(self, rows: Rows, tails: Tails) -> Bounds:
         """Anything."""
-        size = self.counts.trials.size
-        return np.zeros(size), np.ones(size)
+        return np.zeros(rows.size), np.ones(rows.size)

@@ -18,6 +18,7 @@ _sums = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 _inline = numba.njit(cache=True, nogil=True, inline="always")
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_TOGETHER = 256
 
 
 @_jit
@@ -115,6 +116,107 @@ def descend(
         if largest <= tolerance:
             return sweep + 1
     return most
+
+
+@_jit
+def descend_many(
+    rows,
+    hashes,
+    pull,
+    weights,
+    inverse,
+    level,
+    norms,
+    penalties,
+    coefficients,
+    barred,
+    tolerance,
+    most,
+):
+    """The same descent for many fits at once, each without one candidate.
+
+    `pull` (cohorts, bits + 1, fits), `level` (cohorts, fits) and `coefficients` (candidates,
+    fits) are updated in place; fit k never takes candidate barred[k]. Fits stand next to each
+    other in memory, so a step of all of them costs little more than one of one.
+    """
+    count, many = coefficients.shape
+    score, step = np.empty(many), np.empty(many)
+    for sweep in range(most):
+        largest = 0.0
+        for j in range(count):
+            if norms[j] <= 0.0:
+                continue
+            row = rows[j]
+            score[:] = 0.0
+            for c in range(inverse.size):
+                in_cohort = 0.0
+                for i in range(c * hashes, (c + 1) * hashes):
+                    line = pull[c, row[i]]
+                    for k in range(many):
+                        score[k] += line[k]
+                    in_cohort += weights[c, row[i]]
+                for k in range(many):
+                    score[k] -= level[c, k] * in_cohort
+            held, moved = coefficients[j], 0.0
+            for k in range(many):
+                new = max(0.0, held[k] + (score[k] - penalties[j]) / norms[j])
+                if barred[k] == j:
+                    new = 0.0
+                step[k] = new - held[k]
+                held[k] = new
+                moved = max(moved, abs(step[k]))
+            if moved == 0.0:
+                continue
+            largest = max(largest, moved * np.sqrt(norms[j]))
+            for c in range(inverse.size):
+                in_cohort = 0.0
+                for i in range(c * hashes, (c + 1) * hashes):
+                    weight, line = weights[c, row[i]], pull[c, row[i]]
+                    for k in range(many):
+                        line[k] -= step[k] * weight
+                    in_cohort += weight
+                for k in range(many):
+                    level[c, k] -= step[k] * (in_cohort * inverse[c])
+        if largest <= tolerance:
+            return sweep + 1
+    return most
+
+
+@_jit
+def exceeding(rows, hashes, tables, bounds, excess, who):
+    """For each of many tables (cohorts, bits + 1, fits) the candidates that are most above a bound.
+
+    Candidate j exceeds its bound by its total over the table's bits less bounds[j]. The largest
+    excesses of every table, above 0, are written to `excess` and the candidates to `who` (fits,
+    places); -1 where there are no more.
+    """
+    many, places = who.shape
+    least, last = np.zeros(many, dtype=tables.dtype), np.zeros(many, dtype=np.int64)
+    score = np.empty((_TOGETHER, many), dtype=tables.dtype)
+    excess[:] = 0.0
+    who[:] = -1
+    for start in range(0, rows.shape[0], _TOGETHER):
+        size = min(_TOGETHER, rows.shape[0] - start)
+        score[:] = 0.0
+        # Some candidates together, cohort by cohort: a cohort's part of the tables stays near.
+        for c in range(tables.shape[0]):
+            for j in range(size):
+                for i in range(c * hashes, (c + 1) * hashes):
+                    bit = rows[start + j, i]
+                    for k in range(many):
+                        score[j, k] += tables[c, bit, k]
+        for j in range(size):
+            bound, highest = bounds[start + j], score[j, 0] - least[0]
+            for k in range(1, many):
+                highest = max(highest, score[j, k] - least[k])
+            if highest <= bound:
+                continue
+            for k in range(many):
+                if score[j, k] - least[k] > bound:
+                    excess[k, last[k]] = score[j, k] - bound
+                    who[k, last[k]] = start + j
+                    last[k] = np.argmin(excess[k])
+                    least[k] = excess[k, last[k]]
 
 
 @_inline

@@ -5,12 +5,14 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from rumor.charts import Look, chart_svg, frequency_chart
+from rumor.chart_files import POLICY
+from rumor.charts import chart_svg, frequency_chart
 from rumor.demo import Demo
 from rumor.errors import InputError
 from rumor.estimates import fake_clients_line
 from rumor.files import PathLike, write_whole
 from rumor.text import decimals_for, percent
+from rumor.view import View
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -48,13 +50,15 @@ def page(demo: Demo) -> str:
     chart = chart_svg(
         frequency_chart(
             demo.estimate,
-            Look(of="people", title="What the reports reveal together, beside the truth"),
+            View(of="people"),
+            title="What the reports reveal together, beside the truth",
             truth=demo.truth,
         )
     )
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Rumor: a sensitive question</title>
 <style>{_STYLE}</style>
@@ -109,13 +113,14 @@ def _bits(demo: Demo) -> str:
 
 
 def _shares(demo: Demo) -> str:
-    low, high = demo.estimate.interval(0.95, of="people")
+    order = demo.estimate.ranking(None)
+    low, high = demo.estimate.bounds(order, View(of="people", order="estimate"))
     digits = decimals_for(float(demo.estimate.stderr.min()))
     rows = "".join(
         f"<tr><td>{escape(demo.labels[i])}</td><td>{percent(demo.truth[i], digits)}</td>"
         f"<td>{percent(demo.estimate.frequency[i], digits)}</td>"
-        f"<td>{percent(low[i], digits)} to {percent(high[i], digits)}</td></tr>"
-        for i in demo.estimate.ranking(len(demo.labels))
+        f"<td>{percent(low[k], digits)} to {percent(high[k], digits)}</td></tr>"
+        for k, i in enumerate(order)
     )
     head = "<tr><th></th><th>truth</th><th>estimate</th><th>95% interval</th></tr>"
     return f"<table>{head}{rows}</table>"

@@ -338,19 +338,22 @@ class Layout:
         return self._long(rows, np.array(keys, np.int64), values, len(people), rows)
 
     def key(self, key: object, row: int | None = None) -> int:
-        """A key by label or by number; `row` is where it stands, for the sentence that refuses."""
-        if isinstance(key, str) and self.positions is not None:
-            position = self.positions.get(unicodedata.normalize("NFC", key))
+        """A key by its label, or by its number where keys have no labels.
+
+        A number is the label that it is written as, where there are labels. `row` is where it
+        stands, for the sentence that refuses.
+        """
+        whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+        if self.positions is not None:
+            named = whole or isinstance(key, str)
+            position = self.positions.get(unicodedata.normalize("NFC", str(key))) if named else None
             if position is not None:
                 return position
             some = ", ".join(list(self.positions)[:5]) + (", ..." if self.keys > 5 else "")
             raise AnswerError(f"a key must be one of the question's ({some})", row, "another")
-        number = -1
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-            number = int(key)
+        number = int(key) if whole else -1  # type: ignore[call-overload]
         if not 0 <= number < self.keys:
-            names = "" if self.positions is None else " or a label"
-            rule = f"a key must be an integer from 0 to {self.keys - 1:,}{names}"
+            rule = f"a key must be an integer from 0 to {self.keys - 1:,}"
             raise AnswerError(rule, row, "another")
         return number
 

@@ -26,7 +26,7 @@ from rumor.tables import Table
 from rumor.tables_pairs import read_pairs
 
 Answers: TypeAlias = Any
-"""What a mechanism takes: integers for a choice, an Arrow column otherwise."""
+"""What was read: positions for a choice, an Arrow column otherwise."""
 
 
 def privatize_table(
@@ -65,9 +65,10 @@ def privatize_table(
             if pairs
             else read_answers(question, table, answers, strata.names)
         )
+        mechanism = question.mechanism.unlabelled()
         for values, batch in people:
             with table.placing(None if pairs else answers, writer.reports):
-                reports = question.mechanism.privatize(values, random=random)
+                reports = mechanism.privatize(values, random=random)
             kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
             writer.write(reports, day, kept)
             if on_progress is not None:
@@ -145,7 +146,7 @@ def _cells(question: Question) -> str:
 
 
 def _answers(mechanism: Mechanism, column: pa.Array) -> Answers:
-    """Checked integers for a choice; any other question's answers as they are."""
+    """Positions for a choice; any other question's answers as they are."""
     if column.null_count:
         raise InputError(f"values must not be missing; got {column.null_count} nulls")
     if isinstance(column, pa.DictionaryArray):

@@ -115,13 +115,13 @@ def simulate(
     if people == 0:
         raise InputError("a simulation needs at least one person; got none")
     source = System() if random is None else random
-    truth = counts / people
+    numbered, truth = oracle.unlabelled(), counts / people
     total, squares, covered = (np.zeros(oracle.domain) for _ in range(3))
     result: Estimate | None = None
     for trial in range(trials):
         summary, done = Summary.empty(oracle), 0
         for codes in _crowd(counts, max(1, _CHUNK_BYTES // oracle.width)):
-            summary = summary.update(oracle.privatize(codes, random=source))
+            summary = summary.update(numbered.privatize(codes, random=source))
             done += codes.size
             if on_progress is not None:
                 on_progress(trial * people + done, trials * people)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.canonical import is_unicode
+from rumor.characters import no_text
 from rumor.errors import AnswerError, InputError, shown, type_of
 
 Codes = NDArray[np.int64]
@@ -46,6 +47,11 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
             raise InputError(
                 f"a label must be valid Unicode; got {shown(label)} at position {position}"
             ) from None
+        odd = no_text(label)
+        if odd is not None:
+            raise InputError(
+                f"a label must be text without control characters; got {odd} at position {position}"
+            )
         checked.append(unicodedata.normalize("NFC", label))
     if len(set(checked)) != len(checked):
         repeated = next(label for i, label in enumerate(checked) if label in checked[:i])
@@ -63,14 +69,24 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
 
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
-    """A column as integers 0..domain-1: integers are checked, labels are looked up."""
+    """A column as positions 0..domain-1.
+
+    Without labels the answers are these positions. With labels they are labels, and an integer
+    is what it is written as: a rating of 1 is the label "1", wherever that stands in the list.
+    """
     column = as_column(values)
     if column.ndim != 1:
         raise InputError(f"values must be one column; got an array of shape {column.shape}")
     if column.size == 0:
         raise InputError("values must hold at least one answer; got an empty batch")
     if column.dtype.kind in "iu":
-        return _checked_range(column, domain)
+        if positions is None:
+            return _checked_range(column, domain)
+        distinct, which = np.unique(column, return_inverse=True)
+        codes = np.array([positions.get(str(value), -1) for value in distinct.tolist()], np.int64)
+        if (codes < 0).any():
+            raise _no_such_label(positions, int(np.flatnonzero(codes[which] < 0)[0]))
+        return np.asarray(codes[which])
     if column.dtype.kind in "UTO":
         return _looked_up(column, domain, positions)
     raise InputError(
@@ -155,15 +171,19 @@ def _looked_up(
     column: NDArray[np.generic], domain: int, positions: Mapping[str, int] | None
 ) -> Codes:
     if positions is None:
-        rule = f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels"
         whole = (isinstance(v, int) and not isinstance(v, bool) for v in column.tolist())
         row = next((i for i, fits in enumerate(whole) if not fits), None)
-        if row is None:
-            raise AnswerError(rule, 0, "integers beyond 64 bits")
+        if row is None:  # integers among objects
+            return _checked_range(column, domain)
+        rule = f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels"
         raise AnswerError(rule, row, type_of(column.tolist()[row]))
     distinct: dict[object, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+            if value not in positions:
+                raise _no_such_label(positions, index)
         code = distinct.get(value) if isinstance(value, str) else None
         if code is None:
             code = distinct[value] = _position(value, positions, index)
@@ -176,6 +196,15 @@ def _position(value: object, positions: Mapping[str, int], row: int) -> int:
         code = positions.get(unicodedata.normalize("NFC", value))
         if code is not None:
             return code
-    some = ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")
     got = "another text" if isinstance(value, str) else type_of(value)
-    raise AnswerError(f"a label must be one of the domain's ({some})", row, got)
+    raise AnswerError(f"a label must be one of the domain's ({_first(positions)})", row, got)
+
+
+def _no_such_label(positions: Mapping[str, int], row: int) -> AnswerError:
+    """What is said of an integer that no label is."""
+    rule = f"an integer must be written as one of the labels ({_first(positions)}) is"
+    return AnswerError(rule, row, "another integer")
+
+
+def _first(positions: Mapping[str, int]) -> str:
+    return ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")

@@ -76,6 +76,10 @@ def test_the_estimate_is_shown_and_sharpens(open_page: OpenPage, shown: Showcase
     page.get_by_text("As a table").click()
     first = page.locator("#table tbody tr").first
     expect(first).to_have_text(re.compile(r"nothing\s*\d+"))
+    # Rows come in the order of the estimate, with the intervals of rows that came out first.
+    expect(page.locator("#remarks")).to_contain_text(
+        "95% of the rows shown hold the true share, wherever the list is cut"
+    )
     shown.more(9_000)
     now = f"{before + 9_000:,}"
     expect(page.locator(".figure", has_text="reports").first).to_contain_text(now)

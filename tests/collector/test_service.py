@@ -278,6 +278,18 @@ class TestEstimates:
             "halving": {"more_reports": 3000, "stderr": expected.stderr.max()},
         }
 
+    def test_rows_in_the_order_of_the_estimate_are_covered_as_such(self, embedded: Running) -> None:
+        values = np.repeat([0, 1, 2], [100, 600, 300])
+        sent = rows(embedded.entry, "colour", values)
+        send(embedded.url, embedded.contract, "colour", sent.tobytes())
+        status, answer = self.ask(embedded, "colour?order=estimate&rows=2", embedded.token)
+        assert status == 200
+        mechanism = embedded.contract.question("colour").mechanism
+        expected = rumor.estimate(mechanism, np.ascontiguousarray(sent[:, 16:]))
+        view = rumor.View(order="estimate", rows=2)
+        assert answer["estimates"] == expected.to_dict(view)["estimates"]  # type: ignore[index]
+        assert answer["covers"] == expected.covers(view)  # type: ignore[index]
+
     def test_only_analysts_may_ask(self, embedded: Running) -> None:
         assert self.ask(embedded, "colour") == (401, "unauthorized")
         assert self.ask(embedded, "colour", "rumor-wrong") == (401, "unauthorized")
@@ -296,7 +308,17 @@ class TestEstimates:
 
     @pytest.mark.parametrize(
         "query",
-        ["level=2", "level=x", "of=mars", "method=magic", "from=yesterday", "colour=red"],
+        [
+            "level=2",
+            "level=x",
+            "of=mars",
+            "method=magic",
+            "from=yesterday",
+            "colour=red",
+            "order=size",
+            "rows=0",
+            "rows=x",
+        ],
     )
     def test_a_wrong_query_is_refused(self, embedded: Running, query: str) -> None:
         send(embedded.url, embedded.contract, "colour", embedded.records("colour", [0]))

@@ -52,7 +52,7 @@ def collection(
 
 def rows(entry: Registered, question: str, values: object) -> Reports:
     """Fresh reports of some values, each with a random id in front."""
-    reports = entry.collection.question(question).mechanism.privatize(values)
+    reports = entry.collection.question(question).mechanism.unlabelled().privatize(values)
     ids = np.frombuffer(secrets.token_bytes(16 * len(reports)), np.uint8).reshape(-1, 16)
     return np.concatenate([ids, reports], axis=1)
 

@@ -248,7 +248,14 @@ def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
     ours = oracle.privatize(codes, random=Seeded(205))
     theirs = named.privatize([labels[code] for code in codes], random=Seeded(205))
     assert ours.tobytes() == theirs.tobytes()
-    assert named.privatize(codes, random=Seeded(205)).tobytes() == ours.tobytes()
+    unnamed = named.unlabelled().privatize(codes, random=Seeded(205))
+    assert unnamed.tobytes() == ours.tobytes()
+    # Where values have names, integers are names too, and never positions.
+    last = oracle.domain - 1
+    backwards = oracle.with_labels([str(last - i) for i in range(oracle.domain)])
+    turned = backwards.privatize([last - code for code in codes], random=Seeded(205))
+    assert turned.tobytes() == ours.tobytes()
+    assert "labels" in refused(lambda: named.privatize(codes))
     assert oracle.report(codes[-1], random=Seeded(1)) == named.report(
         labels[codes[-1]], random=Seeded(1)
     )

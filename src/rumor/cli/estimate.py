@@ -117,6 +117,14 @@ def estimate(
         typer.Option("--simultaneous", help="Widen the intervals to cover all values at once."),
     ] = False,
     top: Top = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="VALUE",
+            help="Also the share of several values together; give the option once for each.",
+        ),
+    ] = None,
     plot: Annotated[
         str | None,
         typer.Option("--plot", metavar="FILE", help="Draw a chart too (.html, .png or .svg)."),
@@ -151,11 +159,10 @@ def estimate(
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
     """
     from rumor.analysis import analyse, checked_engine, chosen_engine
-    from rumor.intervals import checked_target, critical_value
+    from rumor.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
-    checked_target(of)
-    critical_value(level, 1)
+    view = View(level, of, simultaneous, top)
     keep_inputs(collection, reports, candidates, plot=plot, csv=csv, save_summary=save_summary)
     if plot is not None:
         from rumor.charts import checked_chart_path
@@ -180,9 +187,8 @@ def estimate(
             window=window,
             distinct_ids=distinct_ids,
             skip_invalid=skip_invalid,
-            level=level,
-            of=of,
-            simultaneous=simultaneous,
+            view=view,
+            together=share or (),
             candidates=candidates,
             options=None if detection_level is None else {"level": detection_level},
             on_progress=lambda done, total: update(done, total, note),
@@ -192,10 +198,10 @@ def estimate(
     if csv is not None:
         from rumor.files import write_whole
 
-        write_whole(csv, analysis.to_csv(top).encode("utf-8"))
+        write_whole(csv, analysis.to_csv().encode("utf-8"))
     if plot is not None:
-        analysis.plot(Path(plot), top)
+        analysis.plot(Path(plot))
     if as_json:
-        print_json(analysis.to_dict(top))
+        print_json(analysis.to_dict())
     else:
-        print(analysis.table(top))
+        print(analysis.table())

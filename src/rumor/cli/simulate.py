@@ -159,10 +159,11 @@ def simulate(
             on_progress=update,
         )
     if plot is not None:
-        from rumor.charts import Look, frequency_chart, save_chart
+        from rumor.charts import frequency_chart, save_chart
+        from rumor.view import View
 
-        look = Look(level, of="people", rows=top or 20, title=asked.text or asked.id)
-        save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
+        view, title = View(level, of="people", rows=top), asked.text or asked.id
+        save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)
     if as_json:
         print_json(
             {
@@ -214,10 +215,11 @@ def _simulate_text(
             on_progress=update,
         )
     if plot is not None:
-        from rumor.charts import Look, frequency_chart, save_chart
+        from rumor.charts import frequency_chart, save_chart
+        from rumor.view import View
 
-        look = Look(level, of="people", rows=top or 20, title=asked.text or asked.id)
-        save_chart(frequency_chart(result.last, look, truth=result.truth), plot)
+        view, title = View(level, of="people", rows=top), asked.text or asked.id
+        save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)
     if as_json:
         print_json(
             {

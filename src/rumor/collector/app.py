@@ -11,7 +11,7 @@ import asyncio
 import datetime
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -37,7 +37,8 @@ from rumor.collector.wire import (
     parse_withdrawal,
     too_large,
 )
-from rumor.errors import shown
+from rumor.errors import InputError, shown
+from rumor.view import View
 
 # Browsers of any site may fetch the contract and send reports: neither needs a credential.
 _PUBLIC = {"Access-Control-Allow-Origin": "*"}
@@ -313,7 +314,8 @@ def _headers(scope: Scope) -> Headers:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-_QUERY_KEYS = ("collection", "method", "level", "of", "simultaneous", "from", "to", "format")
+_VIEW_KEYS = ("level", "of", "simultaneous", "rows", "order")
+_QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "format")
 _FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -340,12 +342,6 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
         raise Problem(
             "invalid-query", f"format must be one of {', '.join(_FORMATS)}; got {shown(format)}"
         )
-    try:
-        level = float(given.get("level", "0.95"))
-    except ValueError:
-        raise Problem(
-            "invalid-query", f"level must be a number; got {shown(given['level'])}"
-        ) from None
     first, last = _day(given, "from"), _day(given, "to")
     if first is not None and last is not None and first > last:
         raise Problem("invalid-query", f"from must not be after to; got {first} and {last}")
@@ -353,12 +349,33 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
         question,
         given.get("collection"),
         given.get("method", "auto"),
-        level,
-        given.get("of", "population"),
-        given.get("simultaneous", "false").lower() in ("true", "1", "yes"),
+        _view(given),
         (first, last),
         format,
     )
+
+
+def _view(given: Mapping[str, str]) -> View:
+    """How the answer is to be shown, as far as the query says."""
+    try:
+        return View(
+            level=_number(given, "level", float, "a number", 0.95),
+            of=given.get("of", "population"),
+            simultaneous=given.get("simultaneous", "false").lower() in ("true", "1", "yes"),
+            rows=_number(given, "rows", int, "a whole number", None),
+            order=given.get("order"),
+        )
+    except InputError as problem:
+        raise Problem("invalid-query", str(problem)) from None
+
+
+def _number(
+    given: Mapping[str, str], key: str, kind: Callable[[str], Any], what: str, unsaid: Any
+) -> Any:
+    try:
+        return kind(given[key]) if key in given else unsaid
+    except ValueError:
+        raise Problem("invalid-query", f"{key} must be {what}; got {shown(given[key])}") from None
 
 
 def _day(given: Mapping[str, str], key: str) -> datetime.date | None:

@@ -107,9 +107,11 @@ def run(
                     client.answer({question.id: labels[answers[number]]})
                 if on_progress is not None:
                     on_progress(number + 1, people)
-            duplicates = _send_twice(url, collection, int(answers[devices]))
+            duplicates = _send_twice(url, collection, labels[answers[devices]])
             random: Source = System() if seed is None else Seeded(seed)
-            reports = question.mechanism.privatize(answers[devices + 1 :], random=random)
+            reports = question.mechanism.unlabelled().privatize(
+                answers[devices + 1 :], random=random
+            )
             _send_all(Transport(url), collection, reports, on_progress, devices + 1, people)
             refused = _ask(url, question.id, None)
             answer = _ask(url, question.id, token)
@@ -125,7 +127,7 @@ def run(
     )
 
 
-def _send_twice(url: str, collection: Collection, answer: int) -> int:
+def _send_twice(url: str, collection: Collection, answer: str) -> int:
     """One person's report, sent again as by a device that never heard the answer."""
     question = collection.questions[0]
     record = secrets.token_bytes(16) + question.mechanism.report(answer)

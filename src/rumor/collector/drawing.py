@@ -13,6 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from rumor.chart_files import fit_to_draw
+
 _SNIPPET = "window.vega = vega; window.vegaEmbed = vegaEmbed;"
 _SCALE = 2
 _SECONDS = 120
@@ -20,7 +22,7 @@ _SECONDS = 120
 
 def png(spec: Mapping[str, Any]) -> bytes:
     """A chart, given as its Vega-Lite specification, as a PNG picture."""
-    return _elsewhere("png", json.dumps(spec).encode())
+    return _elsewhere("png", json.dumps(fit_to_draw(spec)).encode())
 
 
 @functools.cache

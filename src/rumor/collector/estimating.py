@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -52,7 +51,7 @@ def make_estimate(
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
     """The estimate as plain data, with what would halve its error."""
-    answer: Mapping[str, Any] = _called(result.to_dict, query)
+    answer: Mapping[str, Any] = result.to_dict(query.view)
     return {**answer, "halving": _halving(result)}
 
 
@@ -67,7 +66,7 @@ def _halving(result: Any) -> dict[str, Any]:
 
 
 def _csv(result: Any, query: EstimateQuery, title: str) -> bytes:
-    text: str = _called(result.to_csv, query)
+    text: str = result.to_csv(query.view)
     return text.encode("utf-8")
 
 
@@ -75,12 +74,12 @@ def _parquet(result: Any, query: EstimateQuery, title: str) -> bytes:
     import pyarrow.parquet as pq
 
     file = io.BytesIO()
-    pq.write_table(_called(result.to_arrow, query), file)
+    pq.write_table(result.to_arrow(query.view), file)
     return file.getvalue()
 
 
 def _png(result: Any, query: EstimateQuery, title: str) -> bytes:
-    return png(_called(result.plot, query, title=title).to_dict())
+    return png(result.plot(None, query.view, title=title).to_dict())
 
 
 Maker = Callable[[Any, "EstimateQuery", str], bytes]
@@ -90,22 +89,6 @@ _FILES: Mapping[str, Maker] = {"csv": _csv, "parquet": _parquet, "png": _png}
 def as_file(result: Any, query: EstimateQuery, title: str) -> bytes:
     """The estimate in the file format that the query asks for."""
     return _FILES[query.format](result, query, title)
-
-
-def _called(method: Callable[..., Any], query: EstimateQuery, **more: object) -> Any:
-    """Call a method of an estimate with what it knows of the query's wishes.
-
-    Files hold the rows that are shown: of open vocabularies, the words that were detected.
-    """
-    wishes = {
-        "level": query.level,
-        "of": query.of,
-        "simultaneous": query.simultaneous,
-        "every": False,
-        **more,
-    }
-    known = inspect.signature(method).parameters
-    return method(**{name: value for name, value in wishes.items() if name in known})
 
 
 def integrity(mechanism: Mechanism, reports: Reports) -> dict[str, Any]:

@@ -183,6 +183,8 @@ def _estimates() -> dict[str, Any]:
         "level": {"type": "number", "default": 0.95},
         "of": {"enum": ["population", "people"], "default": "population"},
         "simultaneous": {"type": "boolean", "default": False},
+        "rows": {"type": "integer", "minimum": 1},
+        "order": {"enum": ["estimate", "given"]},
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
         "format": {"enum": ["json", "csv", "parquet", "png"], "default": "json"},

@@ -37,6 +37,7 @@ from rumor.collector.tokens import Tokens
 from rumor.collector.writer import Writer
 from rumor.errors import InputError, shown
 from rumor.report import Reports
+from rumor.view import View
 
 # Whether a collection was closed or revised is asked of the store at most this often.
 _FRESH_SECONDS = 1.0
@@ -53,9 +54,7 @@ class EstimateQuery:
     question: str
     collection: str | None = None
     method: str = "auto"
-    level: float = 0.95
-    of: str = "population"
-    simultaneous: bool = False
+    view: View = field(default_factory=View)
     window: Window = (None, None)
     format: str = "json"
 

@@ -121,7 +121,7 @@ def crowd(people: int, chance: np.random.Generator) -> dict[str, Any]:
     often = np.array([mean for _, mean in HABITS.values()])
     amounts = 1 + chance.poisson(np.broadcast_to(often - 1, (people, len(HABITS))))
     return {
-        "health": chance.choice(len(SHARES), size=people, p=list(SHARES.values())),
+        "health": chance.choice(list(SHARES), size=people, p=list(SHARES.values())),
         "sleep": np.clip(chance.normal(*_SLEEP, size=people), 0, 12),
         "word": chance.choice(list(WORDS), size=people, p=list(WORDS.values())).tolist(),
         "habits": np.where(chance.random((people, len(HABITS))) < held, amounts, np.nan),

@@ -62,11 +62,11 @@ def estimate(
     P[x, y] = P(output y | input x); then `data` is how often each output was seen.
 
     Methods for frequencies: "auto" (empirical Bayes on the counts; the default), "refined"
-    (a second pass over the reports), "bayes" (largest likelihood, certified), "em" (the
-    iterative Bayesian update), "inversion" (unbiased), "clip" (negatives to zero, rescaled),
-    "projection" (nearest point of the simplex), "norm-sub" (the same, by its published
-    iteration). Their options are in rumor.estimators.frequencies. "bayes", "em" and "refined"
-    need the reports, or a summary that counts whole reports.
+    (a second pass over the reports, which seldom gains anything), "bayes" (largest likelihood,
+    certified), "em" (the iterative Bayesian update), "inversion" (unbiased), "clip" (negatives
+    to zero, rescaled), "projection" (nearest point of the simplex), "norm-sub" (the same, by its
+    published iteration). Their options are in rumor.estimators.frequencies. "bayes", "em" and
+    "refined" need the reports, or a summary that counts whole reports.
 
     Means and key-value data have methods of their own: rumor.estimators.means and
     rumor.estimators.keyvalue list them. Words of RAPPOR are decoded against `candidates`, with

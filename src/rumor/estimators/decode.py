@@ -19,7 +19,7 @@ from rumor.estimates_words import WordEstimate, WordIntervals
 from rumor.estimators.candidates import Candidates, Progress, candidate_map
 from rumor.estimators.decode_auto import TRIM, decode_auto
 from rumor.estimators.decode_counts import BitShares, bit_shares
-from rumor.estimators.decode_fit import PENALTIES
+from rumor.estimators.decode_fit import PENALTIES, Fit
 from rumor.estimators.decode_literature import CUT, PENALTY, decode_literature
 from rumor.estimators.linear import checked_method
 from rumor.files import PathLike
@@ -34,6 +34,8 @@ LEVEL = 0.05
 _MAX_DECOYS = 1 << 31
 # Above this the words found leave more noise than the reports' own.
 _UNEXPLAINED = 1.3
+# Words in the fit to a bit, from which on it is crowded.
+_CROWDED = 0.5
 
 # The options of each method.
 METHODS: Mapping[str, tuple[str, ...]] = {
@@ -53,11 +55,13 @@ def decode(
 ) -> WordEstimate:
     """The frequencies of candidate words, and which of them anyone holds.
 
-    "auto" finds words at a false discovery rate of at most `level`, whether or not the
-    dictionary is complete. Its further options: `decoys`, how many made-up words calibrate the
-    p-values (all possible ones unless said); `penalties`, the path of the Lasso in standard
-    deviations, strongest first; `trim`, from how many standard deviations on an unexplained bit
-    is left out (math.inf: none).
+    "auto" finds words at a false discovery rate of at most about `level`, whether or not the
+    dictionary is complete: a word is tested against made-up words under the fit of all the others,
+    at 0.8 of the level, since the penalty and the bits left out were still chosen with it in
+    (benchmarks/honest_words.py measures what comes of it). Its further options: `decoys`, how
+    many made-up words calibrate the p-values (all possible ones unless said); `penalties`, the path
+    of the Lasso in standard deviations, strongest first; `trim`, from how many standard deviations
+    on an unexplained bit is left out (math.inf: none).
 
     "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty`
     of the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
@@ -83,12 +87,12 @@ def _auto(
     found, chosen = result.detected, result.refit
     frequency = np.zeros(len(words))
     frequency[found] = chosen.coefficients
-    unbiased, stderr = result.fit.estimate.copy(), result.fit.stderr.copy()
+    unbiased, stderr = result.fit.debiased()
     unbiased[found] = chosen.unbiased
     # What else is in the bits adds to the known noise, and never takes from it.
     inflation = math.sqrt(max(1.0, result.noise))
     stderr[found] = inflation * chosen.stderr
-    alarms = []
+    alarms = _of_the_filter(words, result.fit, level)
     if decoys is not None and decoys < len(words) / level:
         alarms.append(
             f"{decoys:,} decoys are fewer than candidates / level, "
@@ -126,6 +130,25 @@ def _auto(
             "trimmed_bits": result.trimmed,
         },
     )
+
+
+def _of_the_filter(words: Candidates, fit: Fit, level: float) -> list[str]:
+    """What makes a filter too small for so many words."""
+    bloom, alarms = words.bloom, []
+    # The chance that a made-up word has just the bits of a candidate: no p-value is below it.
+    if float(bloom.bits) ** -(bloom.hashes * bloom.cohorts) > level / len(words):
+        alarms.append(
+            f"this filter cannot tell so many words apart: {bloom.bits:,} bits in "
+            f"{bloom.cohorts:,} cohorts are too few for {len(words):,} candidates, of which a lone "
+            f"true word cannot be found; collect with more cohorts, or list fewer words"
+        )
+    if fit.support > _CROWDED * fit.freedom:
+        alarms.append(
+            f"the fit is crowded: it took {fit.support:,} words for {fit.freedom:,} bits, so words "
+            f"stand in for each other and only frequent ones are found; "
+            f"collect with more bits or cohorts, or list fewer words"
+        )
+    return alarms
 
 
 def _literature(
@@ -166,7 +189,9 @@ def _estimate(
     """The estimate in the order of the words, with the sampling of people added."""
     liars = fake_clients(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
-    share = np.clip(unbiased, 0.0, 1.0)
+    noise = _noise(summary)
+    share, stderr = np.clip(unbiased, 0.0, 1.0), np.maximum(stderr, noise)
+    other_stderr = max(other_stderr, noise)
     population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
     center, people = words.restore(unbiased), words.restore(stderr)
     both = words.restore(population)
@@ -186,6 +211,19 @@ def _estimate(
         diagnostics={**diagnostics, "fake_clients": liars},
         **facts,
     )
+
+
+def _noise(summary: Summary) -> float:
+    """The standard error of a word's share if all else were known: nothing has less.
+
+    Its h bits are coins of one of two chances; where no word is found, this is also how far
+    "everything else" may be from everything.
+    """
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    coins = min(rate * (1 - rate) for rate in (rappor.p_star, rappor.q_star))
+    gain = rappor.q_star - rappor.p_star
+    return math.sqrt(coins / (summary.reports * rappor.hashes)) / gain
 
 
 def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.estimators.candidates import Candidates
-from rumor.estimators.decode_counts import BitShares
-from rumor.estimators.decode_decoys import decoys_of, sample_decoys
+from rumor.estimators.decode_counts import BitShares, Table
+from rumor.estimators.decode_decoys import Judge
 from rumor.estimators.decode_fit import Fit, best_fit
 from rumor.estimators.decode_lasso import Lasso, Vector
+from rumor.estimators.decode_left_out import LeaveOut
 from rumor.estimators.decode_refit import Refit, refit
 from rumor.estimators.decode_testing import benjamini_hochberg
 
@@ -26,6 +27,12 @@ TRIM = 4.5
 _MOST_ROUNDS = 6
 # A word is beyond doubt when so rarely any of all the candidates would look like it by chance.
 _DOUBT = 0.01
+# Tests are made at this part of the level: the p-values are not perfect (the penalty and the
+# trimmed bits know the word, and words share bits), and this much is kept for it.
+_KEPT = 0.8
+# Words are tested again without themselves when their quick p-value is within so many times
+# the bound.
+_WORTH = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,26 +64,31 @@ def decode_auto(
     """Words found at this false discovery rate; with so many sampled decoys, or all there are."""
     rows, bloom = candidates.rows, candidates.bloom
     trimmed = np.zeros(shares.share.shape, dtype=np.bool_)
+    seen: set[bytes] = set()
+    found: Fit | None = None
     for number in range(_MOST_ROUNDS):
         if on_round is not None:
             on_round(number)
+        seen.add(trimmed.tobytes())
         weight = np.where(trimmed, 0.0, shares.weight)
         people = np.where(trimmed, 0.0, shares.people_weight)
-        found = best_fit(Lasso(rows, bloom.hashes, shares.share, weight), penalties)
-        p_value = _p_values(candidates, found, level, decoys)
-        certain = p_value <= _DOUBT / len(candidates)
+        found = _fitted(Lasso(rows, bloom.hashes, shares.share, weight), penalties, found)
+        judge = Judge(bloom, found.lasso.residual_pull()[:, :-1], len(candidates), level, decoys)
+        tests = _Tests(found, judge)
+        certain = tests.below(_DOUBT / len(candidates))
         explained = refit(rows[certain], bloom.hashes, shares.share, people)
-        excess = explained.residual * np.sqrt(shares.weight)  # in standard deviations
-        again = excess > trim * max(1.0, _spread(excess[weight > 0]))
-        if np.array_equal(again, trimmed):
+        again = _unexplained(explained.residual, shares, weight, trim)
+        # A set that was tried before would be tried for ever.
+        if again.tobytes() in seen:
             break
         trimmed = again
-    detected = benjamini_hochberg(p_value, level)
+    assert found is not None
+    detected = tests.discovered(_KEPT * level)
     chosen = refit(rows[detected], bloom.hashes, shares.share, people)
     freedom = max(found.freedom - int(detected.sum()), 1)
     return Decoded(
         fit=found,
-        p_value=p_value,
+        p_value=tests.p_value,
         detected=detected,
         refit=chosen,
         noise=float(np.sum(weight * chosen.residual**2)) / freedom,
@@ -84,11 +96,48 @@ def decode_auto(
     )
 
 
-def _p_values(candidates: Candidates, found: Fit, level: float, decoys: int | None) -> Vector:
-    bloom = candidates.bloom
-    if decoys is None:
-        return decoys_of(bloom, found.pull, len(candidates), level).p_values(found.score)
-    return sample_decoys(bloom, found.pull, decoys).p_values(found.score)
+class _Tests:
+    """The p-values of all candidates under one fit: quick ones first, exact where it matters."""
+
+    def __init__(self, fit: Fit, judge: Judge) -> None:
+        self._leave, self._judge = LeaveOut(fit), judge
+        self.p_value = judge.p_values(self._leave.quick_scores())
+        self._open = fit.lasso.coefficients > 0
+        """Words of the fit that were not tested without themselves yet."""
+
+    def below(self, bound: float) -> NDArray[np.bool_]:
+        """The candidates whose p-value is at most a bound."""
+        self._settle(bound)
+        return np.asarray(self.p_value <= bound)
+
+    def discovered(self, level: float) -> NDArray[np.bool_]:
+        """The discoveries at a level, all of them tested without themselves."""
+        first = int(benjamini_hochberg(self.p_value, level).sum())
+        self._settle(level * max(first, 1) / self.p_value.size)
+        return benjamini_hochberg(self.p_value, level)
+
+    def _settle(self, bound: float) -> None:
+        worth = np.flatnonzero(self._open & (self.p_value <= _WORTH * bound))
+        self._open[worth] = False
+        for words, p_values in self._leave.p_values(worth, self._judge):
+            self.p_value[words] = p_values
+
+
+def _fitted(lasso: Lasso, penalties: Sequence[float], last: Fit | None) -> Fit:
+    """The best fit; after trimming it is near the last one, so it begins there."""
+    if last is None:
+        return best_fit(lasso, penalties)
+    active = np.flatnonzero(last.lasso.coefficients)
+    lasso.begin_at(active, last.lasso.coefficients[active])
+    return best_fit(lasso, penalties[max(penalties.index(last.penalty) - 1, 0) :])
+
+
+def _unexplained(
+    residual: Table, shares: BitShares, weight: Table, trim: float
+) -> NDArray[np.bool_]:
+    """The bits that are too far above what the words beyond doubt explain."""
+    excess = residual * np.sqrt(shares.weight)  # in standard deviations
+    return np.asarray(excess > trim * max(1.0, _spread(excess[weight > 0])))
 
 
 def _spread(values: Vector) -> float:

@@ -36,12 +36,16 @@ Spectrum = NDArray[np.complex128]
 
 # Lattice steps to a standard deviation, and the sizes that a lattice may have.
 _STEPS = 1024
+# Of one word alone, where a p-value need not be told from its neighbours.
+_COARSE = 64
 _SIZES = (1 << 12, 1 << 20)
 # Cohorts times lattice points times hashes that are still quick.
 _MOST_WORK = 1 << 29
 # Rounding in the transforms; no p-value is believed below it.
 _FLOOR = 1e-13
 _CHUNK = 1 << 16
+# Lattice points that are transformed at once.
+_TOGETHER = 1 << 18
 # Sampled decoys: so many cost little, whatever the dictionary.
 _FEWEST = 100_000
 
@@ -81,7 +85,38 @@ class DecoyLaw:
         return np.maximum(np.where(at < self.tail.size, self.tail[inside], 0.0), self.least)
 
 
-def decoy_law(bloom: BloomFilter, pull: Table) -> DecoyLaw | None:
+class Judge:
+    """p-values under one fit: all decoys, or a sample of so many where that is asked for."""
+
+    def __init__(
+        self, bloom: BloomFilter, pull: Table, candidates: int, level: float, decoys: int | None
+    ) -> None:
+        self._bloom, self._pull, self._exact = bloom, pull, decoys is None
+        self._decoys = (
+            decoys_of(bloom, pull, candidates, level)
+            if decoys is None
+            else sample_decoys(bloom, pull, decoys)
+        )
+
+    def p_values(self, scores: Vector) -> Vector:
+        """The p-values of scores under the fit's own pulls."""
+        return self._decoys.p_values(scores)
+
+    def left_out(self, score: float, pull: Table) -> float:
+        """The p-value of a word's score under the pulls of the fit without it.
+
+        By the law of decoys under these very pulls. Sampled decoys are not drawn anew for every
+        word: the score is scaled to the length of the pulls that they were drawn under.
+        """
+        law = decoy_law(self._bloom, pull, steps=_COARSE) if self._exact else None
+        if law is not None:
+            return float(law.p_values(np.array([score]))[0])
+        length, own = (float(np.sqrt((table**2).sum())) for table in (pull, self._pull))
+        scaled = score * own / length if length > 0 else 0.0
+        return float(self._decoys.p_values(np.array([scaled]))[0])
+
+
+def decoy_law(bloom: BloomFilter, pull: Table, *, steps: int = _STEPS) -> DecoyLaw | None:
     """The law of the scores under a table of pulls (cohorts, bits), or None if too large.
 
     A cohort's bits are those of h uniform hashes, counted once. With d of them distinct (its
@@ -98,17 +133,22 @@ def decoy_law(bloom: BloomFilter, pull: Table) -> DecoyLaw | None:
     spread = math.sqrt(hashes * float((pull**2).mean(axis=1).sum()))
     if not spread > 0:
         return None
-    wanted = _STEPS * (high - low) / spread + 4 * reach * cohorts
+    wanted = steps * (high - low) / spread + 4 * reach * cohorts
     size = min(max(1 << math.ceil(math.log2(wanted)), _SIZES[0]), _SIZES[1])
     if cohorts * size * hashes > _MOST_WORK or 4 * reach * cohorts > size:
         return None
     step = (high - low) / (size - 2 * reach * cohorts)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
-    multiples = [np.arange(size // 2 + 1) * a % size for a in range(1, reach + 1)]
+    lattice = np.rint(pull / step).astype(np.int64) % size
     chances = [_distinct(hashes, bits, d) for d in range(1, reach + 1)]
-    for values in np.rint(pull / step).astype(np.int64):
-        half = np.fft.rfft(np.bincount(values % size, minlength=size).astype(np.float64))
-        spectrum *= half / bits if hashes == 1 else _one_cohort(half, multiples, chances, bits)
+    together = max(1, _TOGETHER // size)
+    for first in range(0, cohorts, together):
+        some = lattice[first : first + together]
+        places = some + size * np.arange(len(some))[:, None]
+        counts = np.bincount(places.reshape(-1), minlength=len(some) * size)
+        half = np.fft.rfft(counts.reshape(len(some), size).astype(np.float64), axis=1)
+        parts = half / bits if hashes == 1 else _by_cohort(half, size, chances, bits)
+        spectrum *= parts.prod(axis=0)
     masses = np.maximum(np.fft.irfft(spectrum, size), 0.0)
     first = math.floor(low / step) - reach * cohorts
     tail = np.cumsum(np.roll(masses, -first)[::-1])[::-1]
@@ -121,12 +161,11 @@ def decoy_law(bloom: BloomFilter, pull: Table) -> DecoyLaw | None:
     )
 
 
-def _one_cohort(
-    half: Spectrum, multiples: Sequence[NDArray[np.int64]], chances: Sequence[float], bits: int
-) -> Spectrum:
-    """The characteristic function of one cohort's part, from the transform of its histogram."""
-    whole = np.concatenate([half, np.conj(half[-2:0:-1])])
-    powers = [half, *(whole[at] for at in multiples[1:])]
+def _by_cohort(half: Spectrum, size: int, chances: Sequence[float], bits: int) -> Spectrum:
+    """The characteristic functions of cohorts' parts, from the transforms of their histograms."""
+    whole = np.concatenate([half, np.conj(half[:, -2:0:-1])], axis=1)
+    at = np.arange(size // 2 + 1)
+    powers = [half, *(whole[:, at * a % size] for a in range(2, len(chances) + 1))]
     # Divided by C(k, d) as it goes, so that nothing grows: symmetric[d] = e_d / C(k, d).
     symmetric = [np.ones_like(half)]
     out = np.zeros_like(half)

@@ -11,6 +11,8 @@ over its map, and memory for the map and a few numbers per word.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,16 @@ _MOST_SWEEPS = 2_000
 _MOST_ROUNDS = 50
 # Far above the penalties that matter, one round for each gathers the working set.
 _DESCENT = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a fit stands: its candidates with their coefficients, and the residuals."""
+
+    active: NDArray[np.intp]
+    coefficients: Vector
+    pull: Table
+    level: Vector
 
 
 class Lasso:
@@ -57,6 +69,7 @@ class Lasso:
         self.coefficients = np.zeros(len(rows))
         self.scores = np.empty(len(rows))
         self._score()
+        self.weighted_share = self.pull.copy()
         used = int((weight > 0).sum())
         self.freedom = used - int((total > 0).sum()) if levels else used
 
@@ -113,6 +126,24 @@ class Lasso:
         pull, weight = self.residual_pull(), self.weight
         return float(np.sum(pull**2 / np.where(weight > 0, weight, np.inf)))
 
+    def state(self) -> State:
+        """Where the fit stands, to come back to."""
+        active = np.flatnonzero(self.coefficients)
+        return State(active, self.coefficients[active], self.pull.copy(), self.level.copy())
+
+    def restore(self, state: State) -> None:
+        """Go back to where the fit stood."""
+        self.coefficients[:] = 0.0
+        self.coefficients[state.active] = state.coefficients
+        self.pull, self.level = state.pull.copy(), state.level.copy()
+        self._score()
+
+    def begin_at(self, active: NDArray[np.intp], coefficients: Vector) -> None:
+        """Go on from coefficients that another fit of the same candidates found."""
+        fitted = combined(self.rows[active], self.hashes, coefficients, self.weight)
+        pull = self.weighted_share - self.weight * fitted
+        self.restore(State(active, coefficients, pull, pull.sum(axis=1) * self.inverse))
+
     @property
     def support(self) -> int:
         """How many candidates have a positive coefficient."""
@@ -122,3 +153,14 @@ class Lasso:
 def padded(table: Table) -> Table:
     """A table over the bits with the column of zeros that repeated bits point to."""
     return np.ascontiguousarray(np.pad(table, ((0, 0), (0, 1))))
+
+
+def combined(rows: Map, hashes: int, coefficients: Vector, like: Table) -> Table:
+    """The sum of the candidates' columns times their coefficients, a table like a padded one.
+
+    Its last column gathers repeated bits and means nothing.
+    """
+    first = np.repeat(np.arange(len(like)), hashes) * like.shape[1]
+    at = (rows.astype(np.int64) + first).reshape(-1)
+    sums = np.bincount(at, np.repeat(coefficients, rows.shape[1]), minlength=like.size)
+    return sums.astype(np.float64, copy=False).reshape(like.shape)

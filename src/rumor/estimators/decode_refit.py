@@ -13,7 +13,7 @@ import numpy as np
 
 from rumor.estimators.candidates import Map
 from rumor.estimators.decode_counts import Table
-from rumor.estimators.decode_lasso import Vector, padded
+from rumor.estimators.decode_lasso import Vector, combined, padded
 from rumor.loops import decode_loops
 
 # Words with the same bits cannot be told apart: this much of a ridge shares them out evenly,
@@ -45,18 +45,18 @@ def refit(rows: Map, hashes: int, share: Table, weight: Table, *, levels: bool =
     inverse = 1.0 / np.where(total > 0, total, np.inf) if levels else np.zeros(total.size)
     centred = share - ((weight * share).sum(axis=1) * inverse)[:, None]
     gram, right = _equations(rows, hashes, centred, weight, inverse)
-    factor = _factor(gram)
-    unbiased = _solved(factor, right)
+    factor = factored(gram)
+    unbiased = solved(factor, right)
     variance = np.empty(len(rows))
     decode_loops().inverse_diagonal(factor, variance)
     coefficients = _non_negative(gram, right, unbiased)
-    fitted = _combined(rows, hashes, coefficients, share)
+    fitted = combined(rows, hashes, coefficients, padded(share))[:, :-1]
     level = (weight * (share - fitted)).sum(axis=1) * inverse
     return Refit(
         unbiased=unbiased,
         coefficients=coefficients,
         stderr=np.sqrt(variance),
-        total_stderr=float(np.sqrt(_solved(factor, np.ones(len(rows))).sum())),
+        total_stderr=float(np.sqrt(solved(factor, np.ones(len(rows))).sum())),
         squares=float(np.sum(weight * centred**2) - np.sum(unbiased * right)),
         residual=share - fitted - level[:, None],
     )
@@ -72,7 +72,8 @@ def _equations(
     return gram, right
 
 
-def _factor(gram: Table) -> Table:
+def factored(gram: Table) -> Table:
+    """The Cholesky factor of a Gram matrix; of a singular one with a small ridge."""
     factor = gram.copy()
     if not decode_loops().factor(factor):
         factor = gram.copy()
@@ -82,7 +83,8 @@ def _factor(gram: Table) -> Table:
     return factor
 
 
-def _solved(factor: Table, right: Vector) -> Vector:
+def solved(factor: Table, right: Vector) -> Vector:
+    """The solution of L L' x = right for a Cholesky factor L."""
     out = np.empty(right.size)
     decode_loops().solve(factor, right, out)
     return out
@@ -95,16 +97,7 @@ def _non_negative(gram: Table, right: Vector, unbiased: Vector) -> Vector:
         kept[np.flatnonzero(kept)[solution < 0]] = False
         if not kept.any():
             break
-        solution = _solved(_factor(np.ascontiguousarray(gram[kept][:, kept])), right[kept])
+        solution = solved(factored(np.ascontiguousarray(gram[kept][:, kept])), right[kept])
     out = np.zeros(right.size)
     out[kept] = solution[: int(kept.sum())]
     return out
-
-
-def _combined(rows: Map, hashes: int, coefficients: Vector, like: Table) -> Table:
-    """The sum of the candidates' columns times their coefficients, a table like the one given."""
-    cohorts, bits = like.shape
-    out = np.zeros((cohorts, bits + 1))
-    first = np.repeat(np.arange(cohorts), hashes) * (bits + 1)
-    np.add.at(out.reshape(-1), rows.astype(np.int64) + first, coefficients[:, None])
-    return out[:, :bits]

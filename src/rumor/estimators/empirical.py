@@ -27,6 +27,12 @@ from rumor.mechanisms.oracle import ItemCounts, Vector
 # improved this often: more would fit the noise.
 _PSEUDO_VALUES = 3.0
 _FITTING_STEPS = 100
+# "All are equal" has so many times the weight of all other laws together, and more where there
+# are more values for noise to raise one of: without signal, no leader is to be made up. An
+# atom of the fitted law costs so much: on few values it would merge neighbours.
+_EVEN_ODDS = 4.0
+_VALUES_PER_EVEN = 20.0
+_PER_ATOM = 4.0
 # From fewer values there is no law to learn, and with fewer reports in some block of a
 # blocked oracle its share is not known: the projection serves.
 _FEWEST_VALUES = 5
@@ -90,7 +96,10 @@ def shrink(items: ItemCounts) -> Shrunk:
     laws, odds = ladder(grid, Noise(items).sd(even))
     posterior = table.condition(laws)
     base = table.even_evidence()
-    evidence = np.append(posterior.evidence + np.log(odds), base) - math.log(odds.sum() + 1)
+    even_odds = max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)
+    total = float(odds.sum())
+    evidence = np.append(posterior.evidence + np.log(odds), base + math.log(even_odds * total))
+    evidence -= math.log(total * (1 + even_odds))
     best = evidence.max()
     weights = np.exp(evidence - best)
     together = float(best + math.log(weights.sum()))
@@ -102,7 +111,9 @@ def shrink(items: ItemCounts) -> Shrunk:
     law, atoms = _fitted_law(table, grid, average / average.sum())
     free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
     # It was fitted to the counts that judge it, the more freely the more values there are.
-    penalty = max(math.log(domain), 2 * atoms) + max(math.log(domain / 100), 0.0)
+    # Of the prior it has the ladder's part: what "all are equal" took is not to its gain.
+    penalty = max(math.log(domain), _PER_ATOM * atoms) + max(math.log(domain / 100), 0.0)
+    penalty += math.log1p(even_odds)
     fitted = _logistic(float(free.evidence[0]) - together - penalty)
     if fitted > 0:
         means = fitted * free.means[:, 0] + (1 - fitted) * means

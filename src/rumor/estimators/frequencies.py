@@ -24,6 +24,7 @@ from rumor.estimators.material import Material
 from rumor.estimators.refined import oracle_refined
 from rumor.intervals import NormalIntervals
 from rumor.mechanisms.oracle import Vector
+from rumor.shares import ChannelGroups
 
 _EM_OPTIONS = ("start", "max_iterations", "gap", "tolerance", "norm", "per_bit", "likelihood")
 
@@ -88,6 +89,7 @@ def estimate_channel(
         epsilon=channel_epsilon(channel),
         method=method,
         intervals=NormalIntervals(unbiased, stderr),
+        groups=ChannelGroups(np.asarray(np.linalg.pinv(channel)), seen) if invertible else None,
         diagnostics=told,
     )
 

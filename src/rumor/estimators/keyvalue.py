@@ -88,13 +88,16 @@ def _result(
     assert isinstance(mechanism, KeyValueMechanism)
     grid, half = mechanism.grid, mechanism.grid.span / 2
     linear = LinearKeys.of(counts, rates, prior=0.5)
+    # Few reports may agree by chance; the noise is there all the same.
+    noise = min(rate * (1 - rate) for rate in (rates.miss, rates.miss + rates.gain))
+    floor = noise / (np.maximum(counts.trials, 1) * rates.gain**2)
     return KeyValueEstimate(
         values=_names(mechanism),
         frequency=frequency,
         mean=grid.middle + half * mean,
         unbiased=linear.f,
         product=linear.s,
-        stderr=np.sqrt(linear.var_f),
+        stderr=np.sqrt(np.maximum(linear.var_f, floor)),
         mean_stderr=half * np.sqrt(linear.mean_variance()),
         frequency_known=known[0],
         mean_known=known[1],

@@ -16,8 +16,9 @@ from rumor.estimates import Estimate
 from rumor.estimators.diagnostics import facts
 from rumor.estimators.material import Material
 from rumor.estimators.simplex import clip_and_rescale, norm_sub, project
-from rumor.intervals import ExactIntervals, ScoreIntervals
+from rumor.intervals import CountIntervals, ExactIntervals, ScoreIntervals
 from rumor.mechanisms.oracle import Vector
+from rumor.shares import OracleGroups
 
 
 def _as_it_is(estimate: Vector) -> Vector:
@@ -47,9 +48,13 @@ def frequency_estimate(
         reports=summary.reports,
         epsilon=oracle.epsilon,
         method=method,
-        intervals=ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
+        intervals=CountIntervals(
+            ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
+            ExactIntervals(items),
+        ),
         # Counts out of a fixed number of reports are exactly binomial.
         exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
+        groups=OracleGroups(oracle, summary.tally, summary.reports),
         diagnostics={**facts(summary), **(told or {})},
     )
 

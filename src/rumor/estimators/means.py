@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.estimates_numeric import MeanEstimate
-from rumor.intervals import Bounds, Intervals, NormalIntervals
+from rumor.intervals import Bounds, Intervals, NormalIntervals, Rows, Tails
 from rumor.mechanisms.mean import Harmony, MeanMechanism
 from rumor.mechanisms.oracle import Target
 from rumor.privacy.liars import fake_clients
@@ -34,6 +34,11 @@ class ShareIntervals:
         low, high = (self.zero + (self.one - self.zero) * (centre + e) for e in (-root, root))
         return np.array([low]), np.array([high])
 
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """One end of each of two such intervals."""
+        below, above = (float(z[0]) for z in tails.quantiles())
+        return self.bounds(below, of)[0], self.bounds(above, of)[1]
+
 
 def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
     """The mean: "inversion" as it comes out, "clip" (and "auto") kept within the range."""
@@ -41,7 +46,8 @@ def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
     assert isinstance(mechanism, MeanMechanism)
     grid = mechanism.grid
     unbiased, variance = mechanism.moments(summary.tally, n)
-    stderr = math.sqrt(max(variance, 0.0) / n)
+    # Few reports may agree by chance; the noise is there all the same.
+    stderr = math.sqrt(max(variance, mechanism.least_variance) / n)
     intervals: Intervals
     if isinstance(mechanism, Harmony):
         hit, miss = mechanism.rates

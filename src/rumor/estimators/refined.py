@@ -5,8 +5,9 @@ report says which of its values are likely the person's own, and so how much it 
 one step of approximate message passing turns that into better estimates with noise levels
 of their own, which go through the same empirical Bayes again.
 
-Where frequencies are concentrated and epsilon is 2 to 4 it takes 5 to 20 per cent off the
-error; elsewhere it gains nothing, and at epsilon 8 it can harm. Hence its limits.
+It takes a few per cent off the error on the published cells that it was chosen on. On truths
+that it was not chosen on it gains nothing (python -m benchmarks.honest_table --only refined),
+and at epsilon 8 it can harm. It stays to compare with; hence also its limits.
 """
 
 from __future__ import annotations

@@ -183,6 +183,10 @@ class Mechanism(abc.ABC):
         """
         return ()
 
+    def unlabelled(self) -> Self:
+        """The same mechanism for values that are known by their position."""
+        return self
+
     def identity(self, value: object) -> str:
         """What tells a value from others, however it was written: for keyed tags of it."""
         return unicodedata.normalize("NFC", well_formed(str(value)))

@@ -96,6 +96,11 @@ class BitPerValue(FrequencyOracle):
         """Where there are few different reports."""
         return self._whole
 
+    def factors(self, reports: Reports) -> Vector:
+        """Every 1 is as much likelier, or less, than a 0 from somebody else."""
+        ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
+        return np.asarray((self.miss / (1 - self.miss)) ** ones)
+
     def bitmaps(self, reports: Reports) -> Reports:
         """A report is the bitmap of what it supports."""
         return reports

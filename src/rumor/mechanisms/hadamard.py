@@ -34,7 +34,14 @@ from rumor.canonical import Json
 from rumor.errors import InputError
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, Target, Vector
+from rumor.mechanisms.oracle import (
+    FrequencyOracle,
+    ItemCounts,
+    Score,
+    Target,
+    Vector,
+    centred_score,
+)
 from rumor.randomness import Draws, Source
 from rumor.report import (
     Reports,
@@ -282,6 +289,19 @@ class HadamardResponse(FrequencyOracle):
             spread={"population": (second, 0.0, -(gain**2)), "people": (second, -(gain**2), 0.0)},
         )
 
+    def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
+        """As for every oracle, with supporting less other reports; its square is observed.
+
+        Rows of the matrix are orthogonal, but three of them may be tied: which pairs go together
+        depends on the group, and the tally, which counts outputs, knows.
+        """
+        part, gain = members.size / self.domain, float(self.exact_gain)
+        weight = np.full(self.domain, -part)
+        weight[members] += 1
+        added = walsh_hadamard(self._in_blocks(weight)).reshape(-1)
+        mean, square = (float(tally @ added**power) / reports for power in (1, 2))
+        return centred_score(mean, gain, part, square, square)
+
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """Supporting minus other reports of the block, over what one person adds."""
         signed, _ = self._spectrum(tally)
@@ -307,12 +327,17 @@ class HadamardResponse(FrequencyOracle):
         first = f if of == "people" else f * f
         return np.asarray((second - gain**2 * first) / (reports * gain**2))
 
-    def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the values that each output supports, by one transform of h."""
+    def _in_blocks(self, h: Vector) -> Vector:
+        """A vector over values as rows of the matrix, block by block; row 0 is nobody's."""
         padded = np.zeros(self.blocks * (self.block - 1))
         padded[: self.domain] = h
         table = np.zeros((self.blocks, self.block))
         table[:, 1:] = padded.reshape(self.blocks, self.block - 1)
+        return table
+
+    def forward(self, reports: Reports, h: Vector) -> Vector:
+        """The total of h over the values that each output supports, by one transform of h."""
+        table = self._in_blocks(h)
         totals = table.sum(axis=1, keepdims=True)
         supported = (walsh_hadamard(table) + totals) / 2
         return np.asarray(supported.reshape(-1)[from_little_endian(reports)])

@@ -97,6 +97,10 @@ class KeyValueMechanism(Mechanism):
             other.labels = None
         return other
 
+    def unlabelled(self) -> Self:
+        """The same mechanism for keys that are known by their position."""
+        return self.with_labels(None)
+
     def inputs(self) -> Sequence[object]:
         """Every row of a small table: each key not held, or held with a value of the grid."""
         cell: list[float | None] = [None, *self.grid.points()]

@@ -70,6 +70,12 @@ class MeanMechanism(Mechanism):
         ends = np.array([self.grid.low, self.grid.middle, self.grid.high])
         return float(self.variance(ends).max())
 
+    @property
+    def least_variance(self) -> float:
+        """The variance of one report at the value where it is smallest: no crowd has less."""
+        ends = np.array([self.grid.low, self.grid.middle, self.grid.high])
+        return float(self.variance(ends).min())
+
 
 class Harmony(MeanMechanism):
     """One bit: the value rounded at random to an end of its range, then randomised response.

@@ -70,6 +70,23 @@ class Score:
     spread: Mapping[Target, tuple[float | Vector, float, float]]
 
 
+def centred_score(mean: float, gain: float, part: float, inside: float, outside: float) -> Score:
+    """The score of a group's share from a mean that is gain (F - part) on average.
+
+    `inside` and `outside` are the second moments of what a member's and another's report adds.
+    """
+    squares = (gain * (1 - part)) ** 2, (gain * part) ** 2
+    fixed = inside - squares[0], outside - squares[1]
+    return Score(
+        excess=np.array([mean + gain * part]),
+        gain=gain,
+        spread={
+            "population": (fixed[1], inside - outside + 2 * gain**2 * part, -(gain**2)),
+            "people": (fixed[1], fixed[0] - fixed[1], 0.0),
+        },
+    )
+
+
 class FrequencyOracle(Mechanism):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
@@ -98,27 +115,32 @@ class FrequencyOracle(Mechanism):
             other.labels = None
         return other
 
+    def unlabelled(self) -> Self:
+        """The same mechanism for values that are known by their position."""
+        return self.with_labels(None)
+
     def identity(self, value: object) -> str:
-        """The value's number: a label and its number are the same value."""
+        """The value's position: what it is called does not matter."""
         return str(self.code(value))
 
     def inputs(self) -> Sequence[object]:
-        """Every value of the domain."""
-        return range(self.domain)
+        """Every value of the domain, as people give it."""
+        return range(self.domain) if self.labels is None else self.labels
 
     def encode(self, values: object) -> Codes:
-        """Integers or labels as integers 0..domain-1."""
+        """Labels, where there are any, or else integers as integers 0..domain-1."""
         return encode(values, self.domain, self._positions)
 
     def code(self, value: object) -> int:
-        """One value as an integer 0..domain-1."""
+        """The position of one value, 0..domain-1."""
         try:
             return int(self.encode([value])[0])
         except AnswerError as problem:  # one answer has no index
             raise AnswerError(problem.rule, got=problem.got) from None
         except InputError:
-            label = "" if self.labels is None else "a label or "
-            rule = f"an answer must be {label}an integer from 0 to {self.domain - 1:,}"
+            rule = f"an answer must be an integer from 0 to {self.domain - 1:,}"
+            if self.labels is not None:
+                rule = "an answer must be one of the labels"
             raise AnswerError(rule, got=type_of(value)) from None
 
     @property
@@ -202,6 +224,20 @@ class FrequencyOracle(Mechanism):
         """
         return 1.0
 
+    def pair_rates(self) -> tuple[float, float]:
+        """P(two values supported | one of them is the value), and P(... | neither is).
+
+        Products where each is supported on its own account, as in unary encoding and hashing.
+        """
+        return self.hit * self.miss, self.miss**2
+
+    def factors(self, reports: Reports) -> Vector:
+        """The factor of each report alone, up to a constant: it cancels in likelihoods.
+
+        1 where every report is as likely as any other from people whose value it does not support.
+        """
+        return np.ones(len(reports))
+
     @property
     def counts_outputs(self) -> bool:
         """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
@@ -239,6 +275,22 @@ class FrequencyOracle(Mechanism):
                 "people": (q * (1 - q), p * (1 - p) - q * (1 - q), 0.0),
             },
         )
+
+    def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
+        """The same for the share F of some values together: one mean, `gain` F on average.
+
+        A report counts as 1 - s/D for each of the s members that it supports and as -s/D for
+        each other value. These weights sum to 0, so what all values have in common cancels.
+        With weight a of the report's own value v, E(Y | v) = gain a, and with the chances of
+        pairs E(Y^2 | v) = a^2 (gain - 2 own + 2 other) + s (1 - s/D) (miss - other).
+        """
+        counts, part = self.support_counts(tally), members.size / self.domain
+        gain, (own, other) = float(self.exact_hit - self.exact_miss), self.pair_rates()
+        common = members.size * (1 - part) * (self.miss - other)
+        second = gain - 2 * own + 2 * other
+        inside, outside = (a * a * second + common for a in (1 - part, -part))
+        weighted = (counts[members].sum() - part * counts.sum()) / reports
+        return centred_score(weighted, gain, part, inside, outside)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""

@@ -145,6 +145,10 @@ class RandomizedResponse(FrequencyOracle):
         """No report supports two values."""
         return 0.0
 
+    def pair_rates(self) -> tuple[float, float]:
+        """No report supports two values."""
+        return 0.0, 0.0
+
     @property
     def counts_outputs(self) -> bool:
         """A report is a value, so the tally is of reports."""

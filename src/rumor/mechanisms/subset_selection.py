@@ -287,6 +287,13 @@ class SubsetSelection(FrequencyOracle):
         """A set has a fixed size, so two values share it a little less often than by chance."""
         return self.domain * (self.size - 1) / (self.size * (self.domain - 1))
 
+    def pair_rates(self) -> tuple[float, float]:
+        """A set of k that holds the value is filled with k - 1 of the others, else with k."""
+        k, others = self.size, self.domain - 1
+        own = self.hit * (k - 1) / others
+        pairs = self.hit * (k - 1) * (k - 2) + (1 - self.hit) * k * (k - 1)
+        return own, pairs / (others * max(others - 1, 1))
+
     @property
     def counts_outputs(self) -> bool:
         """A set of one value is that value, so its tally is of reports."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from rumor import __version__
+from rumor.chart_files import POLICY
 from rumor.collection import Collection, Question
 from rumor.mechanisms import Mechanism
 from rumor.privacy.audit import (
@@ -104,6 +105,7 @@ class Certificate:
         )
         return _PAGE.format(
             title=html.escape(self.collection),
+            policy=POLICY,
             verdict="passed" if self.passed else "FAILED",
             facts=facts,
             rows=rows,
@@ -113,6 +115,7 @@ class Certificate:
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Audit of {title}</title>
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <style>
 body {{ font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
 table {{ border-collapse: collapse; }} td, th {{ border: 1px solid #999; padding: .3rem .6rem; }}
@@ -162,7 +165,7 @@ def _findings(
     source: Source | None,
     on_progress: Progress | None,
 ) -> list[Finding]:
-    mechanism: Mechanism = question.mechanism
+    mechanism: Mechanism = question.mechanism.unlabelled()  # names make no difference
     sampler = None if command is None else external_sampler(command, mechanism)
     found = [
         audit_exact(mechanism),

@@ -46,7 +46,7 @@ def craft(
     Made by trying honest randomness and keeping, for each fake, the try that supports most
     targets; a bit for each value needs no trying.
     """
-    source = System() if random is None else random
+    source, oracle = System() if random is None else random, oracle.unlabelled()
     bits = oracle.bitmaps(oracle.privatize(np.zeros(1, dtype=np.int64), random=source))
     if bits is not None and oracle.name in ("unary", "basic-rappor"):
         return _crafted_bits(oracle, targets, fakes, source)
@@ -168,7 +168,7 @@ def _simulated(
     # The nearest whole numbers of people: the proportions need no noise of their own.
     edges = np.floor(np.cumsum(shares) * people + 0.5).astype(np.int64)
     values = np.repeat(np.arange(oracle.domain), np.diff(edges, prepend=0))
-    return oracle.privatize(values[:people], random=source)
+    return oracle.unlabelled().privatize(values[:people], random=source)
 
 
 def _supported(oracle: FrequencyOracle, reports: Reports, indicator: Vector) -> Vector:

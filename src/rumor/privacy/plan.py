@@ -10,6 +10,7 @@ plan_number.py and plan_keyvalue.py.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from rumor.errors import InputError, shown
 from rumor.exact import MAX_EPSILON, checked_epsilon
 from rumor.mechanisms import Mechanism
+from rumor.privacy.forecast_range import Range
 from rumor.privacy.liars import LIARS, fake_gain
 from rumor.privacy.plan_choice import ChoiceTopic
 from rumor.privacy.plan_keyvalue import KeyValueTopic
@@ -92,6 +94,11 @@ class Plan:
         """The loss of one report, at most."""
         return self.wish.epsilon
 
+    @functools.cached_property
+    def range(self) -> Range | None:
+        """Errors of the default over eight shapes of crowds, of what is recommended."""
+        return self.topic.range(self.best.mechanism, self.users)
+
     @property
     def reason(self) -> str:
         """Why it is recommended, in one sentence."""
@@ -137,6 +144,7 @@ class Plan:
             f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
             f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
             f"with power {POWER:.0%}.",
+            *self._advice(),
             *self.topic.notes(),
         ]
         if self.wish.reports > 1:
@@ -154,6 +162,16 @@ class Plan:
                 *(wrapped(remark) for remark in remarks),
             ]
         )
+
+    def _advice(self) -> list[str]:
+        """What to count on, whatever people answer."""
+        if self.range is None:
+            return []
+        low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
+        return [
+            f"The default's error depends on what people answer: {low} to {high} over eight shapes "
+            f"of crowds, {zipf} if shares fall like 1/rank. Count on {high}."
+        ]
 
     def _columns(self) -> tuple[list[str], list[list[str]]]:
         """The head and the body of the table."""
@@ -201,6 +219,7 @@ class Plan:
             "solved": self.solved,
             "recommended": self.best.name,
             "reason": self.reason,
+            "default_range": None if self.range is None else vars(self.range),
             "notes": list(self.topic.notes()),
             "options": [
                 {

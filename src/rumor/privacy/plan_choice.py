@@ -10,6 +10,7 @@ import numpy as np
 
 from rumor.mechanisms import BasicRappor, FrequencyOracle, Mechanism
 from rumor.privacy.forecast import default_error, linear_error, typical_law
+from rumor.privacy.forecast_range import Range, default_range
 from rumor.privacy.plan_permanent import permanent_noise
 from rumor.privacy.plan_topic import Candidate, Forecast, Progress, Topic, Wish, told_apart
 from rumor.privacy.planning import candidates, choose_oracle
@@ -51,6 +52,11 @@ class ChoiceTopic(Topic):
     def default(self, mechanism: Mechanism, users: int) -> float | None:
         """Over all answers, on Zipf's law."""
         return default_error(_oracle(mechanism), users)
+
+    def range(self, mechanism: Mechanism, users: int) -> Range | None:
+        """Over eight shapes of crowds; None where the default is not foretold."""
+        oracle, zipf = _oracle(mechanism), self.default(mechanism, users)
+        return None if zipf is None else default_range(oracle, users, zipf)
 
     def detectable(self, mechanism: Mechanism, users: int) -> float:
         """By a test of one answer alone."""

@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import ClassVar
 
 from rumor.mechanisms import Mechanism
+from rumor.privacy.forecast_range import Range
 from rumor.privacy.plan_permanent import LIFETIME
 
 LEVEL, POWER = 0.05, 0.9
@@ -84,6 +85,10 @@ class Topic(abc.ABC):
     @abc.abstractmethod
     def default(self, mechanism: Mechanism, users: int) -> float | None:
         """The root mean squared error of the default estimate on a crowd of a usual shape."""
+
+    def range(self, mechanism: Mechanism, users: int) -> Range | None:
+        """How far the error of the default depends on the crowd; None where nobody looked."""
+        return None
 
     @abc.abstractmethod
     def detectable(self, mechanism: Mechanism, users: int) -> float:

@@ -18,6 +18,7 @@ const USAGE = "the arguments must be: contract.json question value count";
 
 function readValue({ kind, labels }, text) {
   if (kind === "text") return text;
+  if (kind === "choice" && labels) return (/^\d+$/.test(text) && labels[text]) || text;
   if (kind !== "keyvalue") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
   const pairs = text.split(",").filter((part) => part.trim()).map((part) => {
     const at = part.lastIndexOf(":");

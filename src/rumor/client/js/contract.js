@@ -10,6 +10,7 @@ import { sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
 
+const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const NAMES = { choice: ["labels"], text: [], number: [], keyvalue: ["labels", "parent"] };
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -120,6 +121,7 @@ async function readQuestion(given) {
   if (labels !== null) {
     if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
     labels.forEach((label) => text("a label", label));
+    if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
     if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
   }
   const mechanism = await makeMechanism(question.mechanism, labels);

@@ -1,4 +1,4 @@
-/** One of a fixed list of answers: labels, or numbers 0..domain-1. */
+/** One of a fixed list of answers: labels, or numbers 0..domain-1 where there are none. */
 
 import { refuse, refuseAnswer, size } from "./checks.js";
 import { typeOf } from "./errors.js";
@@ -13,14 +13,19 @@ export function choice(domain, most, labels) {
     /** What a value is called. */
     called: (code) => (labels ? labels[code] : String(code)),
     encode(value) {
-      if (Number.isInteger(value)) {
-        if (value >= 0 && value < count) return value;
-        refuseAnswer(`values must lie in 0..${count - 1}`, "another integer");
-      }
       if (!labels) {
+        if (Number.isInteger(value)) {
+          if (value >= 0 && value < count) return value;
+          refuseAnswer(`values must lie in 0..${count - 1}`, "another integer");
+        }
         refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, typeOf(value));
       }
-      const code = typeof value === "string" ? labels.indexOf(value.normalize("NFC")) : -1;
+      // A rating of 1 is the label "1", wherever that stands.
+      const whole = Number.isSafeInteger(value);
+      const code = whole || typeof value === "string" ? labels.indexOf(String(value).normalize("NFC")) : -1;
+      if (code < 0 && whole) {
+        refuseAnswer(`an integer must be written as one of the labels (${some(labels)}) is`, "another integer");
+      }
       if (code < 0) {
         const got = typeof value === "string" ? "another text" : typeOf(value);
         refuseAnswer(`a label must be one of the domain's (${some(labels)})`, got);

@@ -64,8 +64,7 @@ const whole = { width: "container", autosize: { type: "fit-x", contains: "paddin
 
 function rowsOf(estimates, quantity) {
   const prefix = quantity === "mean" ? "mean_" : "";
-  return [...estimates]
-    .sort((a, b) => (b.frequency ?? 0) - (a.frequency ?? 0))
+  return estimates
     .slice(0, ROWS)
     .map((row) => ({ value: String(row.value), answer: row[quantity], low: row[`${prefix}low`], high: row[`${prefix}high`] }));
 }

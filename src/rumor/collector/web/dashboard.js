@@ -10,6 +10,9 @@ import { alarms, figures, halving, promise, remarks, table, whole } from "./pane
 const POLL = 3000;
 const GROWTH = 1.1;
 
+// Rows are looked at from the top, in the page and in its files: their intervals make up for that.
+const VIEW = { order: "estimate" };
+
 const page = { overview: null, collection: null, question: null, estimate: null, integrity: null, timer: null, away: false, refused: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
@@ -135,7 +138,7 @@ async function refresh() {
   const collection = page.overview.collection;
   try {
     if (page.estimate?.reports !== question.reports && question.reports > 0) {
-      const estimate = await askJson(`/v1/estimates/${question.id}`, { collection });
+      const estimate = await askJson(`/v1/estimates/${question.id}`, { collection, ...VIEW });
       if (page.question !== question.id) return;
       page.estimate = estimate;
     }
@@ -222,7 +225,7 @@ function renderCounts() {
 async function download(button, format) {
   button.disabled = true;
   try {
-    const response = await ask(`/v1/estimates/${page.question}`, { format, collection: page.overview.collection });
+    const response = await ask(`/v1/estimates/${page.question}`, { format, collection: page.overview.collection, ...VIEW });
     const url = URL.createObjectURL(await response.blob());
     h("a", { href: url, download: `${page.question}.${format}` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);

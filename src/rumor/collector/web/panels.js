@@ -56,7 +56,7 @@ export function remarks(question, estimate) {
     );
   }
   if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
-  lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}. Method: ${estimate.method}.`));
+  lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}: ${estimate.covers}. Method: ${estimate.method}.`));
   const bound = estimate.diagnostics?.fake_clients?.sentence;
   if (bound) lines.push(h("p", { class: "soft" }, sentence(bound)));
   return lines;
@@ -77,11 +77,10 @@ export function table(question, estimate) {
         plain(row.mean) + (row.mean_known ? "" : " ?"), interval(row.mean_low, row.mean_high, (v) => plain(v))]],
   }[question.kind] ?? [["answer", "share", `${level} interval`, "standard error"], (row) =>
     [asShare(row.frequency), interval(row.low, row.high, asShare), asShare(row.stderr)]];
-  const rows = [...estimate.estimates].sort((a, b) => (b.frequency ?? 0) - (a.frequency ?? 0));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Estimates as a table" },
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
+      h("tbody", {}, estimate.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
     question.kind === "keyvalue" ? h("p", { class: "soft" }, "? marks answers that are no better than the prior.") : null);
 }
 
