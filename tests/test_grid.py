@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,13 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.collection import Collection
 from rumor.errors import InputError
 from rumor.exact import log_up
 from rumor.grid import Grid
 from rumor.mechanisms import Mechanism, from_description
 from rumor.privacy.enumeration import distribution
-from tests.javascript import collection, node, refusals, steps
+from tests.javascript import node
 from tests.laws.laws import forced
 
 LARGEST = math.nextafter(math.inf, 0)
@@ -88,7 +87,7 @@ def test_which_ranges_are_accepted() -> None:
         (0.0, 1e-305), (0.0, 5e-324), (-5e-324, 5e-324), (0.0, math.nextafter(1e-100, 0)),
         (1.0, 1.0), (1.0, 0.0), (0.0, math.nextafter(1e100, math.inf)), (-LARGEST, LARGEST),
         (math.nan, 1.0),
-        (0.0, math.inf), (-math.inf, 0.0), (0, 10**400), (True, 2.0), ("0", 1.0), (None, 1.0),
+        (0.0, math.inf), (-math.inf, 0.0), (0, 10**9999), (True, 2.0), ("0", 1.0), (None, 1.0),
     ]  # fmt: skip
     for low, high in good:
         assert accepted(low, high, 1 << 20) is not None
@@ -219,24 +218,44 @@ def test_javascript_agrees(cases: list[tuple[tuple[float, float], int, list[floa
             assert grid is None
         expected.append(None if grid is None else [grid.step(value) for value in values])
     found = node("grid.mjs", given=asked)
-    assert [None if isinstance(steps, str) else steps for steps in found] == expected
+    assert [None if isinstance(each, str) else each["steps"] for each in found] == expected
 
 
-def test_a_range_that_is_refused_is_refused_wherever_it_is_read() -> None:
-    """In TOML, by a constructor, and from a contract in both languages."""
-    wish = {"kind": "number", "low": 0, "high": 1.0, "outside": "clip", "epsilon": 0.1}
-    pairs = {"kind": "keyvalue", "keys": 1, "low": 0, "high": 1.0, "epsilon": 0.1}
-    contracts: list[Any] = []
-    for question in (wish, pairs):
-        good = collection({**question, "mechanism": "auto"})
-        for wrong in ([0, 1e-305], [-LARGEST, LARGEST], [0, "1"], [0, 1e101], [1, 0], [0]):
-            if len(wrong) == 2:
-                with pytest.raises(InputError, match=r"question 'a': (low|high) "):
-                    collection({**question, "low": wrong[0], "high": wrong[1]})
-            contract: Any = good.contract()
-            contract["questions"][0]["mechanism"]["range"] = wrong
-            with pytest.raises(InputError):
-                Collection.from_contract(contract)
-            contracts.append(contract)
-    said = refusals(steps(*({"step": "parse", "contract": contract} for contract in contracts)))
-    assert all(sentence is not None and "range must be" in sentence for sentence in said)
+THRESHOLDS = [str((1 << 63) + i) for i in (-1, 0, 1)] + [str((1 << 64) - 1), str(1 << 64)]
+ODD: list[object] = ["0", "1", "2", "01", "-1", "1.5", " 1", "", None, 5, *THRESHOLDS]
+SIZES: list[object] = [-1, 0, 1, 2, 3, 5, 6, 1 << 20, (1 << 20) + 1, 1.5, "1", None, 10**30]
+
+
+def changed_contracts() -> Iterator[dict[str, Any]]:
+    """What contracts say of each family, with one number replaced by each odd one."""
+    for model in small((0.0, 1.0), 2):
+        plain: dict[str, Any] = model.describe()
+        for key in sorted(set(plain) - {"name", "range", "outside"}):
+            odd = ODD if isinstance(plain[key], str) and key != "over_cap" else SIZES
+            for each in odd:
+                yield {**plain, key: [each] if isinstance(plain[key], list) else each}
+
+
+def test_contracts_with_other_thresholds_agree() -> None:
+    """A contract with a number changed is refused in both languages, or means the same in both.
+
+    Where it is accepted, the reference draw keeps the epsilon that the thresholds give.
+    """
+    asked, expected = list(changed_contracts()), []
+    for changed in asked:
+        try:
+            mechanism = from_description(changed)
+        except InputError:
+            expected.append(math.nan)
+            continue
+        expected.append(mechanism.epsilon)
+        if changed["steps"] < 4 and changed.get("keys", 1) == 1:
+            laws = [distribution(functools.partial(mechanism.draw, a)) for a in mechanism.inputs()]
+            for one, other in itertools.permutations(laws, 2):
+                assert set(one) == set(other)
+                assert max(log_up(one[r] / other[r]) for r in one) <= mechanism.epsilon
+    cases = [{"mechanism": changed, "values": []} for changed in asked]
+    found = [each if isinstance(each, dict) else {} for each in node("grid.mjs", given=cases)]
+    epsilons = [each.get("epsilon", math.nan) for each in found]
+    assert sum(map(math.isfinite, expected)) > 90
+    assert epsilons == pytest.approx(expected, rel=1e-9, nan_ok=True)

@@ -525,11 +525,14 @@ def test_a_person_is_told_how_an_answer_was_taken(tmp_path: Path, answer: Answer
     with serving(store) as url:
         with rumor.Client(url, tmp_path / "other") as client:
             assert client.answer({"hours": 1, "uses": {"maps": 3}}).told == ()
-            receipt = client.answer({"hours": 10**400, "uses": {"maps": 1, "mail": -2}})
+            receipt = client.answer({"hours": 10**9999, "uses": {"maps": 1, "mail": -2}})
             assert receipt == Receipt(2, 0, 0, None, (clipped, pairs, over))
         status, out, _ = answer(url, given="hours=77.25")
         assert (status, out.splitlines()[0]) == (0, clipped)
         assert "77" not in out
+        long = "9" * 9999
+        for given in (f"hours={long}", f'{{"hours": {long}}}', f'{{"hours": -{long}}}'):
+            assert answer(url, given=given)[1].splitlines()[0] == clipped
         assert json.loads(answer(url, "--json", given='{"hours": -1}')[1])["told"] == [clipped]
 
 

@@ -142,7 +142,7 @@ class Collection:
         """Resolve a collection written in TOML."""
         try:
             wish = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
+        except ValueError as problem:  # of TOML, or of an integer of thousands of digits
             raise InputError(f"a collection must be valid TOML; {problem}") from None
         return cls.resolve(wish)
 

@@ -44,14 +44,17 @@ def shown(value: object, limit: int = 60) -> str:
 
     For what a collection or an option says. A person's answer is never shown.
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not spell integers of thousands of digits
+        text = "an integer of very many digits"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "nothing"),
     (bool, "a boolean"),
-    (numbers.Number, "a number"),
+    (numbers.Real, "a number"),
     (str, "a text"),
     ((bytes, bytearray), "bytes"),
     (Mapping, "an object"),

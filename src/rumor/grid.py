@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import numbers as numbers_
 from dataclasses import dataclass
 from typing import Self
 
@@ -138,10 +139,10 @@ class Grid:
 
 def one_number(value: object, row: int | None = None, what: str = "an answer") -> float:
     """One person's number as a double; beyond the largest doubles, as infinity."""
-    if isinstance(value, bool) or not _real(value):
+    if isinstance(value, bool) or not isinstance(value, numbers_.Real):
         raise AnswerError(f"{what} must be a number", row, type_of(value))
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except OverflowError:  # an integer that no double holds
         number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
     if math.isnan(number):

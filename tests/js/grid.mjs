@@ -1,6 +1,6 @@
 /**
  * On which step each value stands: a JSON list of [mechanism, labels, values] on the standard input, doubles
- * written as the hexadecimal digits of their bytes; for each the steps, or the sentence that refuses it.
+ * written as the hexadecimal digits of their bytes; for each the steps and epsilon, or the sentence that refuses it.
  */
 
 import { readFileSync } from "node:fs";
@@ -22,7 +22,8 @@ for (const { mechanism: description, values } of JSON.parse(readFileSync(0, "utf
   try {
     const range = description.range.map((end) => (typeof end === "string" && end.length === 16 ? double(end) : end));
     const mechanism = await makeMechanism({ ...description, range });
-    results.push(await Promise.all(values.map((value) => step(mechanism, double(value)))));
+    const steps = await Promise.all(values.map((value) => step(mechanism, double(value))));
+    results.push({ steps, epsilon: mechanism.epsilon });
   } catch (problem) {
     if (!(problem instanceof RumorError)) throw problem;
     results.push(problem.message);

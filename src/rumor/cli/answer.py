@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rumor.client.pins import Change
     from rumor.collection import Collection, Question
 
+_MANY_DIGITS = 1000
+
 
 def answer(
     url: Annotated[
@@ -239,7 +241,7 @@ def _from_lines(collection: Collection, text: str) -> dict[str, object]:
 def _from_json(text: str) -> dict[str, object]:
     """Answers from one JSON object, as Python takes them."""
     try:
-        given = json.loads(text, object_pairs_hook=_once)
+        given = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
     except (ValueError, RecursionError):
         given = None  # the reason holds the text
     if not isinstance(given, Mapping):
@@ -248,6 +250,11 @@ def _from_json(text: str) -> dict[str, object]:
             "got something else"
         )
     return dict(given)
+
+
+def _integer(digits: str) -> int | float:
+    """An integer; as a double where Python would rather not read so many digits."""
+    return int(digits) if len(digits) < _MANY_DIGITS else float(digits)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -106,6 +106,10 @@ class KeyValueMechanism(Mechanism):
         cell: list[float | None] = [None, *self.grid.points()]
         return list(itertools.product(cell, repeat=self.keys))
 
+    def identity(self, value: object) -> str:
+        """Keys and numbers by ascending key, however they were written."""
+        return repr(sorted(self.layout.held(value).items()))
+
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether numbers were taken as an end of the range."""
         told = f"some numbers lie outside {self.grid.said} and were taken as the nearest end"

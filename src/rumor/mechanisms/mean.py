@@ -17,7 +17,7 @@ import numpy as np
 from rumor import exact
 from rumor.canonical import Json
 from rumor.errors import InputError
-from rumor.grid import MAX_STEPS, Grid, numbers
+from rumor.grid import MAX_STEPS, Grid, numbers, one_number
 from rumor.loops import loops
 from rumor.mechanisms.base import Mechanism, Tally, only_keys
 from rumor.mechanisms.oracle import Vector
@@ -50,6 +50,10 @@ class MeanMechanism(Mechanism):
     def code(self, value: object) -> int:
         """One person's number as a step of the grid, beyond an end as that end."""
         return self.grid.step(value)
+
+    def identity(self, value: object) -> str:
+        """The number: 5 and 5.0 are the same value."""
+        return repr(one_number(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether the number was taken as an end of the range."""
