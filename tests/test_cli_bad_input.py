@@ -96,11 +96,27 @@ def test_bad_collections(
         ("homepage", "", "must have a header line; got an empty file"),
         ("homepage", "homepage\nnews\nnwes\n", "must be one of the domain's (blank, news, search"),
         ("homepage", 'homepage\nnews\n""\n', "must be one of the domain's"),
-        ("homepage", "other\nnews\n", "must have a column 'homepage'; got the columns 'other'"),
-        ("medicine", "medicine\n3\n50\n", "column 'medicine': values must lie in 0..49; got 50"),
-        ("medicine", "medicine\n3\n-1\n", "column 'medicine': values must lie in 0..49; got -1"),
-        ("medicine", "medicine\n3\nx\n", "the column must hold integers; got 'x'"),
-        ("medicine", "medicine\n3.5\n", "the column must hold integers; got '3.5'"),
+        ("homepage", "other\nnews\n", "must have a column 'homepage' in its header; got 1 columns"),
+        (
+            "medicine",
+            "medicine\n3\n50\n",
+            "column 'medicine', row 2: values must lie in 0..49; got another",
+        ),
+        (
+            "medicine",
+            "medicine\n3\n-1\n",
+            "column 'medicine', row 2: values must lie in 0..49; got another",
+        ),
+        (
+            "medicine",
+            "medicine\n3\nx\n",
+            "column 'medicine', row 2: the column must hold integers; got",
+        ),
+        (
+            "medicine",
+            "medicine\n3.5\n",
+            "column 'medicine', row 1: the column must hold integers; got",
+        ),
         ("medicine", "medicine,b\n3,1\n,2\n", "values must not be missing; got 1 nulls"),
         ("nothing", "nothing\n3\n", "must be named as one of homepage, medicine; got 'nothing'"),
     ],
@@ -120,9 +136,9 @@ def test_bad_answers(
     [
         (pa.array([0.5, 1.0]), "must be integers from 0 to 49 or labels; got dtype float64"),
         (pa.array([True, False]), "must be integers from 0 to 49 or labels; got dtype bool"),
-        (pa.array(["a", "b"]), "since the domain has no labels; got 'a'"),
+        (pa.array(["a", "b"]), "since the domain has no labels; got a text"),
         (pa.array([1, None]), "values must not be missing; got 1 nulls"),
-        (pa.array([[1], [2]]), "column 'medicine': "),
+        (pa.array([[1], [2]]), "column 'medicine', row 1: "),
     ],
 )
 def test_wrong_types_in_parquet(
@@ -153,7 +169,8 @@ def test_a_late_error_leaves_no_file(
     said = refused(
         capsys, "privatize", "collection.toml", "bad.csv", "-q", "homepage", "-o", "out.parquet"
     )
-    assert "got 'nwes'" in said
+    assert "column 'homepage', row 20,001: a label must be one of" in said
+    assert "nwes" not in said
     assert len(written) > 5
 
 
@@ -257,7 +274,7 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "o.parquet",
              "--keep", "homepage"],
-            "published as it is, so it must not be the answers; got 'homepage'",
+            "as it is, so it must hold no answers; got 'homepage', which holds the answers",
         ),
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "o.parquet",

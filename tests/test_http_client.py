@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.server
+import io
 import json
+import os
+import pty
+import stat
 import subprocess
 import sys
 import textwrap
@@ -16,12 +21,12 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.cli.answer import parse_answer
 from rumor.client.client import Receipt
 from rumor.collection import Collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import Store, open_store
+from rumor.kinds import KINDS
 from tests.collector.tools import collection, stored
 
 
@@ -310,48 +315,216 @@ def test_a_thin_client_loads_nothing_heavy(store: Store, tmp_path: Path) -> None
     assert done.stdout.strip() == "[]"
 
 
-def test_the_command_answers(
-    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def answer(*arguments: str) -> tuple[int, str, str]:
+Answered = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Answered:
+    """`rumor answer` with this standard input: its status and what it says."""
+
+    def answered(*arguments: str, given: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(given))
         status = main(["answer", *arguments, "--state-dir", str(tmp_path / "device")])
         said = capsys.readouterr()
         return status, said.out, said.err
 
+    return answered
+
+
+def test_the_command_answers(store: Store, answer: Answered) -> None:
     with serving(store) as url:
-        status, out, _ = answer(url, "colour=red", "many=3", "--json")
+        status, out, _ = answer(url, "--json", given='{"colour": "red", "many": 3}')
         assert (status, json.loads(out)["sent"]) == (0, 2)
-        status, out, err = answer(url, "colour=purple")
-        assert (status, out) == (2, "")
-        assert err.startswith("rumor: ")
-        assert len(err.splitlines()) == 1
-        for wrong in ("colour", "smell=red", "many=many"):
-            assert answer(url, wrong)[0] == 2
-        assert answer(url, "colour=red", "colour=red")[0] == 2
-    status, out, _ = answer(url, "colour=red")
+        assert answer(url, given="colour=red\n\n")[1].startswith("1 sent, 0 waiting")
+        assert answer(url, "colour", given="green\n")[1].startswith("1 sent, 0 waiting")
+        # Nothing to answer: what waits is sent.
+        assert answer(url)[:2] == (0, "0 sent, 0 waiting; epsilon 4 spent in all\n")
+        for arguments, given, sentence in (
+            (
+                [],
+                "colour=purple",
+                "line 1 of the standard input: a label must be one of",
+            ),
+            ([], "\nmany=many", "line 2 of the standard input: values must be integers from 0 to"),
+            ([], "smell=red", "a question must be named as one of colour, many; got another name"),
+            ([], "colour", "an answer must be QUESTION=VALUE; got no '='"),
+            ([], "colour=red\ncolour=red", "line 2 of the standard input: a question must be"),
+            ([], '{"colour": "red", "colour": "red"}', "one JSON object of questions and answers"),
+            ([], '{"colour": "red"', "one JSON object of questions and answers"),
+            ([], '{"colour": "purple"}', "question 'colour': a label must be one of the domain"),
+            (
+                [],
+                '{"smell": "red"}',
+                "a question must be named as one of colour, many; got another",
+            ),
+            (["colour"], "purple\n", "question 'colour': a label must be one of the domain"),
+            (["colour"], "", "question 'colour': its answer must be a line of the standard input"),
+            (["smell"], "red\n", "a question must be named as one of colour, many; got another"),
+            (["colour", "colour"], "red\nred\n", "a question must be answered once"),
+        ):
+            status, out, err = answer(url, *arguments, given=given)
+            assert (status, out) == (2, "")
+            assert err.startswith("rumor: ")
+            assert sentence in err
+            assert err.count("\n") == 1
+            assert "purple" not in err
+    status, out, _ = answer(url, given="colour=red")
     assert status == 1
     assert "0 sent, 1 waiting" in out
     assert "cannot be reached" in out
 
 
+def test_answers_are_refused_as_arguments(answer: Answered) -> None:
+    status, out, err = answer("http://127.0.0.1:9", "colour=purple")
+    assert (status, out) == (2, "")
+    assert err.startswith("rumor: answers must not be arguments, which other users of this machine")
+    assert "name the question alone and you are asked" in err
+    assert "purple" not in err
+
+
+def test_on_a_terminal_the_command_asks_again_and_skips(store: Store, tmp_path: Path) -> None:
+    """A line that is no answer is asked for again; an empty one skips the question."""
+    ours, theirs = pty.openpty()
+    with serving(store) as url:
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "rumor", "answer", url, "--state-dir", str(tmp_path / "device")],
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.write(ours, b"purple\nred\n\n")
+        out, err = asked.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert (asked.returncode, out) == (0, "1 sent, 0 waiting; epsilon 1 spent in all\n")
+    assert err == (
+        "colour (one of red, green, blue)\n"
+        "> rumor: a label must be one of the domain's (red, green, blue); got another text\n"
+        "> many (an integer from 0 to 29)\n"
+        "> "
+    )
+
+
+def test_a_revision_that_costs_more_needs_a_yes(tmp_path: Path, answer: Answered) -> None:
+    first = dataclasses.replace(collection(), series_epsilon=2.5)
+    dearer = dataclasses.replace(first, revision=2, previous=first.digest, series_epsilon=9.0)
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(first)
+    with serving(store) as url:
+        assert answer(url, given="colour=red")[0] == 0
+        assert answer(url, given="colour=red")[0] == 0
+        status, _, err = answer(url, given="colour=red")
+        assert (status, "consent" in err) == (2, False)  # this contract asks for no more
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(dearer, revise=True)
+    with serving(store) as url:
+        status, _, err = answer(url, given="colour=red")
+        assert status == 2
+        assert "revision 2 asks for up to 9, and that needs your consent" in err
+        status, out, _ = answer(url, "--agree", given="colour=red")
+        assert (status, out) == (0, "1 sent, 0 waiting; epsilon 3 spent in all\n")
+
+
+@pytest.mark.parametrize("end", ["", "/", "/answer", "/answer/", "/answer?lang=ja", "/answer#x"])
+def test_the_address_of_the_answer_page_is_the_collectors(
+    store: Store, tmp_path: Path, answer: Answered, end: str
+) -> None:
+    with serving(store) as url:
+        with rumor.Client(url + end, tmp_path / "other") as client:
+            assert client.answer({"colour": "red"}).sent == 1
+        assert answer(url + end, given="colour=red")[0] == 0
+
+
+@pytest.mark.parametrize("end", ["/elsewhere", "/v1", "/answer/more", "/?a=b", ":nowhere", "]"])
+def test_other_addresses_end_in_a_sentence(store: Store, answer: Answered, end: str) -> None:
+    with serving(store) as url:
+        status, out, err = answer(url + end, given="colour=red")
+    assert (status, out) == (2, "")
+    assert err.startswith("rumor: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("maps:0.5", {"maps": 0.5}),
-        ("maps:0.5, mail:2", {"maps": 0.5, "mail": 2.0}),
+        ("maps:0.5", {0: 0.5}),
+        ("maps:0.5, mail:2", {0: 0.5, 1: 2.0}),
+        ("mail:1e999", {1: float("inf")}),
         ("", {}),
+        ("none", {}),
     ],
 )
 def test_pairs_are_typed_with_colons(text: str, value: object) -> None:
-    question = {"id": "q", "kind": "keyvalue", "keys": ["maps", "mail"], "low": 0, "high": 3}
-    contract = Collection.resolve(
+    contract = numeric_collection()
+    mechanism, kind = contract.question("uses").mechanism, KINDS["keyvalue"]
+    assert kind.typed(mechanism, text) == value
+    for wrong in ("maps=3", "maps:much", "maps:nan"):
+        with pytest.raises(rumor.InputError, match="must be KEY:NUMBER"):
+            kind.typed(mechanism, wrong)
+    with pytest.raises(rumor.InputError, match="each key once"):
+        kind.typed(mechanism, "maps:1,maps:2")
+    assert kind.hint(mechanism).startswith("KEY:NUMBER, KEY:NUMBER... or none; keys maps, mail;")
+
+
+def numeric_collection() -> Collection:
+    """A number, and pairs of which at most one is drawn from."""
+    common: dict[str, object] = {"low": 0, "high": 3, "epsilon": 1.0, "reports_per_person": 99}
+    capped = {"name": "item-sampling"}
+    return Collection.resolve(
         {
             "name": "x",
-            "series": "x",
+            "series": "series",
             "contact": "x",
-            "questions": [{**question, "epsilon": 1.0}],
+            "questions": [
+                {"id": "hours", "kind": "number", **common},
+                {"id": "uses", "kind": "keyvalue", "keys": ["maps", "mail"], "cap": 1,
+                 "mechanism": capped, **common},
+            ],
         }
-    )
-    assert parse_answer(contract.question(), text) == value
-    with pytest.raises(rumor.InputError, match="must be KEY:NUMBER"):
-        parse_answer(contract.question(), "maps=3")
+    )  # fmt: skip
+
+
+def test_a_person_is_told_how_an_answer_was_taken(tmp_path: Path, answer: Answered) -> None:
+    """A number outside is clipped on a device, whatever `outside` says of tables."""
+    store = open_store(f"sqlite:///{tmp_path / 'numbers.db'}")
+    store.register(numeric_collection())
+    clipped = "question 'hours': the number lies outside 0 to 3 and was taken as the nearest end"
+    pairs = "question 'uses': some numbers lie outside 0 to 3 and were taken as the nearest end"
+    over = "question 'uses': more than 1 keys are held, and the report draws from all of them"
+    with serving(store) as url:
+        with rumor.Client(url, tmp_path / "other") as client:
+            assert client.answer({"hours": 1, "uses": {"maps": 3}}).told == ()
+            receipt = client.answer({"hours": 10**400, "uses": {"maps": 1, "mail": -2}})
+            assert receipt == Receipt(2, 0, 0, None, (clipped, pairs, over))
+        status, out, _ = answer(url, given="hours=77.25")
+        assert (status, out.splitlines()[0]) == (0, clipped)
+        assert "77" not in out
+        assert json.loads(answer(url, "--json", given='{"hours": -1}')[1])["told"] == [clipped]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX systems")
+def test_only_the_owner_can_read_what_a_device_keeps(store: Store, tmp_path: Path) -> None:
+    """Also in a folder that is there already, under any umask, and of older versions."""
+    state = tmp_path / "device"
+    state.mkdir(mode=0o755)
+    old = os.umask(0o000)
+    try:
+        with serving(store) as url:
+            for _ in range(2):
+                with rumor.Client(url, state) as client:
+                    client.answer({"colour": "red"})
+                    names = {path.name for path in state.iterdir()}
+                    assert {"ledger.sqlite3", "ledger.sqlite3-wal", "secret"} <= names
+                    # What lies in a folder that is closed is closed.
+                    for path in state.iterdir():
+                        allowed = stat.S_IMODE(path.stat().st_mode)
+                        assert allowed == (0o700 if path.is_dir() else 0o600), path
+                (state / "ledger.sqlite3").chmod(0o644)  # as it used to be
+            with rumor.Client(url, tmp_path / "made") as client:
+                assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o700
+    finally:
+        os.umask(old)

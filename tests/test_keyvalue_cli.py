@@ -120,7 +120,10 @@ def test_simulations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         ("person,key,value\nann,Maps,9\nann,Maps,2\n", "a person must hold each key once"),
         ("person,key,value\nann,Yoga,1\n", "a key must be one of the question's"),
         ("person,key,value\nann,Maps,\n", "values must be numbers; got 1 missing"),
-        ("person,key,value\nann,Maps,lots\n", "must hold numbers; got 'lots'"),
+        (
+            "person,key,value\nann,Maps,lots\n",
+            "column 'value', row 1: the column must hold numbers",
+        ),
         ("Maps,Mail\n1,2\n", "or a column for each key; got none for 'Camera'"),
     ],
 )

@@ -17,13 +17,25 @@ PLAIN = rumor.KeyValueBlock(keys=3, epsilon=1.0)
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([{"mail": 11.0}], r"values must lie in 0 to 10 .*; got 11.0"),
-        ([{"mail": math.nan}], "the value of a key that is held must be a number; got nan for key"),
-        ([{"mail": None}], "must be a number; got None"),
-        ([{"mail": True}], "must be a number; got True"),
-        ([{"chat": 1.0}], r"a key must be one of the question's \(mail, maps\); got 'chat'"),
-        ([{7: 1.0}], "a key must be an integer from 0 to 1 or a label; got 7"),
-        ([{"mail": 1.0}, 3], "every person must be a dict of keys and values; got 3 at index 1"),
+        ([{"mail": 11.0}], r"values must lie in 0 to 10 .*; got one outside at index 0"),
+        (
+            [{"mail": math.nan}],
+            "the value of a key that is held must be a number; got NaN at index 0",
+        ),
+        ([{"mail": None}], "must be a number; got nothing at index 0"),
+        ([{"mail": True}], "must be a number; got a boolean at index 0"),
+        (
+            [{"chat": 1.0}],
+            r"a key must be one of the question's \(mail, maps\); got another at index 0",
+        ),
+        (
+            [{7: 1.0}],
+            "a key must be an integer from 0 to 1 or a label; got another at index 0",
+        ),
+        (
+            [{"mail": 1.0}, 3],
+            "every person must be a dict of keys and values; got a number at index 1",
+        ),
         (np.zeros((4, 3)), r"a column for each of the 2 keys; got shape \(4, 3\)"),
         (np.zeros((0, 2)), "empty"),
         ([], "empty"),
@@ -44,12 +56,10 @@ def test_a_single_value_outside_is_always_found(row: int) -> None:
     for dtype in (np.float64, np.float32):
         table = np.zeros((40_000, 3), dtype=dtype)
         table[row, 1] = 1.5
-        with pytest.raises(InputError, match=r"got 1.5"):
+        with pytest.raises(InputError, match=rf"got one outside at index {row:,}$"):
             PLAIN.privatize(table)
-        with pytest.raises(InputError, match=r"got 1.5"):
+        with pytest.raises(InputError, match=rf"got one outside at index {row:,}$"):
             PLAIN.checked(table)
-    with pytest.raises(InputError, match="got inf"):
-        PLAIN.report([0.0, math.inf, 0.0])
 
 
 def test_ends_of_a_narrow_float_are_inside() -> None:
@@ -73,7 +83,9 @@ def test_clipping() -> None:
 
 
 def test_repeated_keys_of_one_person() -> None:
-    with pytest.raises(InputError, match="a person must hold each key once; got key 'maps' twice"):
+    with pytest.raises(
+        InputError, match="hold each key once; got one for the second time at index 2"
+    ):
         LABELLED.long_pairs(["ann", "bob", "ann"], ["maps", "maps", "maps"], [1.0, 2.0, 3.0])
 
 
@@ -92,11 +104,9 @@ def test_long_columns() -> None:
 def test_more_keys_than_the_cap(kind: type[rumor.ItemSampling] | type[rumor.PckvGrr]) -> None:
     people = [{0: 0.1, 1: 0.1, 2: 0.1}]
     refuse = kind(keys=3, epsilon=1.0, cap=2)
-    sentence = r"a person must hold at most 2 keys \(the cap\); got 3 keys"
+    sentence = r"a person must hold at most 2 keys \(the cap\); got more at index 1$"
     with pytest.raises(InputError, match=sentence):
-        refuse.privatize(people)
-    with pytest.raises(InputError, match=sentence):
-        refuse.report(people[0])
+        refuse.privatize([{}, *people])
     kind(keys=3, epsilon=1.0, cap=2, over_cap="sample").privatize(people)
 
 

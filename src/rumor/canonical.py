@@ -26,13 +26,25 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def checked_unicode(text: str) -> str:
-    """A text that UTF-8 can hold: no half of a surrogate pair, which has no canonical form."""
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold a text: no half of a surrogate pair, which has no canonical form."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError(f"a text must be valid Unicode; got {shown(text)}") from None
+        return False
+    return True
+
+
+def checked_unicode(text: str) -> str:
+    """A text that UTF-8 can hold, or the sentence that says why not."""
+    if not is_unicode(text):
+        raise InputError(f"a text must be valid Unicode; got {shown(text)}")
     return text
+
+
+def well_formed(text: str) -> str:
+    """A person's text with U+FFFD for halves of surrogate pairs, so that no text is refused."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _text(value: Json) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rumor.canonical import Json
@@ -31,6 +31,24 @@ class Kind(abc.ABC):
     @abc.abstractmethod
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
         """The mechanism of a contract, with its names."""
+
+    def columns(self, id: str, mechanism: Mechanism) -> Sequence[str]:
+        """The columns of a table that hold answers to the question with this id."""
+        return [id]
+
+    @abc.abstractmethod
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
+
+    @abc.abstractmethod
+    def hint(self, mechanism: Mechanism) -> str:
+        """What a person may type."""
+
+
+def some(names: Sequence[str], most: int = 12) -> str:
+    """A list as a hint shows it, the first few of a long one."""
+    rest = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
 
 
 def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rumor.canonical import Json
 from rumor.errors import InputError, shown
-from rumor.kind import Kind, mechanism_wish
+from rumor.kind import Kind, mechanism_wish, some
 from rumor.kinds_numeric import KeyValue, Number
 from rumor.kinds_text import Text
 from rumor.mechanisms import BY_NAME, FrequencyOracle, Mechanism
@@ -83,6 +83,20 @@ class Choice(Kind):
         if not isinstance(labels, list):
             raise InputError(f"labels must be a list or null; got {shown(labels)}")
         return mechanism.with_labels(checked_labels(labels))
+
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """A label; an integer where values have no labels."""
+        assert isinstance(mechanism, FrequencyOracle)
+        number = text.strip()
+        whole = mechanism.labels is None and number.isascii() and number.isdigit()
+        return mechanism.code(int(number[:20]) if whole else text)
+
+    def hint(self, mechanism: Mechanism) -> str:
+        """The labels, or the range of the integers."""
+        assert isinstance(mechanism, FrequencyOracle)
+        if mechanism.labels is None:
+            return f"an integer from 0 to {mechanism.domain - 1:,}"
+        return f"one of {some(mechanism.labels)}"
 
 
 __all__ = ["KINDS", "Choice", "Kind"]

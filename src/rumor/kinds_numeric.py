@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rumor.canonical import Json
-from rumor.errors import InputError, shown
-from rumor.kind import Kind, mechanism_wish
+from rumor.errors import AnswerError, InputError, shown
+from rumor.grid import one_number
+from rumor.kind import Kind, mechanism_wish, some
 from rumor.mechanisms import BY_NAME, KeyValueMechanism, MeanMechanism, Mechanism, PrivKVM
 from rumor.mechanisms.keyvalue_choice import key_value
 from rumor.mechanisms.mean import choose_mean
@@ -40,6 +42,15 @@ class Number(Kind):
         if not isinstance(mechanism, MeanMechanism):
             raise InputError(f"a number needs a mechanism for means; got {mechanism!r}")
         return mechanism
+
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """A number, however large."""
+        return _number(text, "an answer must be a number")
+
+    def hint(self, mechanism: Mechanism) -> str:
+        """The range."""
+        assert isinstance(mechanism, MeanMechanism)
+        return f"a number from {mechanism.grid.said}"
 
 
 class KeyValue(Kind):
@@ -78,6 +89,44 @@ class KeyValue(Kind):
         if parent is not None:
             raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
         return named
+
+    def columns(self, id: str, mechanism: Mechanism) -> Sequence[str]:
+        """One for each key."""
+        assert isinstance(mechanism, KeyValueMechanism)
+        return [id, *(str(name) for name in mechanism.labels or range(mechanism.keys))]
+
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """KEY:NUMBER, with commas between several; "none" for a person who holds nothing."""
+        assert isinstance(mechanism, KeyValueMechanism)
+        parts = [] if text.strip() == "none" else text.split(",")
+        pairs = [_pair(mechanism, part) for part in parts if part.strip()]
+        if len(dict(pairs)) < len(pairs):
+            raise AnswerError("a person must hold each key once", got="one twice")
+        return dict(pairs)
+
+    def hint(self, mechanism: Mechanism) -> str:
+        """The keys and the range."""
+        assert isinstance(mechanism, KeyValueMechanism)
+        names = some(mechanism.labels or [str(key) for key in range(mechanism.keys)])
+        said = mechanism.grid.said
+        return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
+
+
+def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int, float]:
+    """A key, by its label or its number, and the number that goes with it."""
+    rule = "pairs must be KEY:NUMBER,KEY:NUMBER..."
+    key, colon, number = text.strip().rpartition(":")
+    if not colon:
+        raise AnswerError(rule, got="a part without a colon")
+    name = key.strip()
+    plain = mechanism.labels is None and name.isascii() and name.isdigit()
+    return mechanism.layout.key(int(name[:20]) if plain else name), _number(number, rule)
+
+
+def _number(text: str, rule: str) -> float:
+    with contextlib.suppress(ValueError):  # which quotes the text
+        return one_number(float(text))
+    raise AnswerError(rule, got="a text")
 
 
 def _arguments(

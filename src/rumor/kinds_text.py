@@ -70,6 +70,14 @@ class Text(Kind):
             raise InputError(f"a text question needs the mechanism rappor; got {mechanism!r}")
         return mechanism
 
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """The text as it is."""
+        return text
+
+    def hint(self, mechanism: Mechanism) -> str:
+        """Anything."""
+        return "a word; upper and lower case are different words"
+
 
 def _key(wish: Mapping[str, object]) -> bytes:
     if "key" not in wish:

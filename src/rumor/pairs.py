@@ -6,7 +6,7 @@
   empty key for a person who holds nothing.
 
 Values are taken as steps of the question's grid. Whatever breaks a rule is refused whole,
-with a sentence that says where.
+with a sentence that says where; what one person answers on a device is clipped instead.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from __future__ import annotations
 import functools
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError, shown
-from rumor.grid import Grid
+from rumor.errors import AnswerError, InputError, type_of
+from rumor.grid import Grid, one_number
 from rumor.loops import loops
 from rumor.randomness import Stream
 from rumor.values import as_column
@@ -80,7 +80,7 @@ class WideTable:
         out = np.empty(keys.shape, dtype=np.int32)
         line = (*self._ends, grid.low, grid.high, grid.scale)
         if loops(rows.nbytes).pick_cells(rows, keys, *line, grid.steps, self._refuse, out):
-            self._complain(rows)
+            self._complain(rows, start)
         return out
 
     @property
@@ -91,11 +91,13 @@ class WideTable:
     def _ends(self) -> tuple[np.floating, np.floating]:
         """Ends as exact as the cells are: a float32 table holds 0.1 as float32 does."""
         kind = self.cells.dtype.type
-        return kind(self.grid.low), kind(self.grid.high)
+        with np.errstate(over="ignore"):  # no float32 lies beyond an end that none can hold
+            return kind(self.grid.low), kind(self.grid.high)
 
-    def _complain(self, rows: NDArray[np.floating]) -> NoReturn:
+    def _complain(self, rows: NDArray[np.floating], start: int) -> NoReturn:
         low, high = self._ends
-        raise self.grid.refusal(float(rows[(rows < low) | (rows > high)].flat[0]))
+        wrong = ((rows < low) | (rows > high)).any(axis=1)
+        raise self.grid.refusal(start + int(np.flatnonzero(wrong)[0]))
 
     def checked(self) -> StepTable:
         """The same table on its grid, every cell looked at."""
@@ -119,7 +121,7 @@ class WideTable:
             words, rows, grid.steps, *line, self._refuse, keys, signs, flagged
         )
         if bad:
-            self._complain(rows)
+            self._complain(rows, start)
         _settle(self, stream, start, flagged[:rare], keys, signs)
 
     def sizes(self) -> Keys:
@@ -134,7 +136,7 @@ class WideTable:
     def long(self) -> LongTable:
         """The same pairs one after the other."""
         person, key = np.nonzero(~np.isnan(self.cells))
-        steps = self.grid.codes(self.cells[person, key].astype(np.float64, copy=False))
+        steps = self.grid.codes(self.cells[person, key].astype(np.float64, copy=False), person)
         starts, width = _starts(person, self.people), self.cells.shape[1]
         return LongTable(starts, key, steps.astype(np.int32), width, self.grid)
 
@@ -276,32 +278,34 @@ class Layout:
         if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
             raise InputError(
                 f"key-value answers must be a table (people, keys) with NaN for what is not held, "
-                f"or a sequence with a dict or a row for each person; got {shown(values)}"
+                f"or a sequence with a dict or a row for each person; got {type_of(values)}"
             )
         if not len(values):
             raise InputError("values must hold at least one person; got an empty batch")
         if isinstance(values[0], Mapping):
             return self._dicts(values)
-        try:
-            return self._wide(np.array(values, dtype=np.float64))
-        except (TypeError, ValueError) as problem:
-            if isinstance(problem, InputError):
-                raise
-            raise InputError(
-                f"key-value answers must be a row of {self.keys} numbers (None: does not hold) "
-                f"or a dict for each person; got {shown(values[0])}"
-            ) from None
+        table = _numbers(values)
+        if table is None:
+            rule = f"key-value answers must be a row of {self.keys} numbers (None: does not hold)"
+            raise InputError(f"{rule} or a dict for each person; got something else")
+        return self._wide(table)
 
     def person(self, value: object) -> dict[int, int]:
-        """One person's pairs as {key: step}."""
+        """One person's pairs as {key: step}, by ascending key; see `Grid.step`."""
+        return {key: self.grid.step(number) for key, number in sorted(self.held(value).items())}
+
+    def held(self, value: object) -> dict[int, float]:
+        """One person's pairs as they are said: a dict, or a row with None for what is not held."""
         if isinstance(value, Mapping):
-            pairs = self._dicts([value])
-        else:
-            wide = self.read([value])
-            assert isinstance(wide, WideTable)
-            wide.at(0, np.zeros((1, 1), dtype=np.int64))  # checks the whole row
-            pairs = wide.long
-        return dict(zip(pairs.keys.tolist(), pairs.steps.tolist(), strict=True))
+            given = [(self.key(key), _number(number)) for key, number in value.items()]
+            if len(dict(given)) < len(given):
+                raise AnswerError("a person must hold each key once", got="one twice")
+            return dict(given)
+        row = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(row, (list, tuple)) or len(row) != self.keys:
+            rule = "an answer must be an object of keys and numbers"
+            raise AnswerError(rule, got=type_of(value))
+        return {key: _number(cell) for key, cell in enumerate(row) if not _missing(cell)}
 
     def _wide(self, table: NDArray[np.generic]) -> WideTable:
         if table.ndim != 2 or table.shape[1] != self.keys:
@@ -314,7 +318,8 @@ class Layout:
         if table.dtype.kind not in "iuf":
             raise InputError(f"a table of answers must hold numbers; got dtype {table.dtype}")
         small = table.dtype in (np.float32, np.float64)
-        cells = table if small else table.astype(np.float64)
+        with np.errstate(over="ignore"):  # longer floats may hold more than doubles do
+            cells = table if small else table.astype(np.float64)
         return WideTable(np.ascontiguousarray(cells), self.grid)
 
     def _dicts(self, people: Sequence[object]) -> LongTable:
@@ -323,55 +328,56 @@ class Layout:
         values: list[float] = []
         for index, held in enumerate(people):
             if not isinstance(held, Mapping):
-                raise InputError(
-                    f"every person must be a dict of keys and values; "
-                    f"got {shown(held)} at index {index}"
-                )
+                rule = "every person must be a dict of keys and values"
+                raise AnswerError(rule, index, type_of(held))
             for key, value in held.items():
                 person.append(index)
-                keys.append(self.key(key))
-                values.append(_number(value, key))
-        return self._long(np.array(person, np.int64), np.array(keys, np.int64), values, len(people))
+                keys.append(self.key(key, index))
+                values.append(_number(value, index))
+        rows = np.array(person, np.int64)
+        return self._long(rows, np.array(keys, np.int64), values, len(people), rows)
 
-    def key(self, key: object) -> int:
-        """A key by label or by number."""
+    def key(self, key: object, row: int | None = None) -> int:
+        """A key by label or by number; `row` is where it stands, for the sentence that refuses."""
         if isinstance(key, str) and self.positions is not None:
             position = self.positions.get(unicodedata.normalize("NFC", key))
             if position is not None:
                 return position
             some = ", ".join(list(self.positions)[:5]) + (", ..." if self.keys > 5 else "")
-            raise InputError(f"a key must be one of the question's ({some}); got {shown(key)}")
+            raise AnswerError(f"a key must be one of the question's ({some})", row, "another")
         number = -1
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             number = int(key)
         if not 0 <= number < self.keys:
             names = "" if self.positions is None else " or a label"
-            raise InputError(
-                f"a key must be an integer from 0 to {self.keys - 1:,}{names}; got {shown(key)}"
-            )
+            rule = f"a key must be an integer from 0 to {self.keys - 1:,}{names}"
+            raise AnswerError(rule, row, "another")
         return number
 
     def _long(
-        self, person: Keys, keys: Keys, values: Sequence[float] | NDArray[np.float64], people: int
+        self,
+        person: Keys,
+        keys: Keys,
+        values: Sequence[float] | NDArray[np.float64],
+        people: int,
+        rows: Keys,
     ) -> LongTable:
-        steps = self.grid.codes(np.asarray(values, np.float64)).astype(np.int32)
+        """Pairs of people, keys and values; `rows` says where each was handed in."""
+        steps = self.grid.codes(np.asarray(values, np.float64), rows).astype(np.int32)
         order = np.lexsort((keys, person))
         person, keys = person[order], keys[order]
         twice = np.flatnonzero((np.diff(person) == 0) & (np.diff(keys) == 0))
         if twice.size:
-            raise InputError(
-                f"a person must hold each key once; got key {self.called(int(keys[twice[0]]))} "
-                f"twice for one person"
-            )
+            row = int(rows[order][twice[0] + 1])
+            raise AnswerError("a person must hold each key once", row, "one for the second time")
         return LongTable(_starts(person, people), keys, steps[order], self.keys, self.grid)
-
-    def called(self, key: int) -> str:
-        """What a key is called, for messages."""
-        return str(key) if self.positions is None else shown(list(self.positions)[key])
 
     def columns(self, person: object, key: object, value: object) -> LongTable:
         """Three columns; see `long_pairs`."""
-        people, owner = np.unique(as_column(person), return_inverse=True)
+        try:
+            people, owner = np.unique(as_column(person), return_inverse=True)
+        except TypeError:  # texts cannot be told from numbers by their order
+            raise InputError("the column person must hold names of one type") from None
         given = _with_gaps(key)
         numbers = np.asarray(_with_gaps(value))
         if not given.size == numbers.size == owner.size:
@@ -381,14 +387,14 @@ class Layout:
             )
         if not owner.size:
             raise InputError("values must hold at least one person; got an empty batch")
-        distinct, which = _factor(given)
-        codes = np.array([-1 if k is None else self.key(k) for k in distinct], np.int64)[which]
-        filled = codes >= 0
-        try:
-            values = numbers[filled].astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError("the column value must hold numbers; got something else") from None
-        return self._long(owner[filled].astype(np.int64), codes[filled], values, people.size)
+        distinct, which, first = _factor(given)
+        named = zip(distinct, first, strict=True)
+        codes = np.array([-1 if k is None else self.key(k, at) for k, at in named], np.int64)[which]
+        rows = np.flatnonzero(codes >= 0)
+        values = _numbers(numbers[rows])
+        if values is None:
+            raise InputError("the column value must hold numbers; got something else")
+        return self._long(owner[rows].astype(np.int64), codes[rows], values, people.size, rows)
 
     def _frame(self, frame: object, columns: Sequence[str]) -> Pairs:
         if set(columns) == {"person", "key", "value"}:
@@ -396,12 +402,16 @@ class Layout:
         names = [str(k) for k in range(self.keys)] if self.positions is None else self.positions
         odd = [name for name in columns if name not in set(names)]
         if odd or len(columns) != self.keys:
+            # Columns without a header are called by somebody's answers: no name is shown.
             raise InputError(
                 f"a table of answers must have the columns person, key and value, or a column for "
-                f"each of the {self.keys:,} keys; got {shown(odd or list(columns))}"
+                f"each of the {self.keys:,} keys; got {len(columns):,} columns, {len(odd):,} of "
+                f"them called otherwise"
             )
-        cells = [np.asarray(_with_gaps(frame[name]), np.float64) for name in names]  # type: ignore[index]
-        return self._wide(np.stack(cells, axis=1))
+        cells = [_numbers(_with_gaps(frame[name])) for name in names]  # type: ignore[index]
+        if any(column is None for column in cells):
+            raise InputError("a table of answers must hold numbers; got something else")
+        return self._wide(np.stack([c for c in cells if c is not None], axis=1))
 
 
 def _named_columns(values: object) -> Sequence[str] | None:
@@ -421,22 +431,33 @@ def _with_gaps(column: object) -> NDArray[np.generic]:
     return np.asarray(column)
 
 
-def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys]:
-    """The distinct keys (None for an empty one), and which of them each row has."""
+def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys, list[int]]:
+    """The distinct keys (None for an empty one), which of them each row has, their first rows."""
     seen: dict[object, int] = {}
+    first: list[int] = []
     which = np.empty(given.size, dtype=np.int64)
     for index, key in enumerate(given.tolist()):
-        empty = key is None or key == "" or (isinstance(key, float) and math.isnan(key))
+        empty = _missing(key) or key == ""
+        if not isinstance(key, Hashable):
+            raise AnswerError("a key must be a label or an integer", index, type_of(key))
         whole = int(key) if isinstance(key, float) and not empty and key.is_integer() else key
         which[index] = seen.setdefault(None if empty else whole, len(seen))
-    return list(seen), which
+        if len(first) < len(seen):
+            first.append(index)
+    return list(seen), which, first
 
 
-def _number(value: object, key: object) -> float:
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or math.isnan(value):  # type: ignore[arg-type]
-        raise InputError(
-            f"the value of a key that is held must be a number; got {shown(value)} "
-            f"for key {shown(key)}"
-        )
-    return float(value)  # type: ignore[arg-type]
+def _missing(cell: object) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def _numbers(cells: object) -> NDArray[np.float64] | None:
+    """Cells as doubles, or None: the reason why not would quote one."""
+    try:
+        return np.array(cells, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(value: object, row: int | None = None) -> float:
+    return one_number(value, row, "the value of a key that is held")

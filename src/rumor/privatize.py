@@ -7,14 +7,18 @@ dry runs. On devices this is the client's work, one answer at a time.
 from __future__ import annotations
 
 import datetime
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rumor.collection import Collection, Question
-from rumor.errors import InputError
+from rumor.errors import AnswerError, InputError
 from rumor.files import PathLike
+from rumor.kinds import KINDS
 from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.randomness import Source
 from rumor.reportfile import write_reports
@@ -40,8 +44,9 @@ def privatize_table(
     """Write a report for every row of the table; returns how many there are.
 
     `column` holds the answers (the question's id unless said); the columns of `keep` are
-    copied as they are and are public, so they must not say what the answer is. `day` is
-    today unless said. Leave `random` out for real people.
+    copied as they are and are public, so they must not say what an answer is: those that
+    answer any question of the collection are refused, and `group_sizes` tells of those that
+    tell people apart. `day` is today unless said. Leave `random` out for real people.
     """
     pairs = question.kind == "keyvalue"
     answers = question.id if column is None else column
@@ -51,10 +56,7 @@ def privatize_table(
         table.require(answers)
     for name in keep:
         table.require(name)
-    if answers in keep:
-        raise InputError(
-            f"a kept column is published as it is, so it must not be the answers; got {answers!r}"
-        )
+    _check_public(collection, answers, keep)
     strata = pa.schema([_public(table.schema.field(name)) for name in dict.fromkeys(keep)])
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
@@ -64,7 +66,8 @@ def privatize_table(
             else read_answers(question, table, answers, strata.names)
         )
         for values, batch in people:
-            reports = question.mechanism.privatize(values, random=random)
+            with table.placing(None if pairs else answers, writer.reports):
+                reports = question.mechanism.privatize(values, random=random)
             kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
             writer.write(reports, day, kept)
             if on_progress is not None:
@@ -72,6 +75,45 @@ def privatize_table(
         if writer.reports == 0:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
+
+
+def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
+    """Refuse to publish answers, also those that are spelt a little otherwise."""
+    private = {_alike(answers): "holds the answers"}
+    for question in collection.questions:
+        for name in KINDS[question.kind].columns(question.id, question.mechanism):
+            private.setdefault(_alike(name), f"answers question {question.id!r}")
+    for name in keep:
+        if _alike(name) in private:
+            raise InputError(
+                f"a kept column is published as it is, so it must hold no answers; "
+                f"got {name!r}, which {private[_alike(name)]}"
+            )
+
+
+def _alike(name: str) -> str:
+    """What names have in common that people take for the same."""
+    return re.sub(r"[-_\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
+
+
+def group_sizes(table: Table, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """For each kept column, and for several together, its distinct values and all rows.
+
+    Where few people share a value, whoever knows somebody's value finds their report.
+    """
+    names = list(dict.fromkeys(keep))
+    seen: dict[str, set[object]] = {name: set() for name in names}
+    together: set[object] = set()
+    rows = 0
+    for batch in table.batches(names) if names else ():
+        columns = [[str(cell) for cell in batch.column(name).to_pylist()] for name in names]
+        for name, column in zip(names, columns, strict=True):
+            seen[name].update(column)
+        together.update(zip(*columns, strict=True))
+        rows += len(batch)
+    if len(names) > 1:
+        seen[" and ".join(names)] = together
+    return {name: (len(values), rows) for name, values in seen.items()}
 
 
 def read_answers(
@@ -87,11 +129,12 @@ def read_answers(
     The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
     """
     cells = [_cells(question), *(["text"] * len(keep)), *(["integer"] * len(numbers))]
+    before = 0
     for batch in table.batches([column, *keep, *numbers], cells):
-        try:
-            yield _answers(question.mechanism, batch.column(0)), batch
-        except InputError as problem:
-            raise InputError(f"{table.path}, column {column!r}: {problem}") from None
+        with table.placing(column, before):
+            answers = _answers(question.mechanism, batch.column(0))
+        yield answers, batch
+        before += len(batch)
 
 
 def _cells(question: Question) -> str:
@@ -112,7 +155,11 @@ def _answers(mechanism: Mechanism, column: pa.Array) -> Answers:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # Each distinct label is looked up once.
         coded = column.dictionary_encode()
-        return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
+        try:
+            return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
+        except AnswerError as problem:  # whose index is among the distinct labels
+            row = pc.index(coded.indices, problem.row).as_py()
+            raise AnswerError(problem.rule, row, problem.got) from None
     return mechanism.encode(column)
 
 

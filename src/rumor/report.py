@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError, shown
+from rumor.errors import InputError, type_of
 
 Reports = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -68,10 +68,11 @@ def as_reports(reports: object, width: int) -> Reports:
             raise InputError(f"{rule}; got shape {reports.shape}")
         return np.ascontiguousarray(reports)
     if isinstance(reports, (bytes, bytearray, str)) or not isinstance(reports, Sequence):
-        raise InputError(f"{rule}; got {shown(reports)}")
+        raise InputError(f"{rule}; got {type_of(reports)}")
     for index, report in enumerate(reports):
         if not isinstance(report, bytes):
-            raise InputError(f"{rule}; got {shown(report)} at index {index}")
+            # Whoever hands in answers by mistake does not want to read them in a log.
+            raise InputError(f"{rule}; got {type_of(report)} at index {index}")
         if len(report) != width:
             raise InputError(f"{rule}; got {len(report)} bytes at index {index}")
     return np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), width)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.collection import Question
-from rumor.errors import InputError, shown
+from rumor.errors import InputError
 from rumor.estimates import Estimate
 from rumor.estimators import estimate
 from rumor.mechanisms import FrequencyOracle
@@ -176,7 +176,7 @@ def read_histogram(question: Question, table: Table, column: str | None = None) 
                 if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                     raise InputError(
                         f"{table.path}, column 'count': counts must be integers of 0 or more; "
-                        f"got {shown(number)}"
+                        f"got one that is not"
                     )
                 counts[code] += number
     else:

@@ -210,12 +210,14 @@ def _numbers(question: Question, table: Table, column: str | None, people: int |
     names = [name, "count"] if counted else [name]
     values, counts = [np.empty(0)], [np.empty(0)]
     for batch in table.batches(names, ["number"] * len(names)):
-        values.append(numbers(batch.column(0)))
-        counts.append(numbers(batch.column(1)) if counted else np.ones(len(batch)))
+        with table.placing(name):
+            values.append(numbers(batch.column(0)))
+            counts.append(numbers(batch.column(1)) if counted else np.ones(len(batch)))
     value, count = np.concatenate(values), np.concatenate(counts)
     if not value.size or not count.sum() > 0 or (count < 0).any():
         raise InputError(f"{table.path}: a table must hold at least one person; got none")
-    clipped = mechanism.grid.at(mechanism.grid.codes(value).astype(np.float64))
+    with table.placing(name):
+        clipped = mechanism.grid.at(mechanism.grid.codes(value).astype(np.float64))
     size = int(count.sum()) if people is None else people
     shares = np.cumsum(count) / count.sum()
     whole = np.diff(np.rint(shares * size), prepend=0).astype(np.int64)
@@ -238,7 +240,8 @@ def _shares(question: Question, table: Table, people: int | None) -> Crowd:
     for batch in table.batches(["key", "frequency", "mean"], [key, "number", "number"]):
         columns = (batch.column(i).to_pylist() for i in range(3))
         for name, share, mean in zip(*columns, strict=True):
-            place = mechanism.layout.key(name)
+            with table.placing("key"):
+                place = mechanism.layout.key(name)
             if not 0 <= share <= 1:
                 raise InputError(
                     f"{table.path}: a share must lie in 0 to 1; got {shown(share)} for {name!r}"
@@ -262,7 +265,11 @@ def _pairs(question: Question, table: Table, people: int | None) -> Crowd:
     """The people of a wide or long table; more or fewer of them are drawn at random."""
     mechanism = question.mechanism
     assert isinstance(mechanism, KeyValueMechanism)
-    read = [mechanism.checked(values) for values, _ in read_pairs(question, table)]
+    read, before = [], 0
+    for values, _ in read_pairs(question, table):
+        with table.placing(before=before):
+            read.append(mechanism.checked(values))
+        before += read[-1].people
     cells = np.concatenate([_steps(mechanism, part) for part in read])
     held = ~np.isnan(cells)
     f = held.mean(axis=0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.collection import Question
-from rumor.errors import InputError, shown
+from rumor.errors import InputError
 from rumor.estimates_words import WordEstimate
 from rumor.estimators import estimate
 from rumor.estimators.candidates import candidate_map, checked_words
@@ -173,7 +173,7 @@ def read_words_held(question: Question, table: Table, column: str | None = None)
                 if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                     raise InputError(
                         f"{table.path}, column 'count': counts must be integers of 0 or more; "
-                        f"got {shown(number)}"
+                        f"got one that is not"
                     )
                 held[_text(table, word)] += number
     else:
@@ -186,7 +186,7 @@ def read_words_held(question: Question, table: Table, column: str | None = None)
 
 def _text(table: Table, word: object) -> str:
     if not isinstance(word, str) or not word:
-        raise InputError(f"{table.path}: a word must be a non-empty text; got {shown(word)}")
+        raise InputError(f"{table.path}: a word must be a non-empty text; got one that is not")
     return word
 
 

@@ -96,8 +96,7 @@ class Summary:
         """The summary that `to_bytes` wrote, or a sentence that says what is damaged."""
         if not data.startswith(_MAGIC):
             raise InputError(
-                f"a summary file must begin with {_MAGIC.decode().strip()!r}; "
-                f"got {shown(data[: len(_MAGIC)])}"
+                f"a summary file must begin with {_MAGIC.decode().strip()!r}; got something else"
             )
         line, newline, body = data[len(_MAGIC) :].partition(b"\n")
         try:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rumor.collection import Question
 from rumor.errors import InputError, shown
@@ -34,24 +35,28 @@ def read_pairs(
     """People's pairs as the mechanism takes them, with the kept columns of a wide table."""
     mechanism = question.mechanism
     assert isinstance(mechanism, KeyValueMechanism)
+    if is_long(table):
+        if keep:
+            raise InputError(
+                f"{table.path}: columns can be kept where a row is a person, not in a table of "
+                f"pairs; got {shown(list(keep))}"
+            )
+        with table.placing():
+            people = _long(mechanism, table)
+        yield people, None
+        return
+    for batch in _wide_batches(mechanism, table, keep):
+        columns = [_numbers(table, batch.column(i)) for i in range(mechanism.keys)]
+        yield np.stack(columns, axis=1), batch
+
+
+def _numbers(table: Table, column: pa.Array) -> NDArray[np.float64]:
+    """A column of a key as numbers, NaN for empty cells."""
     try:
-        if is_long(table):
-            if keep:
-                raise InputError(
-                    f"columns can be kept where a row is a person, not in a table of pairs; "
-                    f"got {shown(list(keep))}"
-                )
-            yield _long(mechanism, table), None
-            return
-        for batch in _wide_batches(mechanism, table, keep):
-            columns = [batch.column(i) for i in range(mechanism.keys)]
-            cells = [c.cast(pa.float64()).to_numpy(zero_copy_only=False) for c in columns]
-            yield np.stack(cells, axis=1), batch
-    except InputError as problem:
-        named = str(problem).startswith(f"{table.path}")
-        raise problem if named else InputError(f"{table.path}: {problem}") from None
-    except pa.ArrowInvalid:
-        raise InputError(f"{table.path}: values must be numbers; got something else") from None
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pass  # whose reason may quote a cell
+    raise InputError(f"{table.path}: values must be numbers; got something else")
 
 
 def _names(mechanism: KeyValueMechanism) -> list[str]:
@@ -76,6 +81,6 @@ def _long(mechanism: KeyValueMechanism, table: Table) -> object:
     key = "integer" if mechanism.labels is None else "text"
     batches = list(table.batches(LONG, ["text", key, "number"]))
     if not batches:
-        raise InputError("a table must hold at least one person; got none")
+        raise InputError(f"{table.path}: a table must hold at least one person; got none")
     whole = pa.Table.from_batches(batches)
     return mechanism.long_pairs(*(whole.column(name) for name in LONG))

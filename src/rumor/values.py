@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import checked_unicode
-from rumor.errors import InputError, shown
+from rumor.canonical import is_unicode
+from rumor.errors import AnswerError, InputError, shown, type_of
 
 Codes = NDArray[np.int64]
 
@@ -87,12 +88,13 @@ def words_and_codes(values: object) -> tuple[list[str], Codes]:
     if column.dtype.kind not in "UTO":
         raise InputError(f"values must be texts; got dtype {column.dtype}")
     rows = column.tolist()
-    if not all(isinstance(word, str) for word in rows):
-        odd = next(word for word in rows if not isinstance(word, str))
-        raise InputError(f"values must be texts; got {shown(odd)}")
+    for row, word in enumerate(rows):
+        if not isinstance(word, str):
+            raise AnswerError("values must be texts", row, type_of(word))
     positions = {word: i for i, word in enumerate(dict.fromkeys(rows))}
     for word in positions:
-        checked_unicode(word)
+        if not is_unicode(word):
+            raise AnswerError("values must be valid Unicode", rows.index(word), "half a character")
     codes = np.fromiter(map(positions.__getitem__, rows), np.int64, len(rows))
     return list(positions), codes
 
@@ -105,7 +107,8 @@ def as_column(values: object) -> NDArray[np.generic]:
             raise InputError(f"values must not be missing; got {missing} masked")
         return np.asarray(values)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise InputError(f"values must be a column of answers, not one value; got {shown(values)}")
+        rule = "values must be a column of answers, not one value"
+        raise InputError(f"{rule}; got {type_of(values)}")
     if hasattr(values, "to_numpy"):
         nulls = getattr(values, "null_count", None)  # Arrow: an attribute; Polars: a method
         count = nulls() if callable(nulls) else nulls
@@ -119,10 +122,13 @@ def as_column(values: object) -> NDArray[np.generic]:
         column = np.empty(len(values), dtype=object)
         column[:] = values
         return column
-    try:
+    return _array(values)
+
+
+def _array(values: object) -> NDArray[np.generic]:
+    with contextlib.suppress(ValueError):  # which may quote an answer
         return np.asarray(values)
-    except ValueError:
-        raise InputError(f"values must be one column; got {shown(values)}") from None
+    raise InputError("values must be one column; got lists of several lengths")
 
 
 def _from_arrow(values: object) -> NDArray[np.generic]:
@@ -140,8 +146,8 @@ def _checked_range(column: NDArray[np.generic], domain: int) -> Codes:
         return column.view(np.int64)  # one pass: as unsigned, negative numbers are huge
     low, high = int(column.min()), int(column.max())
     if low < 0 or high >= domain:
-        offender = low if low < 0 else high
-        raise InputError(f"values must lie in 0..{domain - 1:,}; got {offender:,}")
+        row = int(np.argmin(column) if low < 0 else np.argmax(column))
+        raise AnswerError(f"values must lie in 0..{domain - 1:,}", row, "another integer")
     return column.astype(np.int64, copy=False)
 
 
@@ -149,26 +155,27 @@ def _looked_up(
     column: NDArray[np.generic], domain: int, positions: Mapping[str, int] | None
 ) -> Codes:
     if positions is None:
-        some = column.tolist()
-        odd = next((v for v in some if isinstance(v, bool) or not isinstance(v, int)), some[0])
-        raise InputError(
-            f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels; "
-            f"got {shown(odd)}"
-        )
+        rule = f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels"
+        whole = (isinstance(v, int) and not isinstance(v, bool) for v in column.tolist())
+        row = next((i for i, fits in enumerate(whole) if not fits), None)
+        if row is None:
+            raise AnswerError(rule, 0, "integers beyond 64 bits")
+        raise AnswerError(rule, row, type_of(column.tolist()[row]))
     distinct: dict[object, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
         code = distinct.get(value) if isinstance(value, str) else None
         if code is None:
-            code = distinct[value] = _position(value, positions)
+            code = distinct[value] = _position(value, positions, index)
         codes[index] = code
     return codes
 
 
-def _position(value: object, positions: Mapping[str, int]) -> int:
+def _position(value: object, positions: Mapping[str, int], row: int) -> int:
     if isinstance(value, str):
         code = positions.get(unicodedata.normalize("NFC", value))
         if code is not None:
             return code
     some = ", ".join(list(positions)[:5]) + (", ..." if len(positions) > 5 else "")
-    raise InputError(f"a label must be one of the domain's ({some}); got {shown(value)}")
+    got = "another text" if isinstance(value, str) else type_of(value)
+    raise AnswerError(f"a label must be one of the domain's ({some})", row, got)

@@ -48,6 +48,8 @@ const STEPS = {
   state: ({ store = "person" }) => JSON.parse(String(stores[store])),
   prepare: async ({ by = "person", of = "contract", answers, invitation }) =>
     shown(await people[by].prepare(contracts[of], answers, { invitation })),
+  told: async ({ by = "person", of = "contract", answers }) =>
+    (await people[by].prepare(contracts[of], answers)).map(({ told }) => told),
   /** Several at once, in one go: each is made or refused. */
   race: async ({ by, of = "contract", answers }) =>
     Promise.all(by.map((who) => people[who].prepare(contracts[of], answers).then(() => true, (e) => e.code))),

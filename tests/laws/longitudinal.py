@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 
-from rumor.client import respondent
+from rumor.client import ledger, respondent
 from rumor.client.ledger import Ledger
 from rumor.client.respondent import Respondent
 from rumor.collection import Collection, Question
@@ -249,6 +249,7 @@ def meet(folder: Path, steps: Sequence[Step], max_epsilon: float | None = None) 
     record, day = Record(), [0]
     first = datetime.date(2026, 1, 1)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger, "_owners_only", lambda path: None)  # there is no file
         patch.setattr(respondent, "Ledger", lambda path: Ledger(Path(":memory:")))
         device = Respondent(
             folder,

@@ -7,7 +7,9 @@ status 2. Commands load what they need when they run, so that `--help` answers a
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from rumor.errors import InputError, Unavailable
 
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The parser's own complaints know how to say themselves; anything else is a bug.
         sentence = getattr(problem, "format_message", None)
         if sentence is None:
-            raise
+            return _bug(problem)
         asked = getattr(getattr(problem, "ctx", None), "command_path", "rumor")
         return _refuse(f"{sentence().rstrip('.')} (see {asked} --help)")
 
@@ -46,6 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _refuse(sentence: str) -> int:
     print(f"rumor: {' '.join(sentence.split())}", file=sys.stderr)
     return 2
+
+
+def _bug(problem: BaseException) -> int:
+    """Say where Rumor went wrong. What the exception says is left out: it may quote an answer."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    way = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+    kind = type(problem).__name__
+    print(f"rumor: this is a bug of Rumor, please report it: {kind} at {way}", file=sys.stderr)
+    return 70
 
 
 def _file_trouble(problem: OSError) -> str:

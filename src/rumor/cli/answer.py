@@ -1,27 +1,38 @@
-"""`rumor answer`: one person's answers to a collector, randomised on this machine."""
+"""`rumor answer`: one person's answers to a collector, randomised on this machine.
+
+Answers are typed at a prompt or read from the standard input. They are never arguments: other
+users of a machine can read those in its list of processes, and shells keep them.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rumor.cli.common import AsJson, print_json
-from rumor.errors import InputError, shown
+from rumor.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
-    from rumor.collection import Question
+    from rumor.client.pins import Change
+    from rumor.collection import Collection, Question
 
 
 def answer(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the collector is.")],
-    answers: Annotated[
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="Where the collector or its answer page is.")
+    ],
+    questions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="QUESTION=VALUE...",
-            help="Answers by the questions' ids; without any, what is waiting is sent.",
+            metavar="QUESTION...",
+            help="Which questions to be asked, by their ids; all of them unless said.",
         ),
     ] = None,
     state_dir: Annotated[
@@ -48,36 +59,56 @@ def answer(
             help="What admits you, where only invited people answer.",
         ),
     ] = None,
+    agree: Annotated[
+        bool,
+        typer.Option(
+            "--agree",
+            help="Agree where a revision may cost more than was promised (or be asked).",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.
 
-    What cannot be sent is kept and goes out with the next call (exit status 1 says so).
+    On a terminal you are asked for each answer, and an empty line skips a question. Otherwise
+    the standard input is read: a line for each question that is named here, in this order; or,
+    where none is, lines QUESTION=VALUE or one JSON object with an answer for each question.
+    Without an answer, what is waiting is sent.
 
-    Pairs of a key and a number are typed KEY:NUMBER, with commas between them.
+    Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
+    outside its range is taken as the nearest end, and you are told.
+
+    What cannot be sent is kept and goes out with the next call (exit status 1 says so).
 
     \b
     Example:
-      rumor answer http://127.0.0.1:8000 homepage=news
-      rumor answer http://127.0.0.1:8000 apps=Maps:0.5,Chat:2
+      rumor answer http://127.0.0.1:8000 homepage
+      rumor answer http://127.0.0.1:8000 < answers.json
     """
     from rumor.client.client import Client
 
+    named = questions or []
+    if any("=" in name for name in named):
+        raise InputError(
+            "answers must not be arguments, which other users of this machine and the shell's "
+            "history show; name the question alone and you are asked, or give lines "
+            "QUESTION=VALUE or JSON on the standard input"
+        )
     folder = state_dir or default_state_dir()
-    with Client(url, folder, None, max_epsilon, digest, invitation=invitation) as client:
-        if answers:
-            collection = client.collection()
-            given: dict[str, object] = {}
-            for item in answers:
-                id, equals, text = item.partition("=")
-                if not equals:
-                    raise InputError(f"an answer must be QUESTION=VALUE; got {shown(item)}")
-                if id in given:
-                    raise InputError(f"a question must be answered once; got {id!r} twice")
-                given[id] = parse_answer(collection.question(id), text)
-            receipt = client.answer(given)
-        else:
-            receipt = client.flush()
+    with Client(
+        url,
+        folder,
+        None,
+        max_epsilon,
+        digest,
+        invitation=invitation,
+        consent=functools.partial(_agreed, agree),
+    ) as client:
+        piped = _piped(named)
+        # An empty input answers nothing, and needs no contract.
+        nothing = piped is not None and not piped.strip()
+        given = {} if nothing else _answers(client.collection(), named, piped)
+        receipt = client.answer(given) if given else client.flush()
         spent = client.spent
     if as_json:
         print_json(
@@ -86,10 +117,13 @@ def answer(
                 "waiting": receipt.waiting,
                 "given_up": receipt.given_up,
                 "problem": receipt.problem,
+                "told": receipt.told,
                 "spent": spent,
             }
         )
     else:
+        for note in receipt.told:
+            print(note)
         print(f"{receipt.sent} sent, {receipt.waiting} waiting; epsilon {spent:.4g} spent in all")
         if receipt.problem is not None:
             print(f"not all arrived: {receipt.problem}")
@@ -97,28 +131,129 @@ def answer(
         raise typer.Exit(1)
 
 
-def parse_answer(question: Question, text: str) -> object:
-    """A typed answer as the mechanism takes it: a label, a text, a number or pairs."""
-    if question.kind == "keyvalue":
-        return dict(_pair(part) for part in text.split(",") if part.strip())
-    if question.labels is not None or question.kind == "text":
-        return text
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
+def _agreed(agree: bool, change: Change) -> bool:
+    """Whether the person agrees: said beforehand, or asked on the terminal."""
+    if agree or not sys.stdin.isatty():
+        return agree
+    print(f"{change.in_words()} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _pair(text: str) -> tuple[str, float]:
-    key, colon, number = text.strip().rpartition(":")
+def _piped(named: Sequence[str]) -> str | None:
+    """What stands in the standard input, where that holds all answers; None where it does not."""
+    reconfigure = getattr(sys.stdin, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # every text is taken, however it is encoded
+    return None if named or sys.stdin.isatty() else sys.stdin.read()
+
+
+def _answers(collection: Collection, named: Sequence[str], piped: str | None) -> dict[str, object]:
+    """The answers that are typed or read, by the questions' ids."""
+    if piped is not None:
+        whole = piped.lstrip().startswith("{")
+        return _from_json(piped) if whole else _from_lines(collection, piped)
+    asked = [_named(collection, name) for name in named] or list(collection.questions)
+    if len({question.id for question in asked}) < len(asked):
+        raise InputError("a question must be answered once; got one named twice")
+    if sys.stdin.isatty():
+        return dict(_prompted(asked))
+    return {question.id: _line(question) for question in asked}
+
+
+def _named(collection: Collection, name: str) -> Question:
+    """A question by its id; a name that is none may be somebody's answer and is not shown."""
+    for question in collection.questions:
+        if question.id == name:
+            return question
+    ids = ", ".join(question.id for question in collection.questions)
+    raise InputError(f"a question must be named as one of {ids}; got another name")
+
+
+def _prompted(asked: Sequence[Question]) -> Iterator[tuple[str, object]]:
+    """Ask for each answer on the terminal, again where it is none; an empty line skips."""
+    for question in asked:
+        print(f"{question.text or question.id} ({_hint(question)})", file=sys.stderr)
+        while True:
+            print("> ", end="", file=sys.stderr, flush=True)
+            text = sys.stdin.readline().rstrip("\n")
+            if not text.strip():
+                break
+            try:
+                value = _read(question, text)
+            except AnswerError as problem:
+                print(f"rumor: {problem}", file=sys.stderr)
+                continue
+            yield question.id, value
+            break
+
+
+def _read(question: Question, text: str) -> object:
+    from rumor.kinds import KINDS
+
+    return KINDS[question.kind].typed(question.mechanism, text)
+
+
+def _hint(question: Question) -> str:
+    from rumor.kinds import KINDS
+
+    return KINDS[question.kind].hint(question.mechanism)
+
+
+def _line(question: Question) -> object:
+    """The next line of the standard input, as this question's answer."""
+    text = sys.stdin.readline()
+    if not text:
+        raise InputError(
+            f"question {question.id!r}: its answer must be a line of the standard input; got none"
+        )
+    return _typed(question, text.rstrip("\n"), f"question {question.id!r}")
+
+
+def _typed(question: Question, text: str, place: str) -> object:
     try:
-        if colon:
-            return key.strip(), float(number)
-    except ValueError:
-        pass
-    raise InputError(f"pairs must be KEY:NUMBER,KEY:NUMBER...; got {shown(text)}")
+        return _read(question, text)
+    except AnswerError as problem:
+        raise problem.within(place) from None
+
+
+def _from_lines(collection: Collection, text: str) -> dict[str, object]:
+    """Answers from lines QUESTION=VALUE."""
+    given: dict[str, object] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        id, equals, value = line.partition("=")
+        place = f"line {number} of the standard input"
+        if not equals:
+            raise InputError(f"{place}: an answer must be QUESTION=VALUE; got no '='")
+        try:
+            question = _named(collection, id.strip())
+        except InputError as problem:
+            raise InputError(f"{place}: {problem}") from None
+        if question.id in given:
+            raise InputError(f"{place}: a question must be answered once; got one twice")
+        given[question.id] = _typed(question, value, place)
+    return given
+
+
+def _from_json(text: str) -> dict[str, object]:
+    """Answers from one JSON object, as Python takes them."""
+    try:
+        given = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        given = None  # the reason holds the text
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "the standard input must be one JSON object of questions and answers, each once; "
+            "got something else"
+        )
+    return dict(given)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)
 
 
 def default_state_dir() -> Path:

@@ -29,6 +29,9 @@ app = typer.Typer(
     name="rumor",
     add_completion=False,
     rich_markup_mode=None,
+    # A traceback with the values of variables would show answers.
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

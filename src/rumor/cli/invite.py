@@ -37,7 +37,7 @@ def invite(
     \b
     Example:
       rumor invite survey.toml --count 500 --out invitations.txt
-      rumor answer https://collect.example.org smoking=never --invitation CODE
+      rumor answer https://collect.example.org smoking --invitation CODE
     """
     from rumor.admission import admission_keys, new_invitation
     from rumor.collection import Collection

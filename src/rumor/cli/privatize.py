@@ -19,6 +19,9 @@ from rumor.cli.common import (
 )
 from rumor.errors import InputError
 
+# Groups that people can hide in: a few of any size, or a crowd in each on average.
+_MANY, _CROWD = 20, 100
+
 
 def privatize(
     collection: CollectionFile,
@@ -44,7 +47,8 @@ def privatize(
             "--keep",
             "-k",
             metavar="NAME",
-            help="Copy this column beside the reports, as it is: public, for --by. Repeatable.",
+            help="Copy this column beside the reports, as it is: public, for --by. Repeatable. "
+            "Answers to any question of the collection are refused.",
         ),
     ] = None,
     day: Annotated[
@@ -74,7 +78,7 @@ def privatize(
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
     """
     from rumor.collection import Collection
-    from rumor.privatize import privatize_table
+    from rumor.privatize import group_sizes, privatize_table
     from rumor.randomness import Seeded
     from rumor.tables import Table
 
@@ -102,6 +106,13 @@ def privatize(
             random=None if seed is None else Seeded(seed),
             on_progress=lambda done: update(done, None),
         )
+    for name, (values, rows) in group_sizes(source, keep or ()).items():
+        if values > _MANY and rows < _CROWD * values:
+            warn(
+                f"--keep {name}: {values:,} distinct values in {rows:,} rows, {rows / values:.3g} "
+                f"people to each on average. Whoever knows a person's finds their report among "
+                f"as few; keep coarser groups, or none."
+            )
     if as_json:
         print_json(
             {

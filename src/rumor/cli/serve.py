@@ -89,7 +89,7 @@ def serve(
     \b
     Example:
       rumor serve examples/browser.toml --analyst-token-file tokens
-      rumor answer http://127.0.0.1:8000 homepage=news
+      rumor answer http://127.0.0.1:8000 homepage
       curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8000/v1/estimates/homepage
     """
     from rumor.collection import Collection

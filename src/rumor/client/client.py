@@ -14,7 +14,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -42,6 +42,8 @@ class Receipt:
     given_up: int
     problem: str | None = None
     """Why some are waiting or were given up, in a sentence."""
+    told: tuple[str, ...] = ()
+    """What the person should know of how answers were taken, in sentences."""
 
 
 class Client:
@@ -124,7 +126,9 @@ class Client:
             raise InputError(f"the contract must have the digest {self._digest!r}; got {digest!r}")
 
     def _remember(self, collection: Collection) -> None:
-        self._contracts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Which collections somebody answers is nobody else's business.
+        self._contracts.parent.mkdir(exist_ok=True, mode=0o700)
+        self._contracts.mkdir(exist_ok=True, mode=0o700)
         path = self._contracts / f"{collection.digest}.json"
         if not path.exists():
             collection.save(path)
@@ -146,12 +150,13 @@ class Client:
     def answer(self, answers: Mapping[str, object]) -> Receipt:
         """Answer questions by their ids: make reports, keep them durably, try to send them.
 
-        Raises InputError when an answer or a limit forbids a report; nothing is made then.
-        Being offline is no error: the reports wait.
+        Raises InputError when a limit forbids a report, or an answer is none to its question;
+        nothing is made then. Being offline is no error: the reports wait.
         """
         with self._lock:
-            self._respondent.prepare(self.collection(), answers, invitation=self._invitation)
-            return self._send_waiting()
+            made = self._respondent.prepare(self.collection(), answers, invitation=self._invitation)
+            told = tuple(note for envelope in made for note in envelope.told)
+            return replace(self._send_waiting(), told=told)
 
     def flush(self) -> Receipt:
         """Send what is waiting for this collector."""

@@ -19,7 +19,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
@@ -71,6 +71,17 @@ DROP TABLE spending;
 """
 
 
+def _owners_only(path: Path) -> None:
+    """Make the file before SQLite does, which would ask the umask who may read it.
+
+    What an older version left readable is closed too; new logs take the mode of the file.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        if os.name == "posix" and file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(0o600)
+
+
 @dataclass(frozen=True)
 class Envelope:
     """A report ready to be sent: the same id and bytes however often it is tried."""
@@ -81,6 +92,8 @@ class Envelope:
     report: bytes
     token: bytes | None = None
     """What admits it, where the collection asks for an invitation."""
+    told: tuple[str, ...] = field(default=(), compare=False)
+    """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +159,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path, self._process = path, os.getpid()
+        _owners_only(path)
         try:
             self._database = sqlite3.connect(
                 path, isolation_level=None, timeout=30, check_same_thread=False

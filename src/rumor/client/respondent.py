@@ -29,7 +29,7 @@ from rumor.client.ledger import (
 from rumor.client.pins import Change, Consent, Pin
 from rumor.client.secret import open_secret, replace_secret
 from rumor.collection import Collection, Question
-from rumor.errors import InputError, shown
+from rumor.errors import AnswerError, InputError, shown
 from rumor.exact import sum_up
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.accounting import series_ceiling
@@ -100,8 +100,9 @@ class Respondent:
     ) -> list[Envelope]:
         """Reports of these answers, by question id: debited and durable, ready to be sent.
 
-        All of them or none: when one would pass a limit, nothing is made. A collection for
-        invited people needs the `invitation`.
+        All of them or none: when one would pass a limit, nothing is made. Every answer of the
+        right type is taken, a number outside its range as the nearest end: `told` of the
+        envelope says so. A collection for invited people needs the `invitation`.
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -129,15 +130,33 @@ class Respondent:
             pin = self._pin(collection)
             ceilings = Ceilings(pin.ceiling, self.max_epsilon)
             envelopes = [
-                self._ledger.debit(
-                    self._debit(collection, collection.question(id), value, random),
-                    ceilings,
-                    self._admits(collection, id, invitation),
-                )
+                self._envelope(collection, id, value, ceilings, random, invitation)
                 for id, value in answers.items()
             ]
             self._ledger.pin(collection.series, pin)
             return envelopes
+
+    def _envelope(
+        self,
+        collection: Collection,
+        id: str,
+        value: object,
+        ceilings: Ceilings,
+        random: Source | None,
+        invitation: bytes | None,
+    ) -> Envelope:
+        """The report of one answer, charged; what is wrong with it names its question alone."""
+        if id not in (ids := [question.id for question in collection.questions]):
+            names = ", ".join(ids)
+            raise InputError(f"a question must be named as one of {names}; got another name")
+        question = collection.question(id)
+        try:
+            debit = self._debit(collection, question, value, random)
+            notes = question.mechanism.notes(value)
+        except AnswerError as problem:
+            raise problem.within(f"question {id!r}") from None
+        envelope = self._ledger.debit(debit, ceilings, self._admits(collection, id, invitation))
+        return replace(envelope, told=tuple(f"question {id!r}: {note}" for note in notes))
 
     def _pin(self, collection: Collection) -> Pin:
         """What the series is held to once this contract is answered."""

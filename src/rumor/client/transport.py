@@ -22,6 +22,7 @@ _PROBLEM = "urn:rumor:problem:"
 # Problems that pass by themselves.
 _PASSING = ("rate", "unavailable", "timeout", "failed")
 _MAX_ANSWER = 16 << 20
+_PAGE = "/answer"
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -69,10 +70,20 @@ class Transport:
     """The way to one collector."""
 
     def __init__(self, url: str, timeout: float = 10.0) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise InputError(f"a collector's URL must be http(s)://HOST[:PORT]; got {shown(url)}")
-        self.url = url.rstrip("/")
+        parts = _parts(url)
+        path = parts.path.rstrip("/")
+        page = path.endswith(_PAGE)
+        if (
+            parts.scheme not in ("http", "https")
+            or not parts.hostname
+            or (parts.query and not page)
+        ):
+            # What follows a # may be an invitation, which is a secret.
+            given = shown(str(url).partition("#")[0])
+            raise InputError(f"a collector's URL must be http(s)://HOST[:PORT]; got {given}")
+        # The address of the answer page is the one that people are given.
+        path = path.removesuffix(_PAGE).rstrip("/")
+        self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
         self._timeout = timeout
         handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         if parts.hostname in _THIS_MACHINE:
@@ -82,7 +93,12 @@ class Transport:
 
     def collection(self) -> Served:
         """The contract that the collector serves, not yet trusted."""
-        answer = self._call(urllib.request.Request(f"{self.url}/v1/collection"))
+        try:
+            answer = self._call(urllib.request.Request(f"{self.url}/v1/collection"))
+        except Refused as refusal:
+            raise InputError(
+                f"a collector must serve its contract; {self.url} does not ({refusal})"
+            ) from None
         digest, is_open = answer.get("digest"), answer.get("open")
         if not isinstance(digest, str) or not isinstance(is_open, bool):
             raise Unreachable(f"{self.url} does not answer as a collector does")
@@ -152,6 +168,13 @@ class Transport:
         refused = answer.get("refused")
         indices = refused if isinstance(refused, list) else []
         return Refused(kind, str(detail), tuple(i for i in indices if isinstance(i, int)))
+
+
+def _parts(url: str) -> urllib.parse.SplitResult:
+    try:
+        return urllib.parse.urlsplit(url)
+    except ValueError:  # a bracket that does not close, say
+        return urllib.parse.SplitResult("", "", "", "", "")
 
 
 def _seconds(headers: email.message.Message | None) -> float:

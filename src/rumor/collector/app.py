@@ -364,9 +364,7 @@ async def _http_problem(request: Request, problem: Exception) -> Response:
             headers=problem.headers,
         )
     elif problem.status_code == 404:
-        refusal = Problem(
-            "not-found", f"the path must be one of this service; got {shown(request.url.path)}"
-        )
+        refusal = Problem("not-found", "the path must be one of this service; got another")
     else:
         refusal = Problem("malformed", problem.detail)
     return await _problem(request, refusal)

@@ -153,7 +153,7 @@ class Service:
             if question.id == id:
                 return question
         ids = ", ".join(question.id for question in collection.questions)
-        raise Problem("not-found", f"a question must be one of {ids}; got {shown(id)}")
+        raise Problem("not-found", f"a question must be one of {ids}; got another name")
 
     # Reports
 

@@ -8,6 +8,7 @@ it decompresses to is bounded before it is made.
 
 from __future__ import annotations
 
+import re
 import zlib
 
 import msgspec
@@ -39,6 +40,7 @@ class JsonReports(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     reports: list[JsonReport]
 
 
+_PLACE = re.compile(r"\$(\.reports|\.question|\.id|\.report|\[\d+\])*")
 _decoder = msgspec.json.Decoder(JsonReports)
 
 
@@ -76,11 +78,13 @@ def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
     try:
         decoded = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        sentence = " ".join(str(problem).split())
+        # Where, but never what: a field that somebody made up may be an answer.
+        place = _PLACE.search(str(problem))
+        where = f" at {place[0]}" if place else ""
         raise Problem(
             "malformed",
             f'a JSON body must be {{"question": text, "reports": [{{"id": base64, "report": '
-            f"base64}}, ...]}}; got something else ({sentence})",
+            f"base64}}, ...]}}; got something else{where}",
         ) from None
     _check_count(len(decoded.reports), limits.json_reports)
     return decoded.question, decoded.reports

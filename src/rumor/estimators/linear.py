@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError, shown
+from rumor.errors import InputError, shown, type_of
 from rumor.estimates import Estimate
 from rumor.estimators.diagnostics import facts
 from rumor.estimators.material import Material
@@ -79,7 +79,7 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
         seen = np.asarray(counts)
     except ValueError:
         raise InputError(
-            f"counts must be one number for each of the {outputs} outputs; got {shown(counts)}"
+            f"counts must be one number for each of the {outputs} outputs; got {type_of(counts)}"
         ) from None
     if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
         raise InputError(

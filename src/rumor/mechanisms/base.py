@@ -21,7 +21,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import Json, checked_unicode, digest
+from rumor.canonical import Json, digest, well_formed
 from rumor.errors import InputError, shown
 from rumor.exact import round_up
 from rumor.randomness import Draws, Keyed, Source, System
@@ -162,9 +162,17 @@ class Mechanism(abc.ABC):
         """
         return self.report(value, random=random)
 
+    def notes(self, value: object) -> tuple[str, ...]:
+        """What a person should be told of how their answer is taken, in sentences without it.
+
+        A draw takes every answer of the right type, so that whether a report exists says
+        nothing: a number beyond its range is clipped, say, and this says so.
+        """
+        return ()
+
     def identity(self, value: object) -> str:
         """What tells a value from others, however it was written: for keyed tags of it."""
-        return unicodedata.normalize("NFC", checked_unicode(str(value)))
+        return unicodedata.normalize("NFC", well_formed(str(value)))
 
     @property
     def cell(self) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import checked_unicode
+from rumor.canonical import well_formed
 from rumor.errors import InputError, shown
 from rumor.loops import loops
 from rumor.values import checked_size
@@ -57,7 +57,7 @@ class BloomFilter:
 
     def seed(self, word: str) -> tuple[int, int]:
         """The two 64-bit integers that stand for a word."""
-        data = unicodedata.normalize("NFC", checked_unicode(word)).encode("utf-8")
+        data = unicodedata.normalize("NFC", well_formed(word)).encode("utf-8")
         message = len(self.key).to_bytes(4, "little") + self.key + data
         digest = hashlib.sha256(message).digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")

@@ -9,8 +9,9 @@ the probability of the sign where the person holds the key; P(nothing) is the re
 Privacy: an output differs most between its holder and others, by 1 + t Z / ((2**64 - t) l);
 "nothing" differs by as much between someone with no key and someone with l. t is rounded
 down. This is PCKV-GRR (Gu et al. 2020) with its l dummy keys merged into one output.
-Who holds more than l keys is refused or, if the collection says so, slots are drawn from
-all their keys, which is as private and underestimates what such people hold.
+Of people who hold more than l keys slots are drawn from all their keys, which is as private and
+underestimates what they hold; a table with such people is refused unless the collection says
+so. (A device draws either way: whether a report exists must not depend on the answer.)
 Report: an integer, 0 for nothing and 1 + 2 key + (0 plus, 1 minus), little-endian.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from rumor import exact
 from rumor.canonical import Json
-from rumor.errors import InputError
+from rumor.errors import AnswerError, InputError
 from rumor.grid import Grid
 from rumor.loops import loops
 from rumor.mechanisms.base import Tally, only_keys
@@ -63,21 +64,26 @@ class CappedMechanism(KeyValueMechanism):
 
     def _slots(self, size: int) -> int:
         """How many slots a person with so many keys draws from."""
-        if size > self.cap and self.over_cap == "refuse":
-            raise InputError(
-                f"a person must hold at most {self.cap} keys (the cap); got {size} keys"
-            )
         return max(size, self.cap)
+
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether the report draws from more keys than the cap, too."""
+        told = f"more than {self.cap} keys are held, and the report draws from all of them"
+        over = len(self.layout.held(value)) > self.cap
+        return super().notes(value) + ((told,) if over else ())
 
     def held(self, value: object) -> list[tuple[int, int]]:
         """One person's (key, step) by ascending key."""
         return sorted(self.layout.person(value).items())
 
     def read_capped(self, values: object) -> tuple[Pairs, Keys]:
-        """Many people's pairs and sizes, the cap checked."""
+        """Many people's pairs and sizes; whoever exceeds the cap is refused or drawn from."""
         pairs = self.read(values)
         sizes = pairs.sizes()
-        self._slots(int(sizes.max()))
+        over = np.flatnonzero(sizes > self.cap) if self.over_cap == "refuse" else sizes[:0]
+        if over.size:
+            rule = f"a person must hold at most {self.cap} keys (the cap)"
+            raise AnswerError(rule, int(over[0]), "more")
         return pairs, sizes
 
     def item_chance(self, value: object, item: int) -> Fraction:

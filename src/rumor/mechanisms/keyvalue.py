@@ -102,6 +102,12 @@ class KeyValueMechanism(Mechanism):
         cell: list[float | None] = [None, *self.grid.points()]
         return list(itertools.product(cell, repeat=self.keys))
 
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether numbers were taken as an end of the range."""
+        told = f"some numbers lie outside {self.grid.said} and were taken as the nearest end"
+        clips = any(self.grid.clips(number) for number in self.layout.held(value).values())
+        return (told,) if clips else ()
+
     def read(self, values: object) -> Pairs:
         """People's pairs in any of the ways of rumor.pairs."""
         return self.layout.read(values)

@@ -48,8 +48,13 @@ class MeanMechanism(Mechanism):
         return self.grid.codes(numbers(values))
 
     def code(self, value: object) -> int:
-        """One number as a step of the grid."""
-        return int(self.encode([value])[0])
+        """One person's number as a step of the grid, beyond an end as that end."""
+        return self.grid.step(value)
+
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether the number was taken as an end of the range."""
+        told = f"the number lies outside {self.grid.said} and was taken as the nearest end"
+        return (told,) if self.grid.clips(value) else ()
 
     @abc.abstractmethod
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
@@ -89,7 +94,7 @@ class Harmony(MeanMechanism):
         outside: str = "refuse",
         steps: int = MAX_STEPS,
     ) -> None:
-        """Values from `low` to `high`; those `outside` are refused, or clipped if so said."""
+        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
         self.grid = Grid.checked(low, high, steps, outside)
         power = exact.exp(exact.checked_epsilon(epsilon))
         truth = exact.floor_threshold(power / (power + 1))
@@ -225,7 +230,7 @@ class Piecewise(MeanMechanism):
         outside: str = "refuse",
         steps: int = MAX_STEPS,
     ) -> None:
-        """Values from `low` to `high`; those `outside` are refused, or clipped if so said."""
+        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
         self.grid = Grid.checked(low, high, steps, outside)
         asked = exact.checked_epsilon(epsilon)
         power = exact.exp(asked)

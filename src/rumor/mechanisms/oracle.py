@@ -21,7 +21,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError, shown
+from rumor.errors import AnswerError, InputError, shown, type_of
 from rumor.exact import worst_log_ratio
 from rumor.mechanisms.base import Mechanism, Tally
 from rumor.report import Reports
@@ -112,7 +112,14 @@ class FrequencyOracle(Mechanism):
 
     def code(self, value: object) -> int:
         """One value as an integer 0..domain-1."""
-        return int(self.encode([value])[0])
+        try:
+            return int(self.encode([value])[0])
+        except AnswerError as problem:  # one answer has no index
+            raise AnswerError(problem.rule, got=problem.got) from None
+        except InputError:
+            label = "" if self.labels is None else "a label or "
+            rule = f"an answer must be {label}an integer from 0 to {self.domain - 1:,}"
+            raise AnswerError(rule, got=type_of(value)) from None
 
     @property
     @abc.abstractmethod

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rumor import exact
 from rumor.canonical import Json
-from rumor.errors import InputError, shown
+from rumor.errors import AnswerError, InputError, shown, type_of
 from rumor.loops import loops
 from rumor.mechanisms.base import Mechanism, Tally, only_keys
 from rumor.mechanisms.bloom import BloomFilter
@@ -376,5 +376,5 @@ class Rappor(PermanentAnswers):
 
 def _word(value: object) -> str:
     if not isinstance(value, str):
-        raise InputError(f"a word must be a text; got {shown(value)}")
+        raise AnswerError("a word must be a text", got=type_of(value))
     return value

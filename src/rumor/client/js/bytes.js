@@ -1,7 +1,5 @@
 /** Bytes: hexadecimal, little-endian integers, packed bits, UTF-8. */
 
-import { RumorError, shown } from "./errors.js";
-
 const encoder = new TextEncoder();
 
 export const toHex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
@@ -19,13 +17,8 @@ export function concat(...parts) {
   return out;
 }
 
-/** UTF-8 of a text, which must not hold half of a surrogate pair: that has no UTF-8. */
-export function utf8(text) {
-  if (/\p{Surrogate}/u.test(text)) {
-    throw new RumorError("answer", `a text must be valid Unicode; got ${shown(text)}`);
-  }
-  return encoder.encode(text);
-}
+/** UTF-8 of a text, with U+FFFD for halves of surrogate pairs: no text that a person types is refused. */
+export const utf8 = (text) => encoder.encode(text);
 
 /** How many bytes hold a number below `count`. */
 export const bytesFor = (count) => Math.max(1, Math.ceil((32 - Math.clz32(count - 1)) / 8));

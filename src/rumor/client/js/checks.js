@@ -9,9 +9,9 @@ export function refuse(rule, got) {
   throw new RumorError("contract", `${rule}; got ${shown(got)}`);
 }
 
-/** Refuse an answer. @returns {never} */
+/** Refuse an answer, which the sentence does not repeat. @returns {never} */
 export function refuseAnswer(rule, got) {
-  throw new RumorError("answer", `${rule}; got ${shown(got)}`);
+  throw new RumorError("answer", `${rule}; got ${got}`);
 }
 
 /** An integer within a closed range. */

@@ -65,7 +65,7 @@ export async function parseContract(given, { digest } = {}) {
     question(id) {
       const ids = questions.map((question) => question.id);
       if (ids.includes(id)) return questions[ids.indexOf(id)];
-      throw new RumorError("answer", `a question must be named as one of ${ids.join(", ")}; got ${shown(id)}`);
+      throw new RumorError("answer", `a question must be named as one of ${ids.join(", ")}; got another name`);
     },
   });
 }

@@ -17,6 +17,17 @@ export class RumorError extends Error {
 }
 
 /**
+ * What a value is, for messages about answers: that says nothing of its content.
+ * @param {unknown} value
+ */
+export function typeOf(value) {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (Number.isNaN(value)) return "NaN";
+  return { string: "a text", object: "an object" }[typeof value] ?? `a ${typeof value}`;
+}
+
+/**
  * A value as a message shows it, cut to a readable length.
  * @param {unknown} value
  */

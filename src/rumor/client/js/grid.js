@@ -1,33 +1,46 @@
-/** Numbers on a grid: a range cut into equal steps, in the same doubles in every language. */
+/**
+ * Numbers on a grid: a range cut into equal steps, in the same doubles in every language. Ranges
+ * within 1e100 of zero and 1e-100 long or longer keep every operation within normal doubles: then
+ * the step of any number is an integer from 0 to `steps`.
+ */
 
 import { refuse, refuseAnswer, size } from "./checks.js";
+import { typeOf } from "./errors.js";
 
+const [LARGEST, SHORTEST] = [1e100, 1e-100];
 export const GRID = ["range", "steps", "outside"];
 
 /** The range of a contract: how many steps it has, and on which of them a number stands. */
 export function grid(p) {
   const [low, high] = Array.isArray(p.range) && p.range.length === 2 ? p.range : [];
-  if (typeof low !== "number" || !(low < high) || !Number.isFinite(high - low)) {
+  if (typeof low !== "number" || typeof high !== "number" || !(low < high)) {
     refuse("range must be a list of two numbers, the lower first", p.range);
+  }
+  if (Math.max(Math.abs(low), Math.abs(high)) > LARGEST) {
+    refuse("a range must be from -1e+100 to 1e+100, so that squares of errors can be told", p.range);
+  }
+  if (high - low < SHORTEST) {
+    refuse("a range must be at least 1e-100 long, so that steps in it can be told", p.range);
   }
   if (p.outside !== "refuse" && p.outside !== "clip") refuse("outside must be one of refuse, clip", p.outside);
   const steps = size("steps", p.steps, 1, 1 << 20);
   const scale = steps / (high - low);
+  const checked = (value, what) =>
+    typeof value !== "number" || Number.isNaN(value) ? refuseAnswer(`${what} must be a number`, typeOf(value)) : value;
   return {
     steps,
-    step(value) {
-      if (typeof value !== "number" || Number.isNaN(value)) refuseAnswer("values must be numbers", value);
-      if (p.outside === "refuse" && (value < low || value > high)) {
-        refuseAnswer(`values must lie in ${low} to ${high} (or be clipped: outside = "clip")`, value);
-      }
-      const inside = Math.min(Math.max(value, low), high);
+    /** Clipped, whatever `outside` says: whether a device sends a report must not depend on the answer. */
+    step(value, what = "an answer") {
+      const inside = Math.min(Math.max(checked(value, what), low), high);
       return Math.min(Math.floor((inside - low) * scale + 0.5), steps);
     },
+    /** What to tell of numbers that `step` takes as the nearest end. */
+    clipped: (values) => (values.some((value) => value < low || value > high) ? [{ code: "clipped", low, high }] : []),
   };
 }
 
 /** What every mechanism for one number shares. */
 export function number(p) {
-  const { steps, step } = grid(p);
-  return { kind: "number", steps, encode: step, identity: (_, value) => String(value) };
+  const { steps, step, clipped } = grid(p);
+  return { kind: "number", steps, encode: (value) => step(value), identity: (_, value) => String(value), notes: (value) => clipped([value]) };
 }

@@ -1,6 +1,7 @@
 /** One of a fixed list of answers: labels, or numbers 0..domain-1. */
 
 import { refuse, refuseAnswer, size } from "./checks.js";
+import { typeOf } from "./errors.js";
 
 /** What every mechanism for choices shares. */
 export function choice(domain, most, labels) {
@@ -14,13 +15,16 @@ export function choice(domain, most, labels) {
     encode(value) {
       if (Number.isInteger(value)) {
         if (value >= 0 && value < count) return value;
-        refuseAnswer(`values must lie in 0..${count - 1}`, value);
+        refuseAnswer(`values must lie in 0..${count - 1}`, "another integer");
       }
       if (!labels) {
-        refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, value);
+        refuseAnswer(`values must be integers from 0 to ${count - 1}, since the domain has no labels`, typeOf(value));
       }
       const code = typeof value === "string" ? labels.indexOf(value.normalize("NFC")) : -1;
-      if (code < 0) refuseAnswer(`a label must be one of the domain's (${some(labels)})`, value);
+      if (code < 0) {
+        const got = typeof value === "string" ? "another text" : typeOf(value);
+        refuseAnswer(`a label must be one of the domain's (${some(labels)})`, got);
+      }
       return code;
     },
     /** What tells a value from others: its number. */

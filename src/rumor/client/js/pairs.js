@@ -3,13 +3,14 @@
 import { bytesFor } from "./bytes.js";
 import { canonicalJson } from "./canonical.js";
 import { refuse, refuseAnswer, size, threshold } from "./checks.js";
-import { RumorError } from "./errors.js";
+import { typeOf } from "./errors.js";
 import { GRID, grid } from "./grid.js";
 import { some } from "./labels.js";
 
 export const PAIRS = ["keys", ...GRID];
 
 export const CAPPED = [...PAIRS, "cap", "over_cap", "truth"];
+const HELD = "the value of a key that is held";
 const SAYS = ["nothing", "plus", "minus"];
 
 /** What a key says, as a page shows it: 0 nothing, 1 plus, 2 minus. */
@@ -19,12 +20,12 @@ export const said = (name, output) => ({ name, kind: "text", value: SAYS[output]
 export function pairs(p, labels) {
   const keys = size("keys", p.keys, 1, 1e5);
   if (labels && labels.length !== keys) refuse(`the number of labels must be ${keys}`, labels.length);
-  const { steps, step } = grid(p);
+  const { steps, step, clipped } = grid(p);
   const position = (name) => {
     const found = labels ? labels.indexOf(name.normalize("NFC")) : /^(0|[1-9]\d{0,5})$/.test(name) ? +name : -1;
     if (found >= 0 && found < keys) return found;
     const rule = labels ? `one of the question's (${some(labels)})` : `an integer from 0 to ${keys - 1}`;
-    return refuseAnswer(`a key must be ${rule}`, name);
+    return refuseAnswer(`a key must be ${rule}`, "another");
   };
   return {
     kind: "keyvalue",
@@ -35,14 +36,15 @@ export function pairs(p, labels) {
     /** Steps by ascending key. */
     encode(value) {
       if (!value || typeof value !== "object" || Array.isArray(value)) {
-        refuseAnswer("an answer must be an object of keys and numbers", value);
+        refuseAnswer("an answer must be an object of keys and numbers", typeOf(value));
       }
-      const held = Object.entries(value).map(([name, number]) => [position(name), step(number)]);
+      const held = Object.entries(value).map(([name, number]) => [position(name), step(number, HELD)]);
       const map = new Map(held.sort(([a], [b]) => a - b));
-      if (map.size < held.length) refuseAnswer("a person must hold each key once", value);
+      if (map.size < held.length) refuseAnswer("a person must hold each key once", "one twice");
       return map;
     },
     identity: (_, value) => canonicalJson(value).normalize("NFC"),
+    notes: (value) => clipped(Object.values(value)),
   };
 }
 
@@ -57,15 +59,12 @@ export function capped(p, labels) {
     ...base,
     cap,
     truth: threshold("truth", p.truth),
-    /** The pairs as a list by ascending key. */
-    encode(value) {
-      const held = [...base.encode(value)];
-      if (held.length > cap && p.over_cap === "refuse") {
-        const rule = `a person must hold at most ${cap} keys (the cap)`;
-        throw new RumorError("answer", `${rule}; got ${held.length} keys`);
-      }
-      return held;
-    },
+    /** The pairs as a list by ascending key; of more than the cap all are drawn from, whatever `over_cap` says. */
+    encode: (value) => [...base.encode(value)],
+    notes: (value) => [
+      ...base.notes(value),
+      ...(Object.keys(value).length > cap ? [{ code: "over-cap", cap }] : []),
+    ],
     /** An item, 2 key + (0 plus, 1 minus), as a page shows it. */
     shows: (item) => said(base.called(item >> 1), 1 + (item & 1)),
   };

@@ -4,6 +4,7 @@ import {
   bytesFor, concat, fromHex, fromLittleEndian, littleEndian, packBits, unpackBits, utf8,
 } from "./bytes.js";
 import { refuse, refuseAnswer, size } from "./checks.js";
+import { typeOf } from "./errors.js";
 import { subtle } from "./randomness.js";
 import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
@@ -39,7 +40,7 @@ export function make(p) {
     once: !noise.permanent,
     /** A word as its seed: two 64-bit integers of its hash. */
     async encode(value) {
-      if (typeof value !== "string") refuseAnswer("a word must be a text", value);
+      if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
       const message = concat(littleEndian(4, key.length), key, utf8(value.normalize("NFC")));
       const words = new DataView(await subtle().digest("SHA-256", message));
       return [words.getBigUint64(0, true), words.getBigUint64(8, true)];

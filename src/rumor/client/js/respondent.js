@@ -97,7 +97,8 @@ export class Respondent {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
         const token = code && ((number) => admission.token(code, contract.series, id, number));
-        envelopes.push(opened(await debit(state, made, ceilings, token)));
+        const told = (made.mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: said(id, note) }));
+        envelopes.push({ ...opened(await debit(state, made, ceilings, token)), told });
       }
       setPin(state, pin);
       return envelopes;
@@ -107,7 +108,7 @@ export class Respondent {
   /** The report of one answer, and which permanent answer it is of. */
   async #report(state, { series, digest }, question, value) {
     const mechanism = mechanismOf(question);
-    const encoded = await mechanism.encode(value);
+    const encoded = await encodedAnswer(mechanism, question.id, value);
     const identity = mechanism.identity(encoded, value);
     const { cell, round } = mechanism;
     const secret = fromHex(state.secret);
@@ -230,6 +231,22 @@ export class Respondent {
     });
   }
 }
+
+/** A checked answer in the mechanism's own form; a refusal names its question. */
+async function encodedAnswer(mechanism, id, value) {
+  try {
+    return await mechanism.encode(value);
+  } catch (problem) {
+    if (!(problem instanceof RumorError)) throw problem;
+    throw new RumorError(problem.code, `question '${id}': ${problem.message}`);
+  }
+}
+
+/** What a person is told of how an answer was taken, in a sentence. */
+const said = (id, { code, low, high, cap }) =>
+  code === "clipped"
+    ? `question '${id}': a number outside ${low} to ${high} was taken as the nearest end`
+    : `question '${id}': more than ${cap} keys are held, and the report draws from all of them`;
 
 /** Send reports of one question, trying again with growing pauses. */
 async function deliver(base, group, attempts, pause) {

@@ -75,7 +75,15 @@ export interface Envelope {
   readonly contract: string;
   readonly question: string;
   readonly report: Uint8Array;
+  /** What the person should be told of how the answer was taken; only where it was made just now. */
+  readonly told?: readonly Note[];
 }
+
+/** How an answer was taken that does not quite fit its question; a device refuses none. */
+export type Note = { readonly message: string } & (
+  | { readonly code: "clipped"; readonly low: number; readonly high: number }
+  | { readonly code: "over-cap"; readonly cap: number }
+);
 
 /** What one question has cost so far. */
 export interface Spending {
@@ -234,6 +242,8 @@ export interface Mechanism {
   rounds: number;
   /** A checked value in the mechanism's own form, or a promise of it. */
   encode(value: unknown): any;
+  /** What to tell of how a value is taken, where it does not quite fit. */
+  notes?(value: any): { code: "clipped" | "over-cap"; low?: number; high?: number; cap?: number }[];
   /** What tells a value from others, however it was written. */
   identity(code: any, value: any): string;
   /** The reference draw. */

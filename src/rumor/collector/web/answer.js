@@ -54,7 +54,8 @@ function announce(name, ...values) {
 function complain(problem) {
   const { words } = page;
   const known = problem instanceof RumorError;
-  if (!known) console.error(problem);
+  // Where it happened; what another's error says might hold an answer.
+  if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
   const own = known ? (problem.code === "closed" ? words.closed : words.errors[problem.code]) : null;
   const plain = problem.code === "consent" || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
@@ -138,6 +139,7 @@ function body(card, title) {
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
     value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
+    value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice told" }, words.told[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
     card.state === "sent" && card.made < most(card.question)
@@ -206,7 +208,8 @@ async function addNoise() {
   const cards = answered();
   await busily(async () => {
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
-    await page.person.prepare(page.contract, answers, { invitation: page.invitation });
+    const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
+    for (const { question, told } of made) page.cards.get(question).told = told;
     await takeStock();
     announce("drawn", cards.length);
   });

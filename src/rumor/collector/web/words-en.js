@@ -36,6 +36,10 @@ export default {
   answers: "Answer",
   earlier: "Drawn earlier and not yet received. This device does not remember what you answered.",
   whole: (n) => (n === 1 ? "The whole report is one byte:" : `The whole report is ${n} bytes:`),
+  told: {
+    clipped: ({ low, high }) => `What lies outside ${low} to ${high} was taken as the nearest end, and noise was added to that.`,
+    "over-cap": ({ cap }) => `You gave more than ${cap} of these. The report draws from all of them, which is as private.`,
+  },
   bitsSummary: (n, ones) => `${n} bits, of which ${ones} are 1`,
   more: (n) => `and ${n} more bytes`,
   drawn: (n) => (n === 1 ? "Noise was added. Of your answer, only what you see above will be sent." : `Noise was added to ${n} answers. Of them, only what you see above will be sent.`),
