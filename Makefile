@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS_STAMP := .venv/.installed-docs
+SOAK_STAMP := .venv/.installed-soak
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -24,6 +25,10 @@ $(DOCS_STAMP): $(STAMP)
 	@$(BIN)/python $(PIP) --editable '.[docs]'
 	@touch $@
 
+$(SOAK_STAMP): $(STAMP)
+	@$(BIN)/python $(PIP) --editable '.[soak]'
+	@touch $@
+
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@echo "installing Rumor and its peers into .venv-bench (a few minutes the first time)"
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
@@ -39,8 +44,8 @@ test: $(STAMP) ## run the tests
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
-soak: $(STAMP) ## kill, starve and fuzz the collector for a while (minutes)
-	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py $(ARGS)
+soak: $(SOAK_STAMP) ## operate, kill, starve, strike and fuzz everything for long (an hour)
+	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
 
 mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")
 	@$(BIN)/python -m tests.mutants $(ARGS)

@@ -18,6 +18,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "java": (("java",), "openjdk-17-jre-headless"),
     "node": (("node", "nodejs"), "nodejs"),
     "chromium": (("chromium", "chromium-browser", "google-chrome"), "chromium"),
+    "cc": (("cc", "gcc"), "gcc"),
 }
 
 

@@ -23,6 +23,7 @@ import rumor
 from rumor.cli import main
 from rumor.client.client import Receipt
 from rumor.collection import Collection
+from rumor.collector.problems import TYPES
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import Store, open_store
@@ -169,8 +170,34 @@ class TestDelivery:
                 client.answer({"colour": "red"})
             with rumor.Client(url, tmp_path / "device", collection()) as client:
                 receipt = client.answer({"colour": "red"})
-                assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 0, 1)
-                assert client.spent == pytest.approx(1.0)  # what was made has been paid for
+                # It stays with the person, who paid for it and is told in plain words.
+                assert (receipt.sent, receipt.waiting, receipt.refused) == (0, 1, 1)
+                assert "closed and takes no more reports; yours stay" in str(receipt.problem)
+                assert client.spent == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("kind", sorted(TYPES))
+    def test_no_answer_makes_a_client_throw_away_what_was_not_acknowledged(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        for refused in ([], [0], [0, 1, 2], [7, -1]):
+            detail = {"type": f"urn:rumor:problem:{kind}", "detail": "no", "refused": refused}
+            with (
+                impostor(reply(TYPES[kind], json.dumps(detail).encode())) as url,
+                rumor.Client(url, tmp_path / url[-5:], collection(), attempts=1) as client,
+            ):
+                client.answer({"colour": "red"})
+                receipt = client.answer({"colour": "red"})
+                assert (receipt.sent, receipt.waiting) == (0, 2)
+                assert receipt.problem
+                assert len(client.waiting()) == 2
+
+    def test_a_contract_that_is_refused_is_one_sentence(self, tmp_path: Path) -> None:
+        with (
+            impostor(problem(409, "unknown-collection")) as url,
+            rumor.Client(url, tmp_path, attempts=1) as client,
+            pytest.raises(rumor.InputError, match="a collector must serve a contract"),
+        ):
+            client.answer({"colour": "red"})
 
     def test_one_refused_report_does_not_hold_up_the_others(self, tmp_path: Path) -> None:
         seen: list[int] = []
@@ -191,7 +218,7 @@ class TestDelivery:
             (tmp_path / "collectors").rename(tmp_path / "gone")
             with rumor.Client(url, tmp_path, collection()) as client:
                 receipt = client.flush()
-        assert (receipt.sent, receipt.waiting, receipt.given_up) == (2, 0, 1)
+        assert (receipt.sent, receipt.waiting, receipt.refused) == (2, 1, 1)
         assert seen == [3, 2]
 
 
@@ -254,7 +281,7 @@ class TestTrust:
             rumor.Client(url, tmp_path, collection(), attempts=1) as client,
         ):
             receipt = client.answer({"colour": "red"})
-            assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 1, 0)
+            assert (receipt.sent, receipt.waiting, receipt.refused) == (0, 1, 0)
             assert receipt.problem
 
     def test_the_device_keeps_its_own_limit(self, store: Store, tmp_path: Path) -> None:

@@ -252,3 +252,25 @@ def test_bad_input() -> None:
         co_support(oracle, honest(oracle, 1)[:10])
     with pytest.raises(rumor.InputError, match="fakes must be an integer from 0 to 10; got 11"):
         fake_gain(oracle, 10, 11)
+
+
+@pytest.mark.parametrize("oracle", [*SEVERAL, rumor.UnaryEncoding(domain=5, epsilon=1.0)])
+def test_the_same_reports_give_the_same_figure(oracle: FrequencyOracle) -> None:
+    """In any order, at every call: an alarm cannot be reloaded away."""
+    values = np.random.default_rng(1).integers(oracle.domain, size=3_000)
+    batch = oracle.privatize(values, random=rumor.Seeded(1))
+    first = co_support(oracle, batch)
+    assert co_support(oracle, batch) == first
+    assert co_support(oracle, np.random.default_rng(2).permutation(batch)) == first
+    other = oracle.privatize(values, random=rumor.Seeded(2))
+    assert co_support(oracle, other).deviations != first.deviations
+
+
+def test_figures_of_honest_batches_are_as_chance_has_them() -> None:
+    """200 batches: their mean is within 4.5 standard errors of 0, their variance of 1."""
+    oracle = rumor.UnaryEncoding(domain=8, epsilon=1.0)
+    values = np.random.default_rng(1).integers(8, size=1_000)
+    batches = [oracle.privatize(values, random=rumor.Seeded(seed)) for seed in range(200)]
+    found = np.array([co_support(oracle, batch).deviations for batch in batches])
+    assert abs(found.mean()) < 4.5 / np.sqrt(200)
+    assert abs(found.var() - 1) < 4.5 * np.sqrt(2 / 200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import http.server
 import json
 import signal
@@ -16,7 +17,9 @@ import pytest
 from rumor.admission import admission_keys, new_invitation
 from rumor.cli import main
 from rumor.collection import Collection
+from rumor.collector.problems import TYPES
 from rumor.collector.store import open_store
+from rumor.withdrawal import report_id
 from tests.collector.chaos import Collector
 from tests.collector.tools import call, collection, stored
 from tests.javascript import parsed, refusals, steps
@@ -51,7 +54,7 @@ def test_reports_arrive_once_however_often_they_are_sent(
         {"step": "send", "url": running.url},
     )
     assert fetched == contract.digest
-    nothing = {"duplicates": 0, "pending": 0, "givenUp": 0, "problem": None, "refusal": None}
+    nothing = {"duplicates": 0, "pending": 0, "refused": 0, "problem": None, "refusal": None}
     assert sent == {"accepted": 2, **nothing}
     assert after == []
     assert again == {"accepted": 0, **nothing}
@@ -106,7 +109,8 @@ def test_a_closed_collection_is_said_to_be_closed(tmp_path: Path) -> None:
     finally:
         running.kill(signal.SIGTERM)
     assert parsing == contract.digest
-    assert (sent["givenUp"], sent["pending"]) == (1, 0)
+    # It stays with the person, who paid for it.
+    assert (sent["refused"], sent["pending"], sent["refusal"]) == (1, 1, "closed")
     assert "closed" in sent["problem"]
     assert fetched == {
         "error": "a collection must be open to take answers; 'A test' is closed",
@@ -208,14 +212,29 @@ def test_only_a_collectors_answer_is_an_acknowledgement(answer: tuple[int, objec
     assert (outcome["accepted"], outcome["pending"], waiting) == (0, 1, 1)
 
 
-def test_a_contract_that_is_not_known_there_waits_and_a_report_that_is_refused_is_given_up() -> (
-    None
-):
-    outcome, requests, waiting = sent_to(problem(409, "unknown-collection"))
-    assert (outcome["pending"], requests, waiting) == (1, 1, 1)
-    assert outcome["problem"] == "it is unknown-collection"
-    outcome, requests, waiting = sent_to(problem(422, "invalid-report"))
-    assert (outcome["givenUp"], outcome["pending"], requests, waiting) == (1, 0, 1, 0)
+@pytest.mark.parametrize("kind", sorted(TYPES))
+def test_no_answer_makes_a_client_throw_away_what_was_not_acknowledged(kind: str) -> None:
+    outcome, _, waiting = sent_to(problem(TYPES[kind], kind))
+    assert (outcome["accepted"], outcome["pending"], waiting) == (0, 1, 1)
+    assert outcome["problem"] == f"it is {kind}"
+
+
+def test_one_refused_report_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    replies = [
+        (409, {"type": "urn:rumor:problem:id-conflict", "detail": "no", "refused": [1, 7]}),
+        (200, {"accepted": 2, "duplicates": 0}),
+    ]
+    with impostor(lambda: replies.pop(0)) as url:
+        results = steps(
+            parsed(collection()),
+            {"step": "open"},
+            *[{"step": "prepare", "answers": {"colour": "blue"}}] * 3,
+            {"step": "send", "url": url},
+            {"step": "pending"},
+        )
+    assert (results[-2]["accepted"], results[-2]["refused"], results[-2]["pending"]) == (2, 1, 1)
+    made = sorted(envelope["id"] for step in results[2:5] for envelope in step)
+    assert [envelope["id"] for envelope in results[-1]] == [made[1]]
 
 
 def test_a_contract_comes_from_a_collector_that_tells_the_truth() -> None:
@@ -265,10 +284,11 @@ def test_an_invitation_admits_and_only_once(tmp_path: Path) -> None:
         }
     )
     contract.save(tmp_path / "contract.json")
-    url, code = f"sqlite:///{tmp_path / 'store.db'}", new_invitation()
+    url, code, other = f"sqlite:///{tmp_path / 'store.db'}", new_invitation(), new_invitation()
     store = open_store(url)
     store.register(contract)
-    store.admit("series", admission_keys(contract, code))
+    for each in (code, other):
+        store.admit("series", admission_keys(contract, each))
     running = Collector(tmp_path / "contract.json", url)
     try:
         found = steps(
@@ -287,6 +307,10 @@ def test_an_invitation_admits_and_only_once(tmp_path: Path) -> None:
             {"step": "open", "as": "copy"},
             {"step": "prepare", "by": "copy", "answers": {"a": "red"}, "invitation": code},
             {"step": "send", "by": "copy", "url": running.url},
+            {"step": "pending", "by": "copy"},
+            {"step": "spent", "by": "copy"},
+            {"step": "send", "by": "copy", "url": running.url, "invitation": other},
+            {"step": "spent", "by": "copy"},
         )
     finally:
         running.kill(signal.SIGTERM)
@@ -297,7 +321,73 @@ def test_an_invitation_admits_and_only_once(tmp_path: Path) -> None:
     )
     assert wrong["code"] == "invitation"
     assert (sent["accepted"], sent["pending"]) == (3, 0)
-    assert (late["accepted"], late["givenUp"], late["pending"]) == (0, 0, 1)
+    assert (late["accepted"], late["refused"], late["pending"]) == (0, 1, 1)
+    assert late["refusal"] == "not-admitted"
     assert "not used yet" in late["problem"]
-    assert store.admissions("series") == 1
+    # With another invitation the same bytes go out, at no further cost.
+    waiting, spent, more, spent_after = found[10:]
+    assert (more["accepted"], more["pending"], more["refused"], more["problem"]) == (1, 0, 0, None)
+    assert spent_after == spent
+    (kept,) = waiting
+    assert (
+        stored(store, store.find(contract.digest), "a")[bytes.fromhex(kept["id"])].hex()
+        == (kept["report"])
+    )
+    assert store.admissions("series") == 1 + 3
     store.close()
+
+
+def test_what_was_sent_is_taken_back(served: tuple[Collector, str, Collection]) -> None:
+    running, url, contract = served
+    found = steps(
+        parsed(contract),
+        {"step": "open"},
+        {"step": "prepare", "answers": {"colour": "red", "many": 7}},
+        {"step": "send", "url": running.url},
+        {"step": "prepare", "answers": {"colour": "red"}},
+        {"step": "sent", "series": "series"},
+        {"step": "sent", "series": "other"},
+        {"step": "state"},
+        {"step": "withdraw", "url": "http://127.0.0.1:9"},
+        {"step": "withdraw", "url": running.url, "series": "series"},
+        {"step": "pending"},
+        {"step": "spent"},
+        {"step": "withdraw", "url": running.url},
+    )
+    made, here, elsewhere, state, away, done, pending, spent, again = found[2], *found[5:]
+    assert (here, elsewhere) == (3, 0)
+    assert (away["left"], away["withdrawn"]) == (3, 0)
+    assert "cannot be reached" in away["problem"]
+    assert done == {"withdrawn": 2, "absent": 1, "left": 0, "problem": None, "refusal": None}
+    assert pending == []
+    assert spent == pytest.approx(3.0)
+    assert again["withdrawn"] == again["absent"] == 0
+    store = open_store(url)
+    entry = store.find(contract.digest)
+    for envelope in made:
+        assert bytes.fromhex(envelope["id"]) not in stored(store, entry, envelope["question"])
+    store.close()
+    # The id is the same hash of the key as everywhere.
+    assert all(report_id(bytes.fromhex(row["key"])).hex() == row["id"] for row in state["sent"])
+
+
+def test_keys_are_forgotten_when_retention_ends() -> None:
+    contract = collection(retention=10)
+    key = "00" * 16
+    names = {"key": key, "series": "series", "contract": contract.digest, "question": "colour"}
+    old = {"id": "01" * 16, **names, "number": 0, "retention": 10, "until": 20_000}
+    kept = {"id": "02" * 16, **names, "number": 0, "retention": None, "until": None}
+    empty = {"rumor": 1, "secret": "00" * 32, "spending": [], "pending": []}
+    with impostor(lambda: (200, {"accepted": 1, "duplicates": 0})) as url:
+        *_, state = steps(
+            parsed(contract),
+            {"step": "open", "state": {**empty, "sent": [old, kept]}},
+            {"step": "prepare", "answers": {"colour": "red"}},
+            {"step": "send", "url": url},
+            {"step": "state"},
+        )
+    rows = {row["id"]: row["until"] for row in state["sent"]}
+    assert old["id"] not in rows
+    assert rows.pop(str(kept["id"])) is None
+    today = (datetime.datetime.now(datetime.UTC).date() - datetime.date(1970, 1, 1)).days
+    assert [until - today in (10, 11) for until in rows.values()] == [True]

@@ -141,9 +141,9 @@ def header(**changes: object) -> bytes:
         (b"rumor summary 1\n\xff\n", "header must be intact"),
         (example().to_bytes()[:-1], "4 counters of 8 bytes; got 31 bytes"),
         (example().to_bytes() + b"\0", "4 counters of 8 bytes; got 33 bytes"),
-        (header(reports="2"), "between 0 and its number of reports"),
-        (header(reports="-1"), "between 0 and its number of reports"),
-        (header(reports=str(2**63)), "between 0 and its number of reports"),
+        (header(reports="2"), "must be those of its number of reports"),
+        (header(reports="-1"), "must be those of its number of reports"),
+        (header(reports=str(2**63)), "must be those of its number of reports"),
         (header(reports=5), "header must be intact"),
         (header(reports=" 5"), "header must be intact"),
         (header(reports="5.0"), "header must be intact"),
@@ -164,7 +164,7 @@ def test_a_damaged_summary_says_so(data: bytes, sentence: str) -> None:
 
 def test_counters_below_zero_are_noticed() -> None:
     negative = Summary(ORACLE, 5, np.array([-1, 5, 1, 0]))
-    with pytest.raises(InputError, match="between 0 and its number of reports"):
+    with pytest.raises(InputError, match="must be those of its number of reports"):
         Summary.from_bytes(negative.to_bytes())
 
 
@@ -181,3 +181,10 @@ def test_estimates_of_a_summary_are_those_of_its_reports() -> None:
         rumor.estimate(ORACLE, Summary.empty(ORACLE))
     with pytest.raises(InputError, match="at least one report; got none"):
         rumor.estimate(ORACLE, REPORTS[:0])
+
+
+def test_counters_that_sum_to_twice_the_reports_are_refused() -> None:
+    oracle = RandomizedResponse(domain=4, epsilon=1.0)
+    twice = Summary(oracle, 100, np.array([50, 50, 50, 50]))
+    with pytest.raises(InputError, match="that no 100 reports of 'randomized-response' have"):
+        Summary.from_bytes(twice.to_bytes())

@@ -35,6 +35,10 @@ class Unavailable(Exception):  # noqa: N818 (a state, not a mistake)
     """Something that Rumor needs cannot be used just now: a full disk, a database that is gone."""
 
 
+class Damaged(Unavailable):
+    """Something that Rumor needs does not hold what was written: the sentence says a way out."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A value as an error message shows it: its repr, cut to a readable length.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +36,7 @@ def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
             os.fsync(file.fileno())
         aside.chmod(mode)
         aside.replace(target)
+        sync_folder(target.parent)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
@@ -43,3 +46,34 @@ def write_whole(path: PathLike, data: bytes, mode: int = 0o644) -> None:
     """Write a file so that it holds everything or is as it was."""
     with whole_file(path, mode) as aside:
         aside.write_bytes(data)
+
+
+@contextmanager
+def new_file(path: PathLike) -> Iterator[Path]:
+    """A path to make a file at, which appears as `path` once the block is done.
+
+    FileExistsError where another was quicker: it is never replaced. Files beside it whose names
+    begin with its name (a database's logs) are removed with it when the block fails.
+    """
+    target = Path(path)
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        yield aside
+        with aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        target.hardlink_to(aside)
+        sync_folder(target.parent)
+    finally:
+        for left in aside.parent.glob(f"{glob.escape(aside.name)}*"):
+            left.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

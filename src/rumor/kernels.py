@@ -298,7 +298,8 @@ def count_columns(reports):
     count, width = reports.shape
     group = 8 * max(1, min(_BLOCK_WORDS // width, count // (8 * _ENOUGH_ROWS)))
     rows, stride = count // group, group * width // 8
-    words = reports[: rows * group].reshape(-1).view(np.uint64)
+    # Rows may come spread out, every second of a batch say; as words they must lie end to end.
+    words = np.ascontiguousarray(reports[: rows * group]).reshape(-1).view(np.uint64)
     counts = np.zeros((8, stride * 8), dtype=np.uint32)
     for start in range(0, stride, _BLOCK_WORDS):
         planes = np.zeros((8, min(_BLOCK_WORDS, stride - start)), dtype=np.uint64)

@@ -64,7 +64,7 @@ def bits_update(reports, table, c, weights, power, collected):
     # Rows are read by words from wherever they begin, which may reach beyond their end: the
     # last few are copied to where there is room.
     tail = max(0, count - (24 + width) // width)
-    flat = reports.reshape(-1)
+    flat = np.ascontiguousarray(reports).reshape(-1)
     words = flat[: flat.size // 8 * 8].view(np.uint64)
     last = np.zeros(((count - tail) * width + 31) // 8, dtype=np.uint64)
     last.view(np.uint8)[: (count - tail) * width] = flat[tail * width :]

@@ -115,7 +115,7 @@ class Source(Protocol):
         ...
 
 
-class _Keystreams(abc.ABC):
+class Keystreams(abc.ABC):
     """A source whose draws are those of its streams."""
 
     @abc.abstractmethod
@@ -127,7 +127,7 @@ class _Keystreams(abc.ABC):
         return StreamDraws(self.stream())
 
 
-class System(_Keystreams):
+class System(Keystreams):
     """The operating system's randomness: a fresh seed for every call."""
 
     def stream(self) -> Stream:
@@ -138,7 +138,7 @@ class System(_Keystreams):
         return "System()"
 
 
-class Keyed(_Keystreams):
+class Keyed(Keystreams):
     """Randomness that a secret and a context determine, and nobody else can know.
 
     The seed is HMAC-SHA-256(secret, message), the message being each context part with
@@ -168,7 +168,7 @@ class Keyed(_Keystreams):
         return "Keyed(...)"
 
 
-class Seeded(_Keystreams):
+class Seeded(Keystreams):
     """Reproducible randomness for simulation. Never for people: it can be undone.
 
     Each call takes the next of a sequence of independent streams, so a program that

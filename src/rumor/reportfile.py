@@ -34,6 +34,9 @@ VERSION = "1"
 ID_BYTES = 16
 OWN_COLUMNS = ("id", "report", "day")
 
+# What reading a damaged Parquet file ends in, names of columns that are no text among it.
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+
 _VERSION_KEY, _CONTRACT_KEY, _QUESTION_KEY = b"rumor.version", b"rumor.contract", b"rumor.question"
 
 # A row group is what is shuffled together and what one worker reads at a time: large
@@ -175,7 +178,7 @@ class ReportFile:
                 schema, footer = parquet.schema_arrow, parquet.metadata
         except FileNotFoundError:
             raise InputError(f"a reports file must exist; got {str(file)!r}") from None
-        except (pa.ArrowException, OSError):
+        except DAMAGE:
             raise damaged(file) from None
         metadata = schema.metadata or {}
         version, contract, question = (
@@ -212,6 +215,11 @@ class ReportFile:
             raise InputError(
                 f"{self.path}: the column report must hold {width} bytes in each row; "
                 f"got {self.schema.field('report').type}"
+            )
+        if self.schema.field("id").type != pa.binary(ID_BYTES):
+            raise InputError(
+                f"{self.path}: the column id must hold {ID_BYTES} bytes in each row; "
+                f"got {self.schema.field('id').type}"
             )
         if self.schema.field("day").type != pa.date32():
             raise InputError(

@@ -116,8 +116,11 @@ class Summary:
                 f"of 8 bytes; got {len(body):,} bytes"
             )
         tally = np.frombuffer(body, dtype="<i8").astype(np.int64)
-        if count < 0 or count > MAX_REPORTS or (tally < 0).any() or (tally > count).any():
-            raise InputError("a summary's counters must lie between 0 and its number of reports")
+        if count < 0 or count > MAX_REPORTS or not mechanism.consistent(tally, count):
+            raise InputError(
+                f"a summary's counters must be those of its number of reports; got counters that "
+                f"no {count:,} reports of {mechanism.name!r} have"
+            )
         summary = cls(mechanism, count, tally, contract, question)
         if summary.to_bytes() != data:  # equal summaries have equal bytes, so there is one form
             raise InputError(_DAMAGED)

@@ -331,8 +331,17 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         again.get_by_label("no").check()
         again.locator("#go").click()
         again.get_by_role("button", name="Send this report").click()
-        expect(again.get_by_role("alert")).to_contain_text("token")
+        expect(again.get_by_role("alert")).to_contain_text("or has been used. Your reports stay")
         assert len(store.newest(entry, "vote", 9)) == 1
+        # It is not lost: another invitation sends the same report.
+        other = new_invitation()
+        store.admit("members", admission_keys(contract, other))
+        spent = again.locator("#total").inner_text()
+        again.get_by_label("Invitation").fill(other)
+        again.get_by_role("button", name="Send this report").click()
+        expect(again.locator(".card.sent")).to_have_count(1)
+        assert len(store.newest(entry, "vote", 9)) == 2
+        assert again.locator("#total").inner_text() == spent
 
 
 def test_a_closed_collection_says_so(
@@ -347,12 +356,47 @@ def test_a_closed_collection_says_so(
     expect(page.locator(".card.drawn")).to_have_count(1)
     store.close_collection(entry.collection.digest)
     page.locator("#go").click()
-    expect(page.get_by_role("alert")).to_contain_text("'Again' is closed")
-    assert state_of(page, "first") == "full"
+    # What was paid for stays with the person, who is told so and may take it back.
+    expect(page.get_by_role("alert")).to_contain_text("レポートはこの端末に残っています")
+    assert state_of(page, "first") == "drawn"
     page.wait_for_timeout(1_100)  # a collector asks its store about this once a second
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("この調査は終了しました")
     expect(page.locator("#go")).to_have_count(0)
+    page.locator("#back-ask").click()
+    page.locator("#back-yes").click()
+    expect(page.locator("#status")).to_contain_text("1 件のレポートを取り消しました")
+    expect(page.locator("#back-ask")).to_have_count(0)
+
+
+def test_what_was_sent_is_taken_back(
+    open_page: OpenPage, again: tuple[str, Store, Registered]
+) -> None:
+    url, store, entry = again
+    page = open_page()
+    page.goto(f"{url}/answer")
+    expect(page.locator("#go")).to_be_visible()
+    expect(page.locator("#back")).to_be_hidden()
+    page.locator("[data-question=first]").get_by_label("yes").check()
+    page.locator("#go").click()
+    page.get_by_role("button", name="Send this report").click()
+    expect(page.locator("#status")).to_contain_text("has been received")
+    assert len(store.newest(entry, "first", 9)) == 1
+    spent = page.locator("#total").inner_text()
+    page.reload()
+    page.get_by_role("button", name="Take back my report").click()
+    expect(page.locator("#back")).to_contain_text("exported or published before cannot be reached")
+    page.get_by_role("button", name="Leave it as it is").click()
+    assert len(store.newest(entry, "first", 9)) == 1
+    page.get_by_role("button", name="Take back my report").click()
+    page.get_by_role("button", name="Yes, take it back").click()
+    expect(page.locator("#status")).to_contain_text("has been taken back")
+    assert len(store.newest(entry, "first", 9)) == 0
+    store.summarize()
+    assert store.summary(entry, "first").reports == 0
+    expect(page.locator("#back")).to_be_hidden()
+    # Nothing is refunded.
+    assert page.locator("#total").inner_text() == spent
 
 
 @pytest.fixture

@@ -136,6 +136,26 @@ def test_crafted_reports_raise_an_alarm(open_page: OpenPage, tmp_path: Path) -> 
         expect(page.locator("#alarms [role=alert]")).to_contain_text("crafted reports are likely")
 
 
+def test_a_test_that_fails_is_not_hidden(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", np.arange(2_000) % 3)])
+    token = add_token(tmp_path / "tokens", "analyst")
+
+    def failing(*arguments: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("rumor.collector.estimating.integrity", failing)
+    with background(Service(store, "series", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page(allowed="status of 500")
+        page.goto(f"{url}/#token={token}")
+        expect(chart(page, "shares")).to_be_visible()
+        expect(page.locator("#alarms")).to_contain_text("Not tested")
+        expect(page.locator("#alarms")).not_to_contain_text("No alarm")
+
+
 def test_a_collector_that_is_away_for_a_while(open_page: OpenPage, shown: Showcase) -> None:
     page = signed_in(open_page, shown, allowed="Failed to load resource")
     page.route("**/v1/overview*", lambda route: route.abort())

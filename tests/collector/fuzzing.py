@@ -61,7 +61,7 @@ class Fuzzer:
             headers["content-type"] = _JSON
             document: Any = as_json(question, some)
             if chance.random() < 0.7:
-                document = self._warp(document)
+                document = warp(document, chance)
             body = json.dumps(document).encode()
         else:
             headers |= {"content-type": _BINARY, "rumor-question": question}
@@ -79,32 +79,6 @@ class Fuzzer:
         if chance.random() < 0.02:
             headers.pop(chance.choice(list(headers)))
         return Attempt(headers, body)
-
-    def _warp(self, node: Any, depth: int = 0) -> Any:
-        """The document with something changed somewhere: a type, a key, a length."""
-        chance = self._chance
-        if depth > 4 or chance.random() < 0.15:
-            return chance.choice(_SCALARS)
-        if isinstance(node, dict):
-            changed = dict(node)
-            key = chance.choice([*changed, "extra"])
-            action = chance.randrange(4)
-            if action == 0:
-                changed.pop(key, None)
-            elif action == 1:
-                changed[key + "x"] = chance.choice(_SCALARS)
-            else:
-                changed[key] = self._warp(changed.get(key), depth + 1)
-            return changed
-        if isinstance(node, list) and node:
-            changed_list = list(node)
-            index = chance.randrange(len(changed_list))
-            changed_list[index] = self._warp(changed_list[index], depth + 1)
-            return changed_list * chance.choice([1, 1, 1, 60])
-        if isinstance(node, str) and node:
-            cut = chance.randrange(len(node))
-            return node[:cut] + chance.choice(["", "=", "*", "A", "\u2028"]) + node[cut + 1 :]
-        return chance.choice(_SCALARS)
 
     def _mutate(self, body: bytes) -> bytes:
         """The bytes with some flipped, cut, doubled or put in."""
@@ -125,6 +99,32 @@ class Fuzzer:
                     : chance.randrange(1, 4) * 10_000 if chance.random() < 0.1 else place
                 ]
         return bytes(changed)
+
+
+def warp(node: Any, chance: random.Random, depth: int = 0) -> Any:
+    """The document with something changed somewhere: a type, a key, a length."""
+    if depth > 4 or chance.random() < 0.15:
+        return chance.choice(_SCALARS)
+    if isinstance(node, dict):
+        changed = dict(node)
+        key = chance.choice([*changed, "extra"])
+        action = chance.randrange(4)
+        if action == 0:
+            changed.pop(key, None)
+        elif action == 1:
+            changed[key + "x"] = chance.choice(_SCALARS)
+        else:
+            changed[key] = warp(changed.get(key), chance, depth + 1)
+        return changed
+    if isinstance(node, list) and node:
+        changed_list = list(node)
+        index = chance.randrange(len(changed_list))
+        changed_list[index] = warp(changed_list[index], chance, depth + 1)
+        return changed_list * chance.choice([1, 1, 1, 60])
+    if isinstance(node, str) and node:
+        cut = chance.randrange(len(node))
+        return node[:cut] + chance.choice(["", "=", "*", "A", "\u2028"]) + node[cut + 1 :]
+    return chance.choice(_SCALARS)
 
 
 def valid_rows(attempt: Attempt, entry: Registered) -> list[bytes] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import rumor
 from rumor.admission import admission_key, admission_keys, new_invitation, read_invitation, token
 from rumor.cli import main
 from rumor.collection import Collection
+from rumor.collector import sqlite
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.sqlstore import SqlStore
@@ -180,12 +182,10 @@ class TestStore:
 
 
 def test_a_store_of_the_first_version_learns_of_tokens(tmp_path: Path) -> None:
-    import sqlite3
-
     path = tmp_path / "store.db"
-    open_store(f"sqlite:///{path}").close()
     with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE admission")
+        database.executescript(sqlite._MIGRATIONS[0])
+        database.execute(f"PRAGMA application_id = {sqlite._APPLICATION}")
         database.execute("PRAGMA user_version = 1")
     database.close()
     store = open_store(f"sqlite:///{path}")
@@ -214,8 +214,8 @@ class TestOverHttp:
             with rumor.Client(url, tmp_path / "copy", invitation=code) as copy:
                 receipt = copy.answer({"colour": "green"})
                 # It is kept: nothing that was paid for is thrown away.
-                assert (receipt.sent, receipt.waiting, receipt.given_up) == (0, 1, 0)
-                assert "not used yet" in str(receipt.problem)
+                assert (receipt.sent, receipt.waiting, receipt.refused) == (0, 1, 1)
+                assert "your invitation is not known there or has been used" in str(receipt.problem)
             body = rows(entry, "colour", [0, 1])
             for headers, many in (
                 ({}, 1),
@@ -238,6 +238,41 @@ class TestOverHttp:
         assert again.admissions("series") == 0
         assert len(stored(again, again.find(invited.digest), "home")) == 2
         again.close()
+
+
+def test_a_spent_invitation_locks_nobody_out(
+    store_url: str, invited: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same bytes go out with another invitation, and cost nothing more."""
+    store = open_store(store_url)
+    entry = store.register(invited)
+    first, second = new_invitation(), new_invitation()
+    for code in (first, second):
+        store.admit("series", admission_keys(invited, code))
+    device = tmp_path / "late"
+    with background(Service(store, "series")) as url:
+        with rumor.Client(url, tmp_path / "quick", invitation=first) as quick:
+            assert quick.answer({"colour": "red", "home": "news"}).sent == 2
+            assert quick.answer({"home": "news"}).sent == 1
+        with rumor.Client(url, device, invitation=first) as late:
+            for given in ({"colour": "red", "home": "news"}, {"home": "mail"}):
+                assert late.answer(given).sent == 0
+            made = {envelope.id: envelope.report for envelope in late.waiting()}
+            spent = late.spent
+            assert len(made) == 3
+            with pytest.raises(InputError, match="takes at most 1 report"):
+                late.answer({"colour": "red"})
+            assert late.flush().waiting == 3
+        command = ["answer", url, "--state-dir", str(device), "--invitation"]
+        assert main([*command, first]) == 1
+        assert "another invitation sends the same ones" in capsys.readouterr().out
+        assert main([*command, second]) == 0
+        assert "3 sent, 0 waiting" in capsys.readouterr().out
+        with rumor.Client(url, device) as late:
+            assert (late.spent, late.waiting()) == (spent, [])
+        kept = {**stored(store, entry, "colour"), **stored(store, entry, "home")}
+        assert made.items() <= kept.items()
+        assert store.admissions("series") == 0
 
 
 def test_the_command_invites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,8 @@ const STEPS = {
   spent: ({ by = "person" }) => people[by].spent(),
   reset: ({ by = "person" }) => people[by].reset(),
   send: ({ by = "person", of = "contract", url, ...options }) => people[by].send(url, contracts[of], options),
+  sent: ({ by = "person", series }) => people[by].sent(series),
+  withdraw: ({ by = "person", url, series }) => people[by].withdraw(url, { series }),
   describe: ({ of = "contract", question, report }) =>
     rumor.describeReport(contracts[of].question(question), fromHex(report)),
   exports: () => Object.keys(rumor),

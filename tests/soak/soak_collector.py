@@ -24,6 +24,7 @@ from tests.collector.chaos import Collector, kill_again_and_again, prepare, send
 from tests.collector.fuzzing import fuzz
 from tests.collector.postgres import Postgres
 from tests.collector.tools import call, collection, rows, send, stored
+from tests.soak.numbers import done as said
 
 KILLS = int(os.environ.get("RUMOR_SOAK_KILLS", "100"))
 BODIES = int(os.environ.get("RUMOR_SOAK_BODIES", "150000"))
@@ -37,17 +38,25 @@ def postgres() -> Iterator[Postgres]:
     server.release()
 
 
+def _survived(what: str, kills: int, reports: int) -> None:
+    said(
+        f"{what} under load: {reports:,} reports, none lost, none twice",
+        kills=kills,
+        acknowledged=reports,
+    )
+
+
 def test_killed_100_times_on_sqlite(tmp_path: Path) -> None:
     survived = kill_again_and_again(tmp_path, f"sqlite:///{tmp_path / 'store.db'}", KILLS, seed=11)
     with sqlite3.connect(tmp_path / "store.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     database.close()
-    print(f"\n{KILLS} kills on SQLite: {survived:,} reports, none lost, none twice")
+    _survived(f"{KILLS} kills of a collector on SQLite", KILLS, survived)
 
 
 def test_killed_100_times_on_postgresql(tmp_path: Path, postgres: Postgres) -> None:
     survived = kill_again_and_again(tmp_path, postgres.new_database(), KILLS, seed=12)
-    print(f"\n{KILLS} kills on PostgreSQL: {survived:,} reports, none lost, none twice")
+    _survived(f"{KILLS} kills of a collector on PostgreSQL", KILLS, survived)
 
 
 def test_the_database_itself_is_killed_under_load(tmp_path: Path, postgres: Postgres) -> None:
@@ -73,7 +82,7 @@ def test_the_database_itself_is_killed_under_load(tmp_path: Path, postgres: Post
         assert collector.kill(signal.SIGTERM) == 0
     assert account.refusals.get(503, 0) > 0
     survived = account.balance(url)
-    print(f"\n{ILLNESSES} kills of PostgreSQL: {survived:,} reports, none lost, none twice")
+    _survived(f"{ILLNESSES} kills of PostgreSQL itself", ILLNESSES, survived)
 
 
 @pytest.fixture
@@ -190,9 +199,10 @@ def test_100_000_malformed_bodies(tmp_path: Path) -> None:
     # What was accepted is kept by the test itself (some dozens of bytes for each report).
     kept = 400 * len(tally.accepted)
     assert last - settled < kept + (8 << 20)
-    print(
-        f"\n{refused:,} malformed bodies of {BODIES:,}: {dict(tally.statuses)}; "
-        f"memory {settled >> 20} to {last >> 20} MB"
+    said(
+        f"{refused:,} malformed bodies of {BODIES:,}: {dict(tally.statuses)}; "
+        f"memory {settled >> 20} to {last >> 20} MB",
+        bodies=BODIES,
     )
 
 
@@ -213,4 +223,4 @@ def test_a_million_reports_are_estimated_in_under_a_second(tmp_path: Path) -> No
         seconds = time.perf_counter() - start
         assert json.loads(answer.body)["reports"] == 1_000_000
         assert seconds < 1
-    print(f"\nthe estimate of 1,000,000 reports took {seconds * 1000:.0f} ms")
+    said(f"the estimate of 1,000,000 reports took {seconds * 1000:.0f} ms")

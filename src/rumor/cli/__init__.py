@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from rumor.errors import InputError, Unavailable
+from rumor.errors import Damaged, InputError, Unavailable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except InputError as problem:
+        return _refuse(str(problem))
+    except Damaged as problem:
         return _refuse(str(problem))
     except Unavailable as problem:
         return _refuse(f"the store cannot be used just now; try again ({problem})")

@@ -115,7 +115,7 @@ def answer(
             {
                 "sent": receipt.sent,
                 "waiting": receipt.waiting,
-                "given_up": receipt.given_up,
+                "refused": receipt.refused,
                 "problem": receipt.problem,
                 "told": receipt.told,
                 "spent": spent,
@@ -127,7 +127,7 @@ def answer(
         print(f"{receipt.sent} sent, {receipt.waiting} waiting; epsilon {spent:.4g} spent in all")
         if receipt.problem is not None:
             print(f"not all arrived: {receipt.problem}")
-    if receipt.waiting or receipt.given_up:
+    if receipt.waiting:
         raise typer.Exit(1)
 
 

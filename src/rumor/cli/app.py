@@ -21,9 +21,11 @@ from rumor.cli.merge import merge
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
+from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
+from rumor.cli.withdraw import withdraw
 
 app = typer.Typer(
     name="rumor",
@@ -71,11 +73,13 @@ app.command()(merge)
 app.command()(attack)
 app.command()(serve)
 app.command()(answer)
+app.command()(withdraw)
 app.command()(token)
 app.command()(invite)
 app.command()(export)
 app.command("import")(import_)
 app.command()(collections)
+app.command()(repair)
 app.command()(audit)
 app.command()(liars)
 app.command()(account)

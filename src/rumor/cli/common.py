@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +86,23 @@ def _plain(value: Any) -> Any:
 def warn(text: str) -> None:
     """A loud line on the standard error."""
     print(f"WARNING: {text}", file=sys.stderr)
+
+
+@contextmanager
+def ending_cleanly() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that it removes what it has not finished."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rumor.cli.common import AsJson, print_json
-from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
+from rumor.cli.common import AsJson, ending_cleanly, print_json
+from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store, store_at
 from rumor.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def export(
       rumor export backup --store sqlite:///rumor.db
       rumor estimate backup/contract.json backup/question=homepage
     """
-    with closing(store_at(store)) as opened:
+    with ending_cleanly(), closing(store_at(store)) as opened:
         from rumor.collector.backup import export_collection
 
         known = [entry.collection.digest for entry in opened.registered()]
@@ -60,13 +60,14 @@ def import_(
 ) -> None:
     """Put an exported collection back into a store.
 
-    It goes on exactly where it was: reports that are sent again still count once.
+    It goes on exactly where it was: reports that are sent again still count once. It appears
+    whole or not at all, and collectors of the store may run meanwhile.
 
     \b
     Example:
       rumor import backup --store postgresql://rumor@localhost/rumor
     """
-    with closing(store_at(store, make=True)) as opened:
+    with ending_cleanly(), made_store(store) as opened:
         from rumor.collector.backup import import_collection
 
         done = import_collection(opened, folder)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rumor.cli.common import AsJson, CollectionFile, print_json, progress
-from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
+from rumor.cli.common import AsJson, CollectionFile, ending_cleanly, print_json, progress
+from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.errors import InputError
 
 # Keys that are kept in one commit.
@@ -51,8 +51,7 @@ def invite(
         )
     if Path(out).exists():
         raise InputError(f"invitations must go to a new file; {out!r} exists")
-    opened = store_at(store, make=True)
-    try:
+    with ending_cleanly(), made_store(store) as opened:
         opened.register(contract)
         codes = [new_invitation() for _ in range(count)]
         with progress("admitting") as update:
@@ -67,8 +66,6 @@ def invite(
         # Only now: a key that nobody holds does no harm, an invitation without a key does.
         write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
         left = opened.admissions(contract.series)
-    finally:
-        opened.close()
     if as_json:
         print_json({"invitations": count, "file": out, "admitted": left})
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rumor.cli.common import AsJson, CollectionFile, print_json
 from rumor.errors import InputError
 
 if TYPE_CHECKING:
+    from rumor.collection import Collection
     from rumor.collector.store import Store
 
 DEFAULT_STORE = "sqlite:///rumor.db"
@@ -27,16 +29,25 @@ StoreUrl = Annotated[
 ]
 
 
-def store_at(url: str, *, make: bool = False) -> Store:
-    """The store at a URL, or the sentence that says what to install; only some may make one."""
+def store_at(url: str, *, check: bool = True) -> Store:
+    """The store at a URL, which must be there, or the sentence that says what to install."""
     try:
         from rumor.collector.store import open_store
     except ImportError as problem:
         raise needs_server(problem) from None
     file = url.removeprefix("sqlite:///")
-    if file not in ("", url) and not make and not Path(file).exists():
+    if file not in ("", url) and not Path(file).exists():
         raise InputError(f"a store must exist; there is none at {url!r} (rumor serve makes one)")
-    return open_store(url)
+    return open_store(url, check=check)
+
+
+def made_store(url: str) -> AbstractContextManager[Store]:
+    """The store at a URL, made where there is none; a new one appears once the block is done."""
+    try:
+        from rumor.collector.store import filled_store
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    return filled_store(url)
 
 
 def needs_server(problem: ImportError) -> InputError:
@@ -58,8 +69,8 @@ def serve(
         typer.Option(
             "--analyst-token-file",
             metavar="FILE",
-            help="Hashes of the tokens that may ask for estimates; made with a first token if "
-            "there is no such file.",
+            help="Hashes of the tokens that may ask for estimates; where there is no such file, it "
+            "is made, and a first token in FILE.first, which only you can read.",
         ),
     ] = None,
     dictionary: Annotated[
@@ -97,39 +108,65 @@ def serve(
     contract = Collection.load(collection)
     try:
         from rumor.collector.limits import Limits
+        from rumor.collector.server import listen
         from rumor.collector.server import serve as run
         from rumor.collector.service import Service
-        from rumor.collector.tokens import Tokens, add_token
+        from rumor.collector.tokens import Tokens, first_token
     except ImportError as problem:
         raise needs_server(problem) from None
     words = None if dictionary is None else read_dictionary(dictionary)
-    opened = store_at(store, make=True)
-    opened.register(contract)
-    tokens = None
-    if analyst_token_file is not None:
-        if not Path(analyst_token_file).exists():
-            first = add_token(analyst_token_file, "first")
-            _say(f"the first analyst's token, shown this once: {first}")
-        tokens = Tokens(analyst_token_file)
-    service = Service(
-        opened,
-        contract.series,
-        tokens=tokens,
-        dictionary=words,
-        limits=Limits(requests_per_second=max_rate, connections=max_connections),
-    )
+    with ExitStack() as running:
+        # Whatever can fail comes before anything is made, and what is made appears together.
+        listener = running.enter_context(listen(host, port))
+        first = None
+        with ExitStack() as making:
+            if analyst_token_file is not None and not Path(analyst_token_file).exists():
+                first = making.enter_context(first_token(analyst_token_file))
+            elif analyst_token_file is not None:
+                Tokens(analyst_token_file)
+            opened = running.enter_context(closing(_registered(store, contract)))
+        tokens = None if analyst_token_file is None else Tokens(analyst_token_file)
+        if first is not None:
+            # Not printed: what is printed ends up in logs.
+            _say(f"the first analyst's token is in {str(first)!r}; read it and delete the file")
+        service = Service(
+            opened,
+            contract.series,
+            tokens=tokens,
+            dictionary=words,
+            limits=Limits(requests_per_second=max_rate, connections=max_connections),
+        )
 
-    def ready(url: str) -> None:
-        _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
-        if not opened.find(contract.digest).open:
-            _say("this collection is closed: it takes no more reports")
-        look = "" if tokens is None else f", analysts look at {url}/"
-        _say(f"people answer at {url}/answer{look}")
-        if as_json:
-            print_json({"url": url, "collection": contract.digest})
-            sys.stdout.flush()
+        def ready(url: str) -> None:
+            _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
+            if not opened.find(contract.digest).open:
+                _say("this collection is closed: it takes no more reports")
+            look = "" if tokens is None else f", analysts look at {url}/"
+            _say(f"people answer at {url}/answer{look}")
+            if as_json:
+                print_json({"url": url, "collection": contract.digest})
+                sys.stdout.flush()
 
-    run(service, host, port, ready)
+        run(service, listener, ready)
+
+
+def _registered(url: str, contract: Collection) -> Store:
+    """The store at a URL with the collection in it; a new file appears with it, or not at all."""
+    file = url.removeprefix("sqlite:///")
+    if file not in ("", url) and not Path(file).exists():
+        try:
+            with made_store(url) as new:
+                new.register(contract)
+        except InputError:
+            if not Path(file).exists():
+                raise  # else another collector, started at the same time, was quicker
+    opened = store_at(url)
+    try:
+        opened.register(contract)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def token(

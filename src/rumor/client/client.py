@@ -3,7 +3,10 @@
 Everything that matters happens on the device. The contract is checked, the value is
 randomised, the cost is written to the ledger together with the report's bytes, and only
 then is anything sent. What cannot be sent stays on disk and goes out later, byte for byte
-the same under the same random id, so that sending again is always safe.
+the same under the same random id, so that sending again is always safe. Nothing is thrown
+away that was not acknowledged, whatever a collector says: what it refuses stays with the
+person, who can send the same bytes again, with another invitation where that was the reason,
+or take everything back.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -22,28 +25,59 @@ from typing import Self
 from rumor.client.ledger import Envelope, Spending
 from rumor.client.pins import Consent
 from rumor.client.respondent import Respondent
+from rumor.client.sent import Made
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collection import Collection
-from rumor.errors import InputError, shown
+from rumor.errors import InputError, Unavailable, shown
 from rumor.files import write_whole
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
-# What a refusal says about the reports themselves: they can never arrive.
-_FINAL = ("closed", "id-conflict", "invalid-report")
+# What a collector refuses, in a person's words; other refusals speak for themselves.
+_PLAIN = {
+    "closed": "the collection is closed and takes no more reports; yours stay on this device, and "
+    "you can take them back",
+    "not-admitted": "your invitation is not known there or has been used; the reports stay on this "
+    "device, and another invitation sends the same ones at no further cost",
+    "unknown-collection": "the collector does not know this collection just now; the reports stay "
+    "on this device until it does",
+}
+
+
+_GONE = (
+    "the collector does not know this collection just now; if it was deleted, so were the reports, "
+    "and if it comes back, they can be taken back then"
+)
+# Refusals that name the reports which are their reason.
+_NAMING = ("id-conflict", "invalid-report")
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of reports: durable at the collector, waiting on this device, or given up."""
+    """What became of reports: durable at the collector, or waiting on this device."""
 
     sent: int
     waiting: int
-    given_up: int
+    refused: int
+    """How many of those that wait the collector refused just now."""
     problem: str | None = None
-    """Why some are waiting or were given up, in a sentence."""
+    """Why some are waiting, in a sentence."""
     told: tuple[str, ...] = ()
     """What the person should know of how answers were taken, in sentences."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What became of reports that were taken back. What they cost stays spent."""
+
+    withdrawn: int
+    """Reports that were at the collector, and have left its store and counts."""
+    absent: int
+    """Reports that were not there: never arrived, withdrawn before, or past their retention."""
+    left: int
+    """Reports that could not be asked for now: their keys are kept."""
+    problem: str | None = None
+    """Why some are left, in a sentence."""
 
 
 class Client:
@@ -106,7 +140,12 @@ class Client:
             return self._collection
 
     def _served(self) -> Collection:
-        served = self._transport.collection()
+        try:
+            served = self._transport.collection()
+        except Refused as refusal:
+            raise InputError(
+                f"a collector must serve a contract; {self._transport.url} does not ({refusal})"
+            ) from None
         collection = Collection.from_contract(served.contract)
         if collection.digest != served.digest:
             raise InputError(
@@ -169,27 +208,38 @@ class Client:
         return [envelope for envelope in self._respondent.pending() if envelope.contract in known]
 
     def _send_waiting(self) -> Receipt:
-        sent = given_up = 0
+        sent = refused = 0
         problem: str | None = None
         for group in _groups(self.waiting()):
-            while group:
-                try:
-                    self._send(group)
-                except Refused as refusal:
-                    problem = str(refusal)
-                    if refusal.type not in _FINAL:
+            try:
+                while group:
+                    try:
+                        self._send(group)
+                    except Refused as refusal:
+                        group, kept = self._after(refusal, group)
+                        if kept:
+                            problem = _PLAIN.get(refusal.type, str(refusal))
+                        refused += kept
+                    else:
+                        self._respondent.acknowledge(group)
+                        sent += len(group)
                         break
-                    lost = [group[i] for i in refusal.indices if 0 <= i < len(group)] or group
-                    self._respondent.acknowledge(lost)
-                    given_up += len(lost)
-                    group = [envelope for envelope in group if envelope not in lost]
-                except Unreachable as trouble:
-                    return Receipt(sent, len(self.waiting()), given_up, str(trouble))
-                else:
-                    self._respondent.acknowledge(group)
-                    sent += len(group)
-                    break
-        return Receipt(sent, len(self.waiting()), given_up, problem)
+            except (Unreachable, Unavailable) as trouble:
+                # Not sent; or sent, and the device could not note that: it goes out again.
+                return Receipt(sent, len(self.waiting()), refused, str(trouble))
+        return Receipt(sent, len(self.waiting()), refused, problem)
+
+    def _after(self, refusal: Refused, group: list[Envelope]) -> tuple[list[Envelope], int]:
+        """What is worth sending at once after a refusal, and how many stay as they are."""
+        if refusal.type == "not-admitted" and len(group) == 1 and self._invitation is not None:
+            contract = Collection.load(self._contracts / f"{group[0].contract}.json")
+            other = self._respondent.readmit(contract, group[0], self._invitation)
+            return ([other], 0) if other != group[0] else ([], 1)
+        # The reason may lie in some of the reports alone: the others go without them.
+        named = {i for i in refusal.indices if 0 <= i < len(group)}
+        if refusal.type in _NAMING and named:
+            return [envelope for i, envelope in enumerate(group) if i not in named], len(named)
+        return [], len(group)
 
     def _send(self, group: list[Envelope]) -> None:
         """Send reports of one question, trying again with growing pauses."""
@@ -208,6 +258,39 @@ class Client:
                 # Jitter keeps devices that were cut off together from coming back together.
                 time.sleep(max(trouble.retry_after, delay) * random.uniform(0.7, 1.3))
                 delay = min(2 * delay, _LONGEST_DELAY)
+
+    # Taking back
+
+    def withdraw(self, questions: Iterable[str] | None = None) -> Withdrawal:
+        """Take back what was sent to this collector, and what waits; of some questions or all.
+
+        Nothing is refunded: what was seen was seen. What the collector exported or published
+        before, and counts of reports past their retention, is beyond reach.
+        """
+        with self._lock:
+            return self._withdraw(None if questions is None else set(questions))
+
+    def _withdraw(self, questions: set[str] | None) -> Withdrawal:
+        known = {path.stem for path in self._contracts.glob("*.json")}
+        groups: dict[tuple[str, str], list[Made]] = {}
+        for made in self._respondent.made():
+            if made.contract in known and (questions is None or made.question in questions):
+                groups.setdefault((made.contract, made.question), []).append(made)
+        withdrawn = absent = left = 0
+        problem: str | None = None
+        for (contract, question), all_of_them in groups.items():
+            for start in range(0, len(all_of_them), _MOST_RECORDS):
+                some = all_of_them[start : start + _MOST_RECORDS]
+                try:
+                    found = self._transport.withdraw(contract, question, [m.key for m in some])
+                except (Refused, Unreachable) as trouble:
+                    kind = trouble.type if isinstance(trouble, Refused) else ""
+                    problem = _GONE if kind == "unknown-collection" else str(trouble)
+                    left += len(some)
+                    continue
+                self._respondent.forget([made.id for made in some])
+                withdrawn, absent = withdrawn + found, absent + len(some) - found
+        return Withdrawal(withdrawn, absent, left, problem)
 
     # The ledger
 

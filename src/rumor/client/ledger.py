@@ -15,7 +15,6 @@ import datetime
 import json
 import math
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +23,11 @@ from pathlib import Path
 
 from rumor.canonical import canonical_json, digest
 from rumor.client.pins import Pin
-from rumor.errors import InputError
+from rumor.client.sent import Made, Sent
+from rumor.errors import InputError, Unavailable
 from rumor.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
+from rumor.withdrawal import new_key, report_id
 
 _VERSION = 3
 _PENDING = """
@@ -131,6 +132,7 @@ class Debit:
     report: bytes
     contract: str
     reports_per_person: int
+    retention_days: int | None = None
     settled: bytes | None = None
     """The permanent answer, where it must be kept: that of a period."""
 
@@ -169,6 +171,7 @@ class Ledger:
             self._database.execute("PRAGMA synchronous = FULL")
             with self.transaction():
                 self._migrate()
+                self.sent = Sent(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -200,13 +203,20 @@ class Ledger:
         """Everything inside becomes durable together, or not at all; one writer at a time."""
         if os.getpid() != self._process:
             raise InputError("a ledger must be opened anew after a fork; this one is the parent's")
-        self._database.execute("BEGIN IMMEDIATE")
         try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                # A commit that fails (a full disk) may have ended the transaction by itself.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as problem:
+            raise Unavailable(
+                f"the ledger {str(self._path)!r} cannot be written just now ({problem})"
+            ) from None
 
     def note(self, what: str, epoch: bytes) -> None:
         """Record what happened to the secret, with the day and no more of the time."""
@@ -289,9 +299,12 @@ class Ledger:
             "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
         )
         admits = None if token is None else token(all_made)
+        takes_back = new_key()
         envelope = Envelope(
-            secrets.token_bytes(16), debit.contract, row.question, debit.report, admits
+            report_id(takes_back), debit.contract, row.question, debit.report, admits
         )
+        own = Made(envelope.id, takes_back, debit.contract, row.question, all_made)
+        self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
             (envelope.id, envelope.contract, envelope.question, envelope.report, admits),
@@ -415,6 +428,18 @@ class Ledger:
         """Forget reports that have arrived."""
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
+            self.sent.arrived(ids)
+
+    def readmit(self, id: bytes, token: bytes) -> None:
+        """Let a waiting report go out with another token: the same bytes, at no further cost."""
+        with self.transaction():
+            self._database.execute("UPDATE pending SET token = ? WHERE id = ?", (token, id))
+
+    def forget(self, ids: Sequence[bytes]) -> None:
+        """Forget reports that were withdrawn, waiting ones too; what they cost stays."""
+        with self.transaction():
+            self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
+            self.sent.forget(ids)
 
 
 def _above(losses: list[float], ceiling: float) -> bool:

@@ -28,6 +28,7 @@ from rumor.client.ledger import (
 )
 from rumor.client.pins import Change, Consent, Pin
 from rumor.client.secret import open_secret, replace_secret
+from rumor.client.sent import Made
 from rumor.collection import Collection, Question
 from rumor.errors import AnswerError, InputError, shown
 from rumor.exact import sum_up
@@ -196,6 +197,7 @@ class Respondent:
             mechanism=mechanism,
             contract=collection.digest,
             reports_per_person=question.reports_per_person,
+            retention_days=question.retention_days,
         )
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
@@ -232,6 +234,25 @@ class Respondent:
     def acknowledge(self, envelopes: Sequence[Envelope]) -> None:
         """Note that reports have arrived; their bytes are forgotten, their cost is not."""
         self._ledger.acknowledge([envelope.id for envelope in envelopes])
+
+    def readmit(self, collection: Collection, envelope: Envelope, invitation: str) -> Envelope:
+        """A waiting report with the token of another invitation: the same id and bytes.
+
+        It costs nothing: what was drawn and debited stays as it is.
+        """
+        numbers = {made.id: made.number for made in self._ledger.sent.made()}
+        context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
+        admits = token(read_invitation(invitation), *context)
+        self._ledger.readmit(envelope.id, admits)
+        return replace(envelope, token=admits)
+
+    def made(self) -> list[Made]:
+        """The reports that can still be taken back, waiting ones among them."""
+        return self._ledger.sent.made()
+
+    def forget(self, ids: Sequence[bytes]) -> None:
+        """Forget reports that were withdrawn; nothing is refunded."""
+        self._ledger.forget(ids)
 
     def spending(self) -> list[Spending]:
         """What each question has cost so far."""

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from rumor.errors import InputError
+from rumor.files import sync_folder
 
 _HEADER = "rumor secret 1"
 _BYTES = 32
@@ -83,18 +84,7 @@ def _publish(path: Path, secret: bytes, *, replace: bool) -> bool:
                 path.hardlink_to(aside)
             except FileExistsError:
                 return False
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
         return True
     finally:
         aside.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the name itself durable, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

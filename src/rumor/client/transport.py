@@ -7,12 +7,14 @@ end (a login page of a hotel, say) counts as being offline.
 
 from __future__ import annotations
 
+import base64
 import email.message
 import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -121,15 +123,25 @@ class Transport:
                 **({} if token is None else {"Rumor-Token": token.hex()}),
             },
         )
+        return self._counts(request, "accepted", "duplicates", count)
+
+    def withdraw(self, digest: str, question: str, keys: Sequence[bytes]) -> int:
+        """Take reports back by their keys; how many were there. All are gone when it returns."""
+        body = {"question": question, "keys": [base64.b64encode(key).decode() for key in keys]}
+        request = urllib.request.Request(
+            f"{self.url}/v1/withdrawals",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Rumor-Collection": digest},
+        )
+        return self._counts(request, "withdrawn", "absent", len(keys))
+
+    def _counts(self, request: urllib.request.Request, first: str, second: str, count: int) -> int:
+        """The first of two numbers that an answer must have, and that make up the count."""
         answer = self._call(request)
-        accepted, duplicates = answer.get("accepted"), answer.get("duplicates")
-        if (
-            not isinstance(accepted, int)
-            or not isinstance(duplicates, int)
-            or accepted + duplicates != count
-        ):
+        one, other = answer.get(first), answer.get(second)
+        if not isinstance(one, int) or not isinstance(other, int) or one + other != count:
             raise Unreachable(f"{self.url} does not answer as a collector does")
-        return accepted
+        return one
 
     def _call(self, request: urllib.request.Request) -> dict[str, Any]:
         try:

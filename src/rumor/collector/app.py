@@ -6,10 +6,12 @@ cookie, no time.
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import datetime
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import ClassVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -32,6 +34,7 @@ from rumor.collector.wire import (
     decompressed,
     json_rows,
     parse_json,
+    parse_withdrawal,
     too_large,
 )
 from rumor.errors import shown
@@ -75,6 +78,7 @@ def make_app(service: Service) -> Starlette:
     return _App(
         routes=[
             Route("/v1/reports", _Ingest(service), methods=["POST", "OPTIONS"]),
+            Route("/v1/withdrawals", _Withdrawals(service), methods=["POST", "OPTIONS"]),
             Route("/v1/collection", routes.collection, methods=["GET", "OPTIONS"]),
             Route("/v1/overview", routes.overview, methods=["GET"]),
             Route("/v1/estimates/{question}", routes.estimates, methods=["GET"]),
@@ -94,11 +98,17 @@ def make_app(service: Service) -> Starlette:
     )
 
 
-class _Ingest:
-    """POST /v1/reports, as a bare ASGI application: it is the one route that must be fast."""
+class _Posted(abc.ABC):
+    """A public path that takes a body, as a bare ASGI application: one of them must be fast."""
+
+    name: ClassVar[str]
 
     def __init__(self, service: Service) -> None:
         self._service = service
+
+    @abc.abstractmethod
+    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
+        """What is answered, as JSON; or a Problem."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         metrics = self._service.metrics
@@ -106,13 +116,13 @@ class _Ingest:
             await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send)
             return
         try:
-            accepted, duplicates = await self._take(_headers(scope), receive)
-            body = b'{"accepted":%d,"duplicates":%d}' % (accepted, duplicates)
+            self._admit()
+            body = await self._answer(_headers(scope), receive)
             status, kind, extra = 200, b"application/json", {}
         except Problem as problem:
             body, status = problem.body(), problem.status
             kind, extra = CONTENT_TYPE, problem.headers
-        metrics.responses["reports", status] += 1
+        metrics.responses[self.name, status] += 1
         headers = [
             (b"content-type", kind),
             (b"content-length", str(len(body)).encode()),
@@ -122,7 +132,7 @@ class _Ingest:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _take(self, headers: Headers, receive: Receive) -> tuple[int, int]:
+    def _admit(self) -> None:
         service = self._service
         if not service.bucket.take():
             raise Problem(
@@ -131,29 +141,14 @@ class _Ingest:
                 f"a second; got more",
                 headers={"Retry-After": "1"},
             )
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in (JSON_TYPE, BINARY_TYPE):
-            raise Problem(
-                "unsupported-type",
-                f"reports must be sent as {JSON_TYPE} or {BINARY_TYPE}; got {shown(kind)}",
-            )
-        entry = await service.entry(headers.get("rumor-collection", ""))
-        body = decompressed(
-            await self._body(headers, receive),
-            headers.get("content-encoding", "").strip().lower(),
-            service.limits,
-        )
-        if kind == JSON_TYPE:
-            id, reports = parse_json(body, service.limits)
-            question = service.question(entry.collection, id)
-            rows = json_rows(reports, question)
-        else:
-            question = service.question(entry.collection, headers.get("rumor-question", ""))
-            rows = binary_rows(body, question, service.limits)
-        outcome = await service.take(entry, question, rows, headers.get("rumor-token", ""))
-        return outcome.new, outcome.duplicates
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """The body, decompressed."""
+        limits = self._service.limits
+        sent = await self._received(headers, receive)
+        return decompressed(sent, headers.get("content-encoding", "").strip().lower(), limits)
+
+    async def _received(self, headers: Headers, receive: Receive) -> bytes:
         limits = self._service.limits
         length = headers.get("content-length", "")
         if length.isdigit() and int(length[:20]) > limits.body_bytes:
@@ -177,6 +172,51 @@ class _Ingest:
                 "timeout",
                 f"a body must arrive within {limits.seconds_to_send:g} seconds; it did not",
             ) from None
+
+
+class _Ingest(_Posted):
+    """POST /v1/reports."""
+
+    name = "reports"
+
+    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
+        service = self._service
+        kind = _content_type(headers, JSON_TYPE, BINARY_TYPE)
+        entry = await service.entry(headers.get("rumor-collection", ""))
+        body = await self._body(headers, receive)
+        if kind == JSON_TYPE:
+            id, reports = parse_json(body, service.limits)
+            question = service.question(entry.collection, id)
+            rows = json_rows(reports, question)
+        else:
+            question = service.question(entry.collection, headers.get("rumor-question", ""))
+            rows = binary_rows(body, question, service.limits)
+        outcome = await service.take(entry, question, rows, headers.get("rumor-token", ""))
+        return b'{"accepted":%d,"duplicates":%d}' % (outcome.new, outcome.duplicates)
+
+
+class _Withdrawals(_Posted):
+    """POST /v1/withdrawals."""
+
+    name = "withdrawals"
+
+    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
+        service = self._service
+        _content_type(headers, JSON_TYPE)
+        entry = await service.entry(headers.get("rumor-collection", ""))
+        id, ids = parse_withdrawal(await self._body(headers, receive), service.limits)
+        question = service.question(entry.collection, id)
+        withdrawn = await service.withdraw(entry, question, ids)
+        return b'{"withdrawn":%d,"absent":%d}' % (withdrawn, len(ids) - withdrawn)
+
+
+def _content_type(headers: Headers, *known: str) -> str:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in known:
+        raise Problem(
+            "unsupported-type", f"a body must be sent as {' or '.join(known)}; got {shown(kind)}"
+        )
+    return kind
 
 
 class _Routes:

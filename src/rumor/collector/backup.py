@@ -15,21 +15,31 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rumor.collection import Collection, Question
-from rumor.collector.store import ID_BYTES, Registered, Store, StoredReports
+from rumor.collector.store import ID_BYTES, Contents, Registered, Store, StoredReports
 from rumor.errors import InputError
-from rumor.files import PathLike, write_whole
+from rumor.files import PathLike, sync_folder, write_whole
 from rumor.report import Reports
-from rumor.reportfile import ReportFile, ReportWriter, report_bytes, write_reports
+from rumor.reportfile import (
+    DAMAGE,
+    ReportFile,
+    ReportWriter,
+    damaged,
+    report_bytes,
+    write_reports,
+)
 from rumor.summary import Summary
 
 _VERSION = 1
@@ -63,7 +73,11 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
             _export_question(store, entry, question, aside)
             for question in entry.collection.questions
         ]
+        for place in aside.rglob("*"):
+            if place.is_dir():
+                sync_folder(place)
         aside.rename(target)
+        sync_folder(target.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return Exported(entry.collection, sum(a for a, _ in totals), sum(b for _, b in totals))
@@ -97,6 +111,8 @@ def _export_question(
     with (counted / "ids.bin").open("wb") as file:
         for ids in store.spent_ids(entry, question.id):
             file.write(ids.tobytes())
+        file.flush()
+        os.fsync(file.fileno())
     return exported, sum(summary.reports for summary in days.values())
 
 
@@ -113,58 +129,81 @@ def import_collection(store: Store, folder: PathLike) -> Exported:
             f"{str(folder)!r} is not one"
         )
     collection = Collection.load(source / "contract.json")
-    if any(entry.collection == collection for entry in store.registered()):
-        raise InputError(
-            f"a collection must be new to the store to be imported; "
-            f"it has {collection.digest[:16]}... already"
-        )
-    entry = store.register(collection, revise=True)
-    try:
-        totals = [
-            _import_question(store, entry, question, source) for question in collection.questions
-        ]
-    except BaseException:
-        store.delete_collection(collection.digest)
-        raise
-    if not state.get("open", True):
-        store.close_collection(collection.digest)
-    return Exported(collection, sum(a for a, _ in totals), sum(b for _, b in totals))
+    found = {
+        question.id: _Found.read(source, collection, question) for question in collection.questions
+    }
+    contents = {id: each.contents() for id, each in found.items()}
+    store.restore(collection, contents, open=bool(state.get("open", True)))
+    return Exported(
+        collection,
+        sum(each.reports for each in found.values()),
+        sum(each.counted for each in found.values()),
+    )
 
 
-def _import_question(
-    store: Store, entry: Registered, question: Question, folder: Path
-) -> tuple[int, int]:
-    counted = folder / "_counted" / question.id
-    days = {}
-    for path in sorted(counted.glob("*.summary")):
-        summary = Summary.load(path)
-        expected = (entry.collection.digest, question.id)
-        if (summary.contract, summary.question) != expected:
-            raise InputError(f"{path}: the summary must be of this collection; it is of another")
-        days[datetime.date.fromisoformat(path.stem)] = summary
-    files = sorted((folder / f"question={question.id}").glob("day=*/*.parquet"))
-    opened = [ReportFile.open(path) for path in files]
-    for file in opened:
-        file.require(entry.collection, question)
-    store.restore(entry, question.id, _stored(opened), _spent(counted / "ids.bin"), days)
-    reports = sum(file.footer.num_rows for file in opened)
-    return reports, sum(summary.reports for summary in days.values())
+@dataclass(frozen=True)
+class _Found:
+    """What a folder has of one question, checked as far as that goes without reading it all."""
+
+    days: dict[datetime.date, Summary]
+    files: list[ReportFile]
+    ids: Path
+
+    @classmethod
+    def read(cls, folder: Path, collection: Collection, question: Question) -> Self:
+        counted = folder / "_counted" / question.id
+        days = {}
+        for path in sorted(counted.glob("*.summary")):
+            summary = Summary.load(path)
+            if (summary.contract, summary.question) != (collection.digest, question.id):
+                raise InputError(
+                    f"{path}: the summary must be of this collection; it is of another"
+                )
+            days[datetime.date.fromisoformat(path.stem)] = summary
+        paths = sorted((folder / f"question={question.id}").glob("day=*/*.parquet"))
+        files = [ReportFile.open(path) for path in paths]
+        for file in files:
+            file.require(collection, question)
+        return cls(days, files, counted / "ids.bin")
+
+    def contents(self) -> Contents:
+        return Contents(_stored(self.files), _spent(self.ids), self.days)
+
+    @property
+    def reports(self) -> int:
+        return sum(file.footer.num_rows for file in self.files)
+
+    @property
+    def counted(self) -> int:
+        return sum(summary.reports for summary in self.days.values())
 
 
 def _stored(files: list[ReportFile]) -> Iterator[StoredReports]:
     for file in files:
-        with pq.ParquetFile(file.path) as parquet:
-            for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
-                for day in rows.column("day").unique().to_pylist():
-                    some = rows.filter(_is(rows, day))
-                    ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
-                    yield StoredReports(day, ids, reports)
+        try:
+            with pq.ParquetFile(file.path) as parquet:
+                for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
+                    yield from _by_day(rows)
+        except DAMAGE:
+            raise damaged(file.path) from None
+        except InputError as problem:
+            raise InputError(f"{file.path}: {problem}") from None
 
 
-def _is(rows: object, day: datetime.date) -> object:
+def _by_day(rows: pa.RecordBatch) -> Iterator[StoredReports]:
     import pyarrow.compute as pc
 
-    return pc.equal(rows.column("day"), day)  # type: ignore[attr-defined]
+    numbers = rows.column("day").cast(pa.int32())
+    for number in pc.unique(numbers).to_pylist():
+        try:
+            day = datetime.date(1970, 1, 1) + datetime.timedelta(days=number)
+        except (OverflowError, TypeError):  # TypeError: there is none
+            raise InputError(
+                f"the column day must hold days of the years 1 to 9999; got day {number}"
+            ) from None
+        some = rows.filter(pc.equal(numbers, number))
+        ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
+        yield StoredReports(day, ids, reports)
 
 
 def _spent(path: Path) -> Iterator[Reports]:

@@ -21,6 +21,8 @@ class Limits:
     """How many requests are taken, on average over a second, from everybody together."""
     connections: int = 1_000
     """How many connections are held at once."""
+    unfinished: int = 100
+    """How many of them may wait for the rest of a request, from one address."""
     waiting_reports: int = 100_000
     """How many reports may wait for their commit."""
     seconds_to_send: float = 30.0

@@ -18,7 +18,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.responses: Counter[tuple[str, int]] = Counter()
-        self.reports: Counter[str] = Counter({"accepted": 0, "duplicate": 0, "refused": 0})
+        self.reports: Counter[str] = Counter(
+            {"accepted": 0, "duplicate": 0, "refused": 0, "withdrawn": 0}
+        )
         self.waiting = 0
         self.commits_failed = 0
         self.failed_at = -math.inf

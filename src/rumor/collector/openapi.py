@@ -22,6 +22,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
         "paths": {
             "/v1/collection": {"get": _collection()},
             "/v1/reports": {"post": _reports(limits)},
+            "/v1/withdrawals": {"post": _withdrawals(limits)},
             "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
             "/v1/integrity/{question}": {"get": _integrity()},
@@ -129,6 +130,47 @@ def _reports(limits: Limits) -> dict[str, Any]:
         "responses": {
             "200": _content(JSON_TYPE, answer),
             **_refusals(400, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503),
+        },
+    }
+
+
+def _withdrawals(limits: Limits) -> dict[str, Any]:
+    key = {
+        "type": "string",
+        "contentEncoding": "base64",
+        "description": "16 bytes; the report's id is the first 16 of SHA-256 of "
+        '"rumor report id" and these.',
+    }
+    body = {
+        "type": "object",
+        "required": ["question", "keys"],
+        "additionalProperties": False,
+        "properties": {
+            "question": {"type": "string"},
+            "keys": {
+                "type": "array",
+                "items": key,
+                "minItems": 1,
+                "maxItems": limits.json_reports,
+            },
+        },
+    }
+    answer = {
+        "type": "object",
+        "required": ["withdrawn", "absent"],
+        "properties": {"withdrawn": {"type": "integer"}, "absent": {"type": "integer"}},
+    }
+    return {
+        "summary": "Take reports back: they leave the store and the counts.",
+        "description": "Asking again is safe. What was exported or published is beyond reach.",
+        "parameters": [
+            _header("Rumor-Collection", "The digest of the contract.", required=True),
+            _header("Content-Encoding", "gzip, or none.", required=False),
+        ],
+        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": body}}},
+        "responses": {
+            "200": _content(JSON_TYPE, answer),
+            **_refusals(400, 404, 408, 409, 413, 415, 429, 503),
         },
     }
 

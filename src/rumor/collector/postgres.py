@@ -18,14 +18,17 @@ from typing import Any, LiteralString
 
 import psycopg
 
+from rumor.collector.checksums import CHECKSUM_BYTES, checksum, sealed
 from rumor.collector.settle import Known, joined
 from rumor.collector.sqlbase import Row, Run
-from rumor.collector.sqlstore import OPEN_QUESTIONS, Repeated, SqlStore
+from rumor.collector.sqlstore import QUESTIONS, Repeated, SqlStore
+from rumor.collector.sqlsummaries import read_mark
 from rumor.collector.store import (
     ID_BYTES,
     Accepted,
     Batch,
     Outcome,
+    StoreDamaged,
     StoreUnavailable,
     sorted_by_id,
 )
@@ -33,6 +36,9 @@ from rumor.errors import InputError
 from rumor.report import Reports
 
 _LOCK = 0x52756D72
+# The step of the schema that brought checksums, and how many rows get theirs at a time.
+_CHECKSUMS = 3
+_AT_ONCE = 50_000
 
 _MIGRATIONS = (
     """
@@ -57,13 +63,19 @@ _MIGRATIONS = (
     """
     CREATE TABLE admission (key BYTEA PRIMARY KEY, series TEXT NOT NULL);
     """,
+    """
+    ALTER TABLE report ADD COLUMN checksum BYTEA;
+    ALTER TABLE summary ADD COLUMN checksum BYTEA;
+    ALTER TABLE mark ADD COLUMN checksum BYTEA;
+    """,
 )
 
 _INSERT = f"""
     WITH fresh AS (
-        INSERT INTO report (id, question, day, report)
+        INSERT INTO report (id, question, day, report, checksum)
         SELECT substr(%(blob)b, at, {ID_BYTES}), %(question)s, %(day)s,
-               substr(%(blob)b, at + {ID_BYTES}, %(width)s)
+               substr(%(blob)b, at + {ID_BYTES}, %(width)s),
+               substr(%(blob)b, at + {ID_BYTES} + %(width)s, {CHECKSUM_BYTES})
         FROM generate_series(1, %(length)s, %(size)s) AS piece (at)
         ON CONFLICT (id) DO NOTHING RETURNING 1)
     SELECT count(*) FROM fresh
@@ -78,7 +90,8 @@ _INSERT_SPENT = f"""
 class PostgresStore(SqlStore):
     """A store in a database's schema "rumor"; see `rumor.collector.store.Store`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, check: bool = True) -> None:
+        """Without `check`, what is in the database may be damaged: for its repair."""
         super().__init__()
         self._url = url
         # One connection for ingest, one for everything else, each used by a thread at a time.
@@ -86,10 +99,21 @@ class PostgresStore(SqlStore):
         try:
             with self._other.transaction() as run:
                 self._migrate(run)
+            if check:
+                self._check_contents()
+        except StoreDamaged as problem:
+            self.close()
+            raise InputError(f"the database: {problem}") from None
         except StoreUnavailable as problem:
+            self.close()
             raise InputError(
                 f"a store must be reachable; the database is not ({problem})"
             ) from None
+
+    def _check_contents(self) -> None:
+        with self._reading() as run:
+            self._registered(run)
+            read_mark(run)
 
     def _migrate(self, run: Run) -> None:
         run("SELECT pg_advisory_xact_lock(?)", _LOCK)
@@ -104,6 +128,8 @@ class PostgresStore(SqlStore):
         for number, step in enumerate(_MIGRATIONS[version:], start=version + 1):
             for statement in step.split(";")[:-1]:
                 run(statement)
+            if number == _CHECKSUMS:
+                _add_checksums(run)
             run("INSERT INTO schema_version VALUES (?)", number)
 
     def close(self) -> None:
@@ -114,30 +140,30 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _writing(self, *, alone: bool = False) -> Iterator[Run]:
         if alone:
-            with self._other.transaction() as run:
+            with self._watched(), self._other.transaction() as run:
                 run("SELECT pg_advisory_xact_lock(?)", _LOCK)
                 yield run
         else:
-            with self._ingest.transaction() as run:
+            with self._watched(), self._ingest.transaction() as run:
                 run("SELECT pg_advisory_xact_lock_shared(?)", _LOCK)
                 yield run
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
-        with self._other.transaction() as run:
+        with self._watched(), self._other.transaction() as run:
             yield run
 
     def _write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
         """The usual case in two trips to the server, not five: all is sent, then the commit."""
         fresh = joined(batches)
-        with self._ingest.pipeline() as send:
+        with self._watched(), self._ingest.pipeline() as send:
             send("SELECT pg_advisory_xact_lock_shared(?)", _LOCK)
-            taking = send(OPEN_QUESTIONS)
+            known = send(QUESTIONS)
             inserted = [
                 send(_INSERT, _insertion(question, day, sorted_by_id(rows)))
                 for question, rows in fresh.items()
             ]
-            usual = fresh.keys() <= {number for (number,) in taking()} and all(
+            usual = fresh.keys() <= {number for number, is_open in known() if is_open} and all(
                 answer() == [(len(rows),)]
                 for answer, rows in zip(inserted, fresh.values(), strict=True)
             )
@@ -160,7 +186,8 @@ class PostgresStore(SqlStore):
 
     def _fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
         rows = run(
-            "SELECT question, day, string_agg(report, ''::bytea) FROM report"
+            "SELECT question, day,"
+            " string_agg(id || report || COALESCE(checksum, ''::bytea), ''::bytea) FROM report"
             " WHERE number > ? AND number <= ? AND report IS NOT NULL GROUP BY question, day",
             above,
             upto,
@@ -260,7 +287,33 @@ def _split(rows: Reports) -> dict[str, object]:
 
 def _insertion(question: int, day: int, rows: Reports) -> dict[str, object]:
     width = rows.shape[1] - ID_BYTES
-    return {**_split(rows), "question": question, "day": day, "width": width}
+    whole = sealed(question, day, rows)
+    return {**_split(whole), "question": question, "day": day, "width": width}
+
+
+def _add_checksums(run: Run) -> None:
+    """Checksums for what was stored before there were any, some at a time."""
+    ((top,),) = run("SELECT COALESCE(MAX(number), 0) FROM report")
+    for start in range(0, top, _AT_ONCE):
+        rows = run(
+            "SELECT number, question, day, id || report FROM report"
+            " WHERE number > ? AND number <= ? AND report IS NOT NULL",
+            *(start, start + _AT_ONCE),
+        )
+        run(
+            "UPDATE report SET checksum = made.checksum"
+            " FROM unnest(?::bigint[], ?::bytea[]) AS made (number, checksum)"
+            " WHERE report.number = made.number",
+            [number for number, *_ in rows],
+            [checksum(question, day, data=data) for _, question, day, data in rows],
+        )
+    for question, day, reports, tally in run("SELECT question, day, reports, tally FROM summary"):
+        run(
+            "UPDATE summary SET checksum = ? WHERE (question, day) = (?, ?)",
+            *(checksum(question, day, reports, data=tally), question, day),
+        )
+    ((mark,),) = run("SELECT number FROM mark")
+    run("UPDATE mark SET checksum = ?", checksum(mark))
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import logging
 import queue
 import signal
@@ -12,69 +13,105 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rumor.collector.app import make_app
+from rumor.collector.connections import WaitingRoom, sender
+from rumor.collector.limits import Limits
 from rumor.collector.service import Service
 from rumor.errors import InputError
 
+# The most bytes that may come without a head, or a piece of a body, being whole.
 _HEAD_BYTES = 1 << 15
-_HEAD_SECONDS = 20.0
+_HEAD_SECONDS = 10.0
+# How much later than the application a connection gives up a body that does not arrive.
+_GRACE_SECONDS = 5.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 whose request heads are bounded in size and in time."""
+    """HTTP/1.1 whose requests are bounded in size and in time until they have arrived whole."""
 
-    _head_bytes = 0
-    _in_head = False
-    _deadline: asyncio.TimerHandle | None = None
+    def __init__(self, *arguments: Any, room: WaitingRoom, limits: Limits, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._room, self._limits = room, limits
+        self._sender = ""
+        self._idle_bytes = 0
+        self._in_head = False
+        self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """A connection must begin to ask within a while; who it is from is not logged."""
         # Uvicorn turns its access log on when it finds any handler at all, whatever it was told.
         self.access_log = False
         super().connection_made(transport)
-        self._expect_head()
+        peer = transport.get_extra_info("peername")
+        self._sender = sender(peer[0]) if isinstance(peer, tuple) else ""
+        self._expect(_HEAD_SECONDS)
+        self._in_head = True
+        self._room.make_room(len(self.connections))
 
-    def _expect_head(self) -> None:
-        self._head_bytes, self._in_head = 0, True
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(_HEAD_SECONDS, self._hang_up)
+    def _expect(self, seconds: float) -> None:
+        """The rest of a request must come within so many seconds."""
+        self._idle_bytes = 0
+        self._room.enter(self, self._sender)
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(seconds, self.cut_off)
 
-    def _hang_up(self) -> None:
-        self._deadline = None
-        if self._in_head and not self.transport.is_closing():
-            self.transport.close()
+    def _arrived(self) -> None:
+        self._room.leave(self)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def cut_off(self) -> None:
+        """Let the place go to somebody else."""
+        self._arrived()
+        self.connections.discard(self)  # its place is free now, not when the socket is closed
+        if not self.transport.is_closing():
+            self.transport.abort()
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        self._expect_head()
+        if not self._in_head:  # else its time runs since the connection was made
+            self._in_head = True
+            self._expect(_HEAD_SECONDS)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Only the head has headers: what is called so after a body (a trailer) says nothing."""
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Its head is whole."""
         self._in_head = False
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._expect(self._limits.seconds_to_send + _GRACE_SECONDS)
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        """Some of its body."""
+        self._idle_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """All of it."""
+        self._arrived()
+        super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
-        """Whatever is still head after this counts against its bound."""
+        """Bytes that complete nothing (a long head, endless trailers) are bounded."""
+        self._idle_bytes += len(data)
         super().data_received(data)
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > _HEAD_BYTES and not self.transport.is_closing():
-                self.transport.close()
+        if self._deadline is not None and self._idle_bytes > _HEAD_BYTES + len(data):
+            self.cut_off()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing more to wait for."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._arrived()
         super().connection_lost(exc)
 
 
@@ -84,17 +121,21 @@ class Server(uvicorn.Server):
     def __init__(
         self, service: Service, listener: socket.socket, on_ready: Callable[[str], None]
     ) -> None:
+        limits = service.limits
+        room = WaitingRoom(limits.connections, min(limits.connections, limits.unfinished))
+        protocol = functools.partial(BoundedProtocol, room=room, limits=limits)
         super().__init__(
             uvicorn.Config(
                 make_app(service),
-                http=BoundedProtocol,
+                http=cast(type[asyncio.Protocol], protocol),
                 ws="none",
                 lifespan="on",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=service.limits.connections,
+                # Room is made before this: it turns away what is not waiting, but too much.
+                limit_concurrency=2 * limits.connections,
                 timeout_keep_alive=15,
                 timeout_graceful_shutdown=10,
             )
@@ -126,13 +167,15 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(service: Service, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+def serve(service: Service, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    listener = listen(host, port)
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
-    Server(service, listener, on_ready).run(sockets=[listener])
+    server = Server(service, listener, on_ready)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise InputError("a collector must start to be of use; the log above says why it did not")
 
 
 @contextmanager

@@ -28,7 +28,9 @@ from rumor.collector.store import (
     NotAdmitted,
     Registered,
     Store,
+    StoreDamaged,
     StoreUnavailable,
+    Unknown,
     Window,
 )
 from rumor.collector.tokens import Tokens
@@ -39,6 +41,7 @@ from rumor.report import Reports
 # Whether a collection was closed or revised is asked of the store at most this often.
 _FRESH_SECONDS = 1.0
 _ILL_SECONDS = 5.0
+_LATER = {"Retry-After": "60"}
 # How many of the newest reports the test for crafted ones looks at.
 _TESTED = 20_000
 
@@ -79,6 +82,7 @@ class Service:
         self._keeper: Keeper | None = None
         self._estimating = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(1)
+        self._withdrawing = asyncio.Semaphore(1)
 
     async def start(self) -> None:
         """Begin to take reports."""
@@ -112,12 +116,12 @@ class Service:
         try:
             known = await asyncio.to_thread(self.store.registered)
         except StoreUnavailable:
-            if self._current is None:
+            if not self._entries:
                 raise
             return  # what was known a moment ago still serves
         mine = [entry for entry in known if entry.collection.series == self.series]
         self._entries = {entry.collection.digest: entry for entry in mine}
-        self._current = next((entry for entry in mine if entry.current), self._current)
+        self._current = next((entry for entry in mine if entry.current), None)
         self._checked = time.monotonic()
 
     async def _fresh(self) -> None:
@@ -128,7 +132,13 @@ class Service:
     async def current(self) -> Registered:
         """The newest contract of the series."""
         await self._fresh()
-        assert self._current is not None
+        if self._current is None:
+            raise Problem(
+                "unknown-collection",
+                f"a collector must know a collection of series {self.series!r}; this one does "
+                f"not just now, try again later",
+                headers=_LATER,
+            )
         return self._current
 
     async def entry(self, digest: str) -> Registered:
@@ -138,14 +148,18 @@ class Service:
             await self._fresh()
             entry = self._entries.get(digest)
         if entry is None:
-            current = None if self._current is None else self._current.collection.digest
-            raise Problem(
-                "unknown-collection",
-                "the header Rumor-Collection must be the digest of a contract that this "
-                f"collector knows; got {shown(digest)}",
-                current=current,
-            )
+            raise self._unknown(digest)
         return entry
+
+    def _unknown(self, digest: str) -> Problem:
+        """What is not known now may be put back: nobody is told to give up."""
+        return Problem(
+            "unknown-collection",
+            "the header Rumor-Collection must be the digest of a contract that this collector "
+            f"knows; it does not know {shown(digest)} just now, keep the reports and try later",
+            headers=_LATER,
+            current=None if self._current is None else self._current.collection.digest,
+        )
 
     def question(self, collection: Collection, id: str) -> Question:
         """A question of a contract."""
@@ -166,6 +180,10 @@ class Service:
         if entry.collection.admission == "invited":
             key = _admission(entry.collection, question, rows, token)
         outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
+        if isinstance(outcome, Unknown):
+            # Deleted; and perhaps put back since, under other numbers.
+            entry = await self._again(entry)
+            outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
         counts = self.metrics.reports
         if isinstance(outcome, Accepted):
             counts["accepted"] += outcome.new
@@ -186,11 +204,37 @@ class Service:
                 "a report must come with the token of an invitation that is known here and not "
                 "used yet; this one does not",
             )
+        if isinstance(outcome, Unknown):
+            raise self._unknown(entry.collection.digest)
         assert isinstance(outcome, Closed)
         raise Problem(
             "closed",
             f"the collection must be open to take reports; {entry.collection.name!r} is closed",
         )
+
+    async def _again(self, entry: Registered) -> Registered:
+        """A collection that the store no longer knows as it was: as it is now."""
+        await self._refresh()
+        digest = entry.collection.digest
+        found = self._entries.get(digest)
+        if found is None or found.number == entry.number:
+            raise self._unknown(digest)
+        return found
+
+    async def withdraw(self, entry: Registered, question: Question, ids: Reports) -> int:
+        """Delete reports from store and counts; how many were there."""
+        async with self._withdrawing:
+            try:
+                found = await asyncio.to_thread(self.store.withdraw, entry, question.id, ids)
+                if isinstance(found, Unknown):
+                    entry = await self._again(entry)
+                    found = await asyncio.to_thread(self.store.withdraw, entry, question.id, ids)
+            except StoreUnavailable:
+                raise unavailable("the store cannot be written to just now; try again") from None
+        if isinstance(found, Unknown):
+            raise self._unknown(entry.collection.digest)
+        self.metrics.reports["withdrawn"] += found
+        return found
 
     # Estimates
 
@@ -329,6 +373,8 @@ async def _analysed(
     """Do an analyst's work in a thread; what goes wrong becomes a problem."""
     try:
         return await asyncio.to_thread(work, *arguments)
+    except StoreDamaged:
+        raise unavailable("the store is damaged; the collector's log says more") from None
     except StoreUnavailable:
         raise unavailable("the store cannot be read just now; try again") from None
     except InputError as problem:

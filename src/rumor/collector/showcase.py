@@ -23,7 +23,7 @@ from rumor.client.transport import Transport
 from rumor.collection import Collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, Store, StoredReports, open_store, today
+from rumor.collector.store import Contents, Registered, Store, StoredReports, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.demo import SHARES, demo_collection
 from rumor.randomness import Seeded, Source, System
@@ -189,8 +189,7 @@ def showcase(past: Mapping[int, int], *, seed: int | None = None) -> Iterator[Sh
     people = People(seed)
     with tempfile.TemporaryDirectory(prefix="rumor-showcase-") as place:
         store = open_store(f"sqlite:///{Path(place) / 'rumor.db'}")
-        entry = store.register(showcase_collection())
-        _fill(store, entry, past, people)
+        entry = _filled(store, showcase_collection(), past, people)
         token = add_token(Path(place) / "tokens", "analyst")
         service = Service(
             store,
@@ -233,22 +232,24 @@ def stay() -> None:
         print("\nThe collector has stopped, and its reports are deleted.")
 
 
-def _fill(store: Store, entry: Registered, past: Mapping[int, int], people: People) -> None:
-    collection = entry.collection
+def _filled(
+    store: Store, collection: Collection, past: Mapping[int, int], people: People
+) -> Registered:
+    """A collection with a past: the reports of some days."""
     made = {
         today() - datetime.timedelta(days=ago): people.reports(collection, number)
         for ago, number in past.items()
     }
+    contents = {}
     for question in collection.questions:
         empty = Summary.empty(question.mechanism, contract=collection.digest, question=question.id)
         rows = {day: reports[question.id] for day, reports in made.items()}
-        store.restore(
-            entry,
-            question.id,
+        contents[question.id] = Contents(
             iter([StoredReports(day, _ids(len(each)), each) for day, each in rows.items()]),
             iter(()),
             {day: empty.update(each) for day, each in rows.items()},
         )
+    return store.restore(collection, contents, open=True)
 
 
 def _ids(number: int) -> Reports:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from rumor.collector.sqlbase import Run, day_number, day_of
-from rumor.collector.sqlsummaries import CHUNK, Counted, SqlSummaries, put
-from rumor.collector.store import ID_BYTES, Registered, StoredReports, sorted_by_id
+from rumor.collection import Collection
+from rumor.collector.checksums import damaged, opened
+from rumor.collector.sqlbase import Row, Run, day_number, day_of
+from rumor.collector.sqlsummaries import (
+    CHUNK,
+    Counted,
+    SqlSummaries,
+    move_mark,
+    newest_number,
+    put,
+    read_mark,
+)
+from rumor.collector.store import ID_BYTES, Contents, Registered, StoredReports, sorted_by_id
 from rumor.errors import InputError
 from rumor.report import Reports
-from rumor.summary import Summary
 
 # How far back the newest reports of a question are looked for.
 _RECENT = 1_000_000
@@ -37,26 +46,34 @@ class SqlArchive(SqlSummaries):
             for start in range(low, high + 1, CHUNK):
                 with self._reading() as run:
                     rows = run(
-                        "SELECT id, report FROM report WHERE question = ? AND day = ?"
+                        "SELECT id, report, checksum FROM report WHERE question = ? AND day = ?"
                         " AND number >= ? AND number < ? AND number <= ?",
                         *(number, day, start, start + CHUNK, most),
                     )
+                    intact = opened(number, day, joined_fields(rows), ID_BYTES + width)
                 if rows:
-                    flat = b"".join(bytes(id) + bytes(report) for id, report in rows)
-                    whole = sorted_by_id(_rows(flat, ID_BYTES + width))
+                    whole = sorted_by_id(intact)
                     yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
 
     def newest(self, registered: Registered, question: str, most: int) -> Reports:
         """Looked for among the last reports of all questions, so that the search is bounded."""
         width = _width(registered, question)
         with self._reading() as run:
+            number = registered.questions[question]
             rows = run(
-                "SELECT report FROM report WHERE question = ? AND report IS NOT NULL"
+                "SELECT day, id, report, checksum FROM report WHERE question = ?"
+                " AND report IS NOT NULL"
                 " AND number > (SELECT COALESCE(MAX(number), 0) FROM report) - ?"
                 " ORDER BY number DESC LIMIT ?",
-                *(registered.questions[question], _RECENT, most),
+                *(number, _RECENT, most),
             )
-        return _rows(b"".join(bytes(report) for (report,) in rows), width)
+            days = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row[0])]
+            parts = [
+                opened(number, day[0][0], joined_fields(row[1:] for row in day), ID_BYTES + width)
+                for day in days
+            ]
+        found = [np.zeros((0, width), dtype=np.uint8), *(part[:, ID_BYTES:] for part in parts)]
+        return np.ascontiguousarray(np.concatenate(found))
 
     def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
         """The ids of deleted reports."""
@@ -74,50 +91,41 @@ class SqlArchive(SqlSummaries):
             yield _rows(b"".join(bytes(id) for (id,) in rows), ID_BYTES)
 
     def restore(
-        self,
-        registered: Registered,
-        question: str,
-        reports: Iterator[StoredReports],
-        spent_ids: Iterator[Reports],
-        days: dict[datetime.date, Summary],
-    ) -> None:
-        """Put back a question that has nothing yet, whole or not at all."""
-        number = registered.questions[question]
-        while True:
-            self.summarize()
-            with self._writing(alone=True) as run:
-                ((top,),) = run("SELECT COALESCE(MAX(number), 0) FROM report")
-                ((mark,),) = run("SELECT number FROM mark")
-                if mark < top:
-                    continue  # others wrote meanwhile: what is put back must follow the mark
-                self._put_back(run, number, question, reports, spent_ids, days)
-                return
+        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
+    ) -> Registered:
+        """Put back a collection in one commit: until then, nobody sees anything of it."""
+        self.summarize()  # so that little is left to be counted while others wait
+        with self._writing(alone=True) as run:
+            if run("SELECT 1 FROM collection WHERE digest = ?", collection.digest):
+                raise InputError(
+                    f"a collection must be new to the store to be imported; "
+                    f"it has {collection.digest[:16]}... already"
+                )
+            # What is put back was counted before: it must follow the mark, and others the mark too.
+            self._count_rest(run)
+            numbers = self._add_collection(run, collection, open=open)
+            for id, question in contents.items():
+                self._put_back(run, numbers[id], question)
+            move_mark(run, newest_number(run), read_mark(run))
+        return self.find(collection.digest)
 
-    def _put_back(
-        self,
-        run: Run,
-        number: int,
-        question: str,
-        reports: Iterator[StoredReports],
-        spent_ids: Iterator[Reports],
-        days: dict[datetime.date, Summary],
-    ) -> None:
-        """Insert what was counted already, and move the mark past it."""
-        if run("SELECT 1 FROM report WHERE question = ? LIMIT 1", number) or run(
-            "SELECT 1 FROM summary WHERE question = ? LIMIT 1", number
-        ):
-            raise InputError(
-                f"a question must be empty to be restored; the store has reports of {question!r}"
-            )
-        for part in reports:
+    def _put_back(self, run: Run, number: int, contents: Contents) -> None:
+        for part in contents.reports:
             rows = np.concatenate([part.ids, part.reports], axis=1)
             if self._insert(run, number, day_number(part.day), sorted_by_id(rows)) != len(rows):
                 raise InputError("report ids must be new to the store; some are in use")
-        for ids in spent_ids:
+        for ids in contents.spent_ids:
             self._insert_spent(run, number, ids)
-        for day, summary in days.items():
+        for day, summary in contents.days.items():
             put(run, Counted(number, day_number(day), summary.reports, summary.tally))
-        run("UPDATE mark SET number = (SELECT COALESCE(MAX(number), 0) FROM report)")
+
+
+def joined_fields(rows: Iterable[Row]) -> bytes:
+    """The fields of rows, which must all be bytes, one after the other."""
+    try:
+        return b"".join(field for row in rows for field in row)
+    except TypeError:
+        raise damaged("a report has fields that are no bytes") from None
 
 
 def _rows(flat: bytes, width: int) -> Reports:

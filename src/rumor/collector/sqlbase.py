@@ -4,10 +4,10 @@ Tables, in every dialect alike:
 
     collection  number, digest, series, contract (canonical JSON), open
     question    number, collection, id
-    report      number, id (unique), question, day, report; the last two are NULL once the
-                report has been deleted and only its id is kept
-    summary     question, day, reports, tally (little-endian 64-bit counters)
-    mark        number: reports up to this one are in the summaries
+    report      number, id (unique), question, day, report, checksum; the last three are NULL
+                once the report has been deleted and only its id is kept
+    summary     question, day, reports, tally (little-endian 64-bit counters), checksum
+    mark        number: reports up to this one are in the summaries; checksum
     admission   key, series: one-time tokens that were not used yet
 
 Days are counted from 1970-01-01.
@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import abc
 import datetime
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from rumor.collection import Collection
+from rumor.collector.checksums import damaged
 from rumor.collector.settle import Known
-from rumor.collector.store import Registered
+from rumor.collector.store import Registered, StoreDamaged
 from rumor.errors import InputError
 from rumor.report import Reports
 
@@ -49,7 +50,22 @@ class SqlBase(abc.ABC):
 
     def __init__(self) -> None:
         self._contracts: dict[str, Collection] = {}
-        self._tokens_spent = False
+        self._untidy = False
+        self._damage: StoreDamaged | None = None
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Damage that is found once is the answer to everything from then on.
+
+        What is acknowledged must be counted, and a damaged store cannot promise that.
+        """
+        if self._damage is not None:
+            raise StoreDamaged(str(self._damage))
+        try:
+            yield
+        except StoreDamaged as problem:
+            self._damage = problem
+            raise
 
     @abc.abstractmethod
     def _writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
@@ -76,7 +92,7 @@ class SqlBase(abc.ABC):
 
     @abc.abstractmethod
     def _fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
-        """The reports with these numbers, joined, by question and day."""
+        """The reports with these numbers, by question and day: ids, reports and checksums."""
 
     @abc.abstractmethod
     def _tidy(self) -> None:
@@ -106,41 +122,63 @@ class SqlBase(abc.ABC):
                 self._add_collection(run, collection)
         return self.find(collection.digest)
 
-    def _add_collection(self, run: Run, collection: Collection) -> None:
+    def _add_collection(
+        self, run: Run, collection: Collection, *, open: bool = True
+    ) -> dict[str, int]:
+        """The numbers of its questions, by their ids."""
         (number,) = run(
             "INSERT INTO collection (digest, series, contract, open) VALUES (?, ?, ?, ?)"
             " RETURNING number",
             collection.digest,
             collection.series,
             collection.canonical().decode(),
-            1,
+            int(open),
         )[0]
-        for question in collection.questions:
-            run("INSERT INTO question (collection, id) VALUES (?, ?)", number, question.id)
+        insert = "INSERT INTO question (collection, id) VALUES (?, ?) RETURNING number"
+        return {
+            question.id: run(insert, number, question.id)[0][0] for question in collection.questions
+        }
 
     def registered(self) -> list[Registered]:
         """Every collection, oldest first."""
         with self._reading() as run:
-            rows = run("SELECT number, digest, series, open FROM collection ORDER BY number")
-            missing = [digest for _, digest, _, _ in rows if digest not in self._contracts]
-            for digest in missing:
-                ((contract,),) = run("SELECT contract FROM collection WHERE digest = ?", digest)
-                self._contracts[digest] = Collection.from_json(contract)
-            numbers = run("SELECT collection, id, number FROM question ORDER BY number")
-        newest = {series: number for number, _, series, _ in rows}
+            return self._registered(run)
+
+    def _registered(self, run: Run) -> list[Registered]:
+        # One statement sees one moment, whoever deletes a collection meanwhile.
+        rows = run(
+            "SELECT collection.number, digest, series, open, question.id, question.number"
+            " FROM collection LEFT JOIN question ON question.collection = collection.number"
+            " ORDER BY collection.number, question.number"
+        )
+        newest = {row[2]: row[0] for row in rows}
         questions: dict[int, dict[str, int]] = {}
-        for collection, id, number in numbers:
-            questions.setdefault(collection, {})[id] = number
-        return [
-            Registered(
-                number,
-                self._contracts[digest],
-                bool(is_open),
-                newest[series] == number,
-                questions[number],
-            )
-            for number, digest, series, is_open in rows
-        ]
+        for number, *_, id, question in rows:
+            questions.setdefault(number, {})[id] = question
+        known = []
+        for number, digest, series, is_open in dict.fromkeys(row[:4] for row in rows):
+            contract = self._contracts.get(digest) or self._read_contract(run, digest)
+            if contract is None:  # deleted a moment ago
+                continue
+            if questions[number].keys() != {question.id for question in contract.questions}:
+                raise damaged(f"collection {digest[:16]}... has not the questions of its contract")
+            current = newest[series] == number
+            known.append(Registered(number, contract, bool(is_open), current, questions[number]))
+        return known
+
+    def _read_contract(self, run: Run, digest: str) -> Collection | None:
+        """A stored contract, which must have the digest that it is stored under."""
+        rows = run("SELECT contract FROM collection WHERE digest = ?", digest)
+        if not rows:
+            return None
+        try:
+            contract = Collection.from_json(rows[0][0])
+        except (InputError, TypeError, UnicodeError):
+            contract = None
+        if contract is None or contract.digest != digest:
+            raise damaged(f"the contract of {str(digest)[:16]}... does not fit its digest")
+        self._contracts[digest] = contract
+        return contract
 
     def find(self, digest: str) -> Registered:
         """The collection whose digest begins so."""

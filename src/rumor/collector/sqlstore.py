@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rumor.collector.settle import joined, settle
-from rumor.collector.sqlarchive import SqlArchive
 from rumor.collector.sqlbase import Run, day_number
+from rumor.collector.sqlrepair import SqlRepair
 from rumor.collector.store import (
     ID_BYTES,
     Accepted,
@@ -19,13 +19,14 @@ from rumor.collector.store import (
     Closed,
     Outcome,
     StoreUnavailable,
+    Unknown,
     sorted_by_id,
     today,
 )
 
-OPEN_QUESTIONS = (
-    "SELECT question.number FROM question JOIN collection"
-    " ON collection.number = question.collection WHERE collection.open = 1"
+QUESTIONS = (
+    "SELECT question.number, collection.open FROM question JOIN collection"
+    " ON collection.number = question.collection"
 )
 _ATTEMPTS = 20
 
@@ -34,7 +35,7 @@ class Repeated(Exception):  # noqa: N818 (not an error)
     """Some ids are there already; the transaction is rolled back and done with care."""
 
 
-class SqlStore(SqlArchive):
+class SqlStore(SqlRepair):
     """All that a store promises; see `rumor.collector.store.Store`."""
 
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:
@@ -98,19 +99,27 @@ class SqlStore(SqlArchive):
         for key in sorted(keys):
             if not run("DELETE FROM admission WHERE key = ? RETURNING 1", key):
                 raise Repeated  # another process used it meanwhile
-            self._tokens_spent = True
+            self._untidy = True
 
     def forget_tokens(self, *, thorough: bool = False) -> None:
-        """Whatever commits left behind of tokens that were used since the last time."""
-        if self._tokens_spent or thorough:
-            self._tokens_spent = False
+        """Whatever commits left behind of what was used or withdrawn since the last time."""
+        if self._untidy or thorough:
+            self._untidy = False
             self._tidy_tokens(thorough)
+            self._tidy()
 
     def _live(self, run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome | None]]:
         """The batches whose collections are open, and the answer to the others."""
-        taking = {number for (number,) in run(OPEN_QUESTIONS)}
-        live = [batch for batch in batches if batch.question in taking]
-        return live, [None if batch.question in taking else Closed() for batch in batches]
+        known = {number: bool(is_open) for number, is_open in run(QUESTIONS)}
+        live = [batch for batch in batches if known.get(batch.question)]
+        return live, [_refusal(known.get(batch.question)) for batch in batches]
+
+
+def _refusal(is_open: bool | None) -> Outcome | None:
+    """What is unknown may come back, so only what is known can be closed."""
+    if is_open is None:
+        return Unknown()
+    return None if is_open else Closed()
 
 
 def _merged(outcomes: Sequence[Outcome | None], settled: Sequence[Outcome]) -> list[Outcome]:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import datetime
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rumor.collector.sqlbase import Run, SqlBase, day_number, day_of
-from rumor.collector.store import Registered, Window
+from rumor.collector.checksums import checksum, damaged, opened
+from rumor.collector.sqlbase import Row, Run, SqlBase, day_number, day_of
+from rumor.collector.store import ID_BYTES, Registered, Window
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.base import Tally
+from rumor.report import Reports
 from rumor.summary import Summary
 
 # Reports handled at a time: their time and memory are no matter.
 CHUNK = 50_000
+# Delete a report and keep its id.
+SPEND = "UPDATE report SET report = NULL, day = NULL, checksum = NULL"
+_COLUMNS = "question, day, reports, tally, checksum"
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,17 @@ class Counted:
     reports: int
     tally: Tally
 
+    def __add__(self, other: Counted) -> Counted:
+        """Both together, of the same question and day."""
+        return replace(self, reports=self.reports + other.reports, tally=self.tally + other.tally)
+
+    def __sub__(self, other: Counted) -> Counted:
+        """The one without the other, which it must hold."""
+        left = replace(self, reports=self.reports - other.reports, tally=self.tally - other.tally)
+        if left.reports < 0 or (left.tally < 0).any():
+            raise damaged(f"the counts of day {self.day} lack reports that were counted")
+        return left
+
 
 class SqlSummaries(SqlBase):
     """Summaries, and retention; see `rumor.collector.store.Store` for what each promises."""
@@ -35,53 +53,60 @@ class SqlSummaries(SqlBase):
         """Add what is new to the summaries, a bounded number of reports at a time."""
         with self._writing(alone=True) as run:
             # Everything up to here is committed; numbers taken from now on are higher.
-            ((top,),) = run("SELECT COALESCE(MAX(number), 0) FROM report")
+            top = newest_number(run)
         counted = 0
         while True:
             with self._reading() as run:
-                ((mark,),) = run("SELECT number FROM mark")
+                mark = read_mark(run)
                 if mark >= top:
                     return counted
                 end = min(top, mark + CHUNK)
-                fresh = self._fresh(run, mark, end)
-            mechanisms = self._mechanisms()
-            tallies = [
-                _count(question, day, mechanisms[question], joined_reports)
-                for (question, day), joined_reports in fresh.items()
-                if question in mechanisms
-            ]
-            counted += self._add(tallies, mark, end)
+                fresh = self._fresh_rows(run, mark, end)
+            tallies = [_count(*each) for each in fresh]
+            with self._writing() as run:
+                counted += self._add(run, tallies, mark, end)
 
-    def _mechanisms(self) -> dict[int, Mechanism]:
-        return {
+    def _count_rest(self, run: Run) -> None:
+        """The same within a transaction that is alone: afterwards everything is counted.
+
+        Whoever was counting meanwhile finds the mark moved, and begins again.
+        """
+        top, mark = newest_number(run), read_mark(run)
+        while mark < top:
+            end = min(top, mark + CHUNK)
+            fresh = self._fresh_rows(run, mark, end)
+            self._add(run, [_count(*each) for each in fresh], mark, end)
+            mark = end
+
+    def _fresh_rows(
+        self, run: Run, above: int, upto: int
+    ) -> list[tuple[int, int, Mechanism, Reports]]:
+        """Question, day, mechanism and reports of what has these numbers, all intact."""
+        # Questions first: a report's question was there before it.
+        mechanisms = {
             number: entry.collection.question(id).mechanism
-            for entry in self.registered()
+            for entry in self._registered(run)
             for id, number in entry.questions.items()
         }
+        found = []
+        for (question, day), flat in self._fresh(run, above, upto).items():
+            if question not in mechanisms or not isinstance(day, int):
+                raise damaged("some reports belong to no question, or to no day")
+            mechanism = mechanisms[question]
+            rows = opened(question, day, flat, ID_BYTES + mechanism.width)
+            found.append((question, day, mechanism, np.ascontiguousarray(rows[:, ID_BYTES:])))
+        return found
 
-    def _add(self, tallies: Sequence[Counted], mark: int, end: int) -> int:
+    def _add(self, run: Run, tallies: Sequence[Counted], mark: int, end: int) -> int:
         """Add tallies and move the mark, unless somebody else moved it meanwhile."""
-        with self._writing() as run:
-            if not run("UPDATE mark SET number = ? WHERE number = ? RETURNING number", end, mark):
-                return 0
-            existing = {number for (number,) in run("SELECT number FROM question")}
-            live = [counted for counted in tallies if counted.question in existing]
-            for counted in live:
-                key = (counted.question, counted.day)
-                rows = run(
-                    "SELECT reports, tally FROM summary WHERE (question, day) = (?, ?)", *key
-                )
-                if rows:
-                    ((before, stored),) = rows
-                    run(
-                        "UPDATE summary SET reports = ?, tally = ? WHERE (question, day) = (?, ?)",
-                        before + counted.reports,
-                        (_tally(stored) + counted.tally).astype("<i8").tobytes(),
-                        *key,
-                    )
-                else:
-                    put(run, counted)
-            return sum(counted.reports for counted in live)
+        if not move_mark(run, end, mark):
+            return 0
+        existing = {number for (number,) in run("SELECT number FROM question")}
+        live = [counted for counted in tallies if counted.question in existing]
+        for counted in live:
+            before = read_summary(run, counted.question, counted.day)
+            put(run, counted if before is None else before + counted)
+        return sum(counted.reports for counted in live)
 
     def summary(
         self, registered: Registered, question: str, window: Window = (None, None)
@@ -91,16 +116,16 @@ class SqlSummaries(SqlBase):
         first, last = window
         with self._reading() as run:
             rows = run(
-                "SELECT reports, tally FROM summary WHERE question = ? AND day >= ? AND day <= ?",
+                f"SELECT {_COLUMNS} FROM summary WHERE question = ? AND day >= ? AND day <= ?",
                 registered.questions[question],
                 day_number(first or datetime.date.min),
                 day_number(last or datetime.date.max),
             )
-        tally, reports = empty.tally.copy(), 0
-        for count, stored in rows:
-            tally += _tally(stored)
-            reports += count
-        return _of(empty, reports, tally)
+            days = [_read(row, empty) for row in rows]
+        tally = empty.tally.copy()
+        for day in days:
+            tally += day.tally
+        return _of(empty, sum(day.reports for day in days), tally)
 
     def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
         """The numbers alone: they are asked for often, and tallies may be long."""
@@ -118,16 +143,13 @@ class SqlSummaries(SqlBase):
         empty = _empty(registered, question)
         with self._reading() as run:
             rows = run(
-                "SELECT mark.number, day, reports, tally FROM mark LEFT JOIN summary"
-                " ON question = ? ORDER BY day",
+                "SELECT mark.number, mark.checksum, question, day, reports, tally,"
+                " summary.checksum FROM mark LEFT JOIN summary ON question = ? ORDER BY day",
                 registered.questions[question],
             )
-        days = {
-            day_of(day): _of(empty, count, _tally(stored))
-            for _, day, count, stored in rows
-            if day is not None
-        }
-        return rows[0][0], days
+            mark = checked_mark(*rows[0][:2])
+            days = [_read(row[2:], empty) for row in rows if row[2] is not None]
+        return mark, {day_of(day.day): _of(empty, day.reports, day.tally) for day in days}
 
     def expire(self, today: datetime.date) -> int:
         """Delete counted reports past their retention, in short transactions."""
@@ -144,11 +166,11 @@ class SqlSummaries(SqlBase):
         return deleted
 
     def _expire(self, question: int, first: int, *, keep_ids: bool) -> int:
-        change = "UPDATE report SET report = NULL, day = NULL" if keep_ids else "DELETE FROM report"
+        change = SPEND if keep_ids else "DELETE FROM report"
         with self._reading() as run:
             old = "FROM report WHERE question = ? AND day < ?"
             ((low, high),) = run(f"SELECT MIN(number), MAX(number) {old}", question, first)
-            ((mark,),) = run("SELECT number FROM mark")
+            mark = read_mark(run)
         deleted = 0
         if low is None:
             return 0
@@ -163,24 +185,65 @@ class SqlSummaries(SqlBase):
         return deleted
 
 
-def _count(question: int, day: int, mechanism: Mechanism, flat: bytes) -> Counted:
-    reports = np.frombuffer(flat, dtype=np.uint8).reshape(-1, mechanism.width)
+def _count(question: int, day: int, mechanism: Mechanism, reports: Reports) -> Counted:
     return Counted(question, day, len(reports), mechanism.tally(reports))
 
 
 def put(run: Run, counted: Counted) -> None:
-    """Write the summary of a day that has none yet."""
-    run(
-        "INSERT INTO summary (question, day, reports, tally) VALUES (?, ?, ?, ?)",
-        counted.question,
-        counted.day,
-        counted.reports,
-        counted.tally.astype("<i8").tobytes(),
-    )
+    """Write the summary of a day in place of what was there; nothing where nothing is counted."""
+    run("DELETE FROM summary WHERE (question, day) = (?, ?)", counted.question, counted.day)
+    if counted.reports:
+        tally = counted.tally.astype("<i8").tobytes()
+        numbers = (counted.question, counted.day, counted.reports)
+        run(
+            f"INSERT INTO summary ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)",
+            *(*numbers, tally, checksum(*numbers, data=tally)),
+        )
 
 
-def _tally(stored: bytes) -> Tally:
-    return np.frombuffer(stored, dtype="<i8").astype(np.int64)
+def read_summary(run: Run, question: int, day: int) -> Counted | None:
+    """The summary of a day, if there is one."""
+    rows = run(f"SELECT {_COLUMNS} FROM summary WHERE (question, day) = (?, ?)", *(question, day))
+    return _read(rows[0]) if rows else None
+
+
+def _read(row: Row, empty: Summary | None = None) -> Counted:
+    question, day, reports, tally, stored = row
+    try:
+        intact = bytes(stored) == checksum(question, day, reports, data=bytes(tally))
+    except (TypeError, struct.error):
+        intact = False
+    if not intact:
+        raise damaged(f"the counts of day {day} of a question do not fit their checksum")
+    found = np.frombuffer(tally, dtype="<i8").astype(np.int64)
+    if empty is not None and found.size != empty.tally.size:
+        raise damaged(f"the counts of day {day} are of another question")
+    return Counted(question, day, reports, found)
+
+
+def newest_number(run: Run) -> int:
+    """The number of the last report that is there."""
+    ((top,),) = run("SELECT COALESCE(MAX(number), 0) FROM report")
+    return int(top)
+
+
+def read_mark(run: Run) -> int:
+    """The number of the last report that is counted."""
+    ((number, stored),) = run("SELECT number, checksum FROM mark")
+    return checked_mark(number, stored)
+
+
+def checked_mark(number: Any, stored: Any) -> int:
+    """The mark, if it is what was stored."""
+    if not isinstance(number, int) or stored is None or bytes(stored) != checksum(number):
+        raise damaged("the mark of what is counted does not fit its checksum")
+    return number
+
+
+def move_mark(run: Run, end: int, mark: int) -> bool:
+    """Move the mark, if it still is where it was."""
+    move = "UPDATE mark SET number = ?, checksum = ? WHERE number = ? RETURNING number"
+    return bool(run(move, end, checksum(end), mark))
 
 
 def _empty(registered: Registered, question: str) -> Summary:

@@ -15,20 +15,29 @@ and the summaries of them. Its promises:
   which are random, so their order says nothing about who came first.
 - *Counted once*: `summarize` adds what is new to the stored summaries and moves on, so that
   an estimate never reads a report again.
+- *Restored whole*: what an export held appears in one commit, open or closed as it was, or
+  not at all, whoever else uses the store meanwhile.
+- *Withdrawn*: a person's report that is still there leaves the reports and the counts
+  together.
+- *Intact*: reports and summaries carry checksums, and what does not fit its own is never
+  counted, estimated from or handed out: `StoreDamaged` says so.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.collection import Collection
-from rumor.errors import InputError, Unavailable, shown
+from rumor.errors import Damaged, InputError, Unavailable, shown
+from rumor.files import new_file
 from rumor.report import Reports
 from rumor.summary import Summary
 
@@ -40,6 +49,10 @@ Window = tuple[datetime.date | None, datetime.date | None]
 
 class StoreUnavailable(Unavailable):
     """The store cannot write or read just now (disk full, database gone); try again later."""
+
+
+class StoreDamaged(StoreUnavailable, Damaged):
+    """The store holds something that it did not write; the sentence says what can be done."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +109,16 @@ class Closed:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """A batch is refused: the store does not know its collection, now; it may come back."""
+
+
+@dataclass(frozen=True)
 class NotAdmitted:
     """A batch is refused: its token is not known, or has been used."""
 
 
-Outcome = Accepted | Conflict | Closed | NotAdmitted
+Outcome = Accepted | Conflict | Closed | Unknown | NotAdmitted
 
 
 @dataclass(frozen=True)
@@ -110,6 +128,26 @@ class StoredReports:
     day: datetime.date
     ids: Reports
     reports: Reports
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a store has of one question, as an export holds it."""
+
+    reports: Iterator[StoredReports]
+    spent_ids: Iterator[Reports]
+    """Ids of reports that were deleted after they had been counted."""
+    days: Mapping[datetime.date, Summary]
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What a repair cost."""
+
+    removed: int
+    """Reports that did not fit their checksums, or any question."""
+    recounted: int
+    """Days whose counts were made anew."""
 
 
 class Store(Protocol):
@@ -153,7 +191,8 @@ class Store(Protocol):
     def forget_tokens(self, *, thorough: bool = False) -> None:
         """Let nothing in the store's own files connect used tokens with their reports.
 
-        A commit leaves traces of what it deleted beside what it wrote; thoroughly takes longer.
+        A commit leaves traces of what it deleted beside what it wrote, withdrawn reports among
+        it; thoroughly takes longer.
         """
         ...
 
@@ -197,14 +236,23 @@ class Store(Protocol):
         ...
 
     def restore(
-        self,
-        registered: Registered,
-        question: str,
-        reports: Iterator[StoredReports],
-        spent_ids: Iterator[Reports],
-        days: dict[datetime.date, Summary],
-    ) -> None:
-        """Put back what was exported, into a question that has nothing yet."""
+        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
+    ) -> Registered:
+        """Put back a collection that the store does not have, by question, in one commit."""
+        ...
+
+    def withdraw(self, registered: Registered, question: str, ids: Reports) -> int | Unknown:
+        """Delete reports from the store and the counts; how many of them were still there.
+
+        Their ids stay while the collection takes reports, so that none comes back.
+        """
+        ...
+
+    def repair(self) -> Repaired:
+        """Remove what does not fit its checksum: the store is intact afterwards.
+
+        Not what a contract says: a collection whose contract is damaged cannot be repaired.
+        """
         ...
 
     def ping(self) -> None:
@@ -216,12 +264,15 @@ class Store(Protocol):
         ...
 
 
-def open_store(url: str) -> Store:
-    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://..."""
+def open_store(url: str, *, check: bool = True) -> Store:
+    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
+
+    Its contents are checked first, as far as that is quick, unless it is to be repaired.
+    """
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         from rumor.collector.sqlite import SqliteStore
 
-        return SqliteStore(url.removeprefix("sqlite:///"))
+        return SqliteStore(url.removeprefix("sqlite:///"), check=check)
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from rumor.collector.postgres import PostgresStore
@@ -229,11 +280,35 @@ def open_store(url: str) -> Store:
             raise InputError(
                 "a PostgreSQL store needs psycopg: pip install 'rumor[server]'"
             ) from None
-        return PostgresStore(url)
+        return PostgresStore(url, check=check)
     raise InputError(
         "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
         f"got {shown(_without_password(url))}"
     )
+
+
+@contextmanager
+def filled_store(url: str) -> Iterator[Store]:
+    """The store at a URL, to be filled by the block and closed.
+
+    A SQLite file that does not exist yet appears when the block has ended well, and not at all
+    when it fails or is killed.
+    """
+    path = Path(url.removeprefix("sqlite:///"))
+    if not url.startswith("sqlite:///") or len(url) == len("sqlite:///") or path.exists():
+        with closing(open_store(url)) as store:
+            yield store
+        return
+    aside = path
+    try:
+        with new_file(path) as aside, closing(open_store(f"sqlite:///{aside}")) as store:
+            yield store
+    except InputError as problem:
+        raise InputError(str(problem).replace(aside.name, path.name)) from None
+    except FileExistsError:
+        raise InputError(
+            f"a new store must be made once; another process has made {str(path)!r} meanwhile"
+        ) from None
 
 
 def _without_password(url: str) -> str:

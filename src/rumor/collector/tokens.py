@@ -11,10 +11,12 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.errors import InputError, shown
-from rumor.files import PathLike
+from rumor.files import PathLike, new_file
 from rumor.wishes import checked_slug
 
 _PREFIX = "rumor-"
@@ -91,3 +93,23 @@ def add_token(path: PathLike, name: str) -> str:
         file.flush()
         os.fsync(file.fileno())
     return token
+
+
+@contextmanager
+def first_token(path: PathLike) -> Iterator[Path]:
+    """A new token file with one token, and that token in a file of its owner's beside it.
+
+    Gives the path of the latter. Both appear when the block has ended well.
+    """
+    told = Path(f"{os.fspath(path)}.first")
+    try:
+        with new_file(path) as hashes, new_file(told) as secret:
+            token = add_token(hashes, "first")
+            handle = os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(f"{token}\n")
+            yield told
+    except FileExistsError:
+        raise InputError(
+            f"a first token needs new files; {os.fspath(path)!r} or {str(told)!r} exists"
+        ) from None

@@ -1,4 +1,4 @@
-"""Bodies of POST /v1/reports: from bytes off the wire to valid rows of id and report.
+"""Bodies that are posted: from bytes off the wire to valid rows of id and report.
 
 A request carries reports of one question, so that what one person answers to several is not
 linked by it. Few reports come as JSON, ids and reports in base64; many as binary records, 16
@@ -21,6 +21,7 @@ from rumor.collector.store import ID_BYTES
 from rumor.errors import shown
 from rumor.mechanisms import Mechanism
 from rumor.report import Reports
+from rumor.withdrawal import KEY_BYTES, report_id
 
 JSON_TYPE = "application/json"
 BINARY_TYPE = "application/vnd.rumor.reports"
@@ -40,8 +41,16 @@ class JsonReports(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     reports: list[JsonReport]
 
 
+class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """Keys of reports that are taken back."""
+
+    question: str
+    keys: list[bytes]
+
+
 _PLACE = re.compile(r"\$(\.reports|\.question|\.id|\.report|\[\d+\])*")
 _decoder = msgspec.json.Decoder(JsonReports)
+_withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
 
 def decompressed(body: bytes, encoding: str, limits: Limits) -> bytes:
@@ -88,6 +97,24 @@ def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
         ) from None
     _check_count(len(decoded.reports), limits.json_reports)
     return decoded.question, decoded.reports
+
+
+def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
+    """The question, and the ids of the different reports that these keys take back."""
+    try:
+        decoded = _withdrawals.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        sentence = " ".join(str(problem).split())
+        raise Problem(
+            "malformed",
+            f'a withdrawal must be {{"question": text, "keys": [base64, ...]}}; got something else '
+            f"({sentence})",
+        ) from None
+    _check_count(len(decoded.keys), limits.json_reports)
+    if any(len(key) != KEY_BYTES for key in decoded.keys):
+        raise Problem("malformed", f"a key must have {KEY_BYTES} bytes; got another length")
+    ids = b"".join(sorted({report_id(key) for key in decoded.keys}))
+    return decoded.question, np.frombuffer(ids, dtype=np.uint8).reshape(-1, ID_BYTES)
 
 
 def json_rows(reports: list[JsonReport], question: Question) -> Reports:

@@ -24,7 +24,7 @@ from rumor.engines import Batch, Stratum
 from rumor.errors import InputError, shown
 from rumor.files import PathLike
 from rumor.report import Mask, Reports
-from rumor.reportfile import ReportFile, damaged, find_files, report_bytes
+from rumor.reportfile import DAMAGE, ReportFile, damaged, find_files, report_bytes
 
 # Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
 # cache when it is counted (measured fastest from one megabyte to two).
@@ -126,7 +126,7 @@ class _RowGroup:
                 f"{self.path}: a reports file must stay where every worker can read it; "
                 f"on {socket.gethostname()} it is not there"
             ) from None
-        except (pa.ArrowException, OSError):
+        except DAMAGE:
             raise damaged(self.path) from None
         except InputError as problem:
             raise InputError(f"{self.path}: {problem}") from None

@@ -137,6 +137,19 @@ class Mechanism(abc.ABC):
     def tally(self, reports: Reports) -> Tally:
         """The counters of a batch of valid reports; tallies of batches add up."""
 
+    @property
+    def counters_per_report(self) -> int | None:
+        """How many counters each report adds one to; None where that depends on the report."""
+        return None
+
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """Whether so many reports can have this tally, as far as their number decides it."""
+        if (tally < 0).any() or (tally > reports).any():
+            return False
+        each = self.counters_per_report
+        # Each counter is at most 2^62, so their exact sum needs Python's integers.
+        return each is None or sum(map(int, tally)) == each * reports
+
     def admit(self, reports: int) -> None:
         """Refuse, by an InputError, more reports than a summary can count or afford."""
         if reports > MAX_REPORTS:

@@ -78,6 +78,11 @@ class BitPerValue(FrequencyOracle):
         """A counter for each report where there are few different ones, else for each bit."""
         return self.alphabet if self._whole else self.domain
 
+    @property
+    def counters_per_report(self) -> int | None:
+        """One where whole reports are counted; bits come in any number."""
+        return 1 if self._whole else None
+
     def tally(self, reports: Reports) -> Tally:
         """Counts of whole reports or of bits."""
         if self._whole:

@@ -219,6 +219,11 @@ class HadamardResponse(FrequencyOracle):
         """A counter for each output."""
         return self.outcomes
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report is one output."""
+        return 1
+
     def tally(self, reports: Reports) -> Tally:
         """How often each output was reported."""
         counts = np.zeros(self.outcomes, dtype=np.int64)

@@ -223,6 +223,11 @@ class ItemSampling(CappedMechanism):
         """A counter for each output."""
         return self.alphabet
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report is one output."""
+        return 1
+
     def tally(self, reports: Reports) -> Tally:
         """How often each output was reported."""
         counts = np.zeros(self.alphabet, dtype=np.int64)

@@ -227,6 +227,11 @@ class KeyValueBlock(KeyValueMechanism):
         """For each key how often it said nothing, plus and minus."""
         return 3 * self.keys
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report says something of each key of its block."""
+        return self.block
+
     def tally(self, reports: Reports) -> Tally:
         """Counts by key and by what it said."""
         keys, states = self._fields(reports)
@@ -236,6 +241,11 @@ class KeyValueBlock(KeyValueMechanism):
             said = states // np.uint8(3**i) % np.uint8(3)
             fast.count_codes(keys[:, i].astype(np.int64) * 3 + said, counts)
         return counts
+
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """The keys of a block are distinct: of each, a report says one thing at most."""
+        by_key = tally.reshape(self.keys, 3)
+        return super().consistent(tally, reports) and bool((by_key.sum(axis=1) <= reports).all())
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
         """As tallied."""

@@ -337,6 +337,23 @@ class Piecewise(MeanMechanism):
         """A counter for each binary digit of an output and of its square."""
         return sum(self._digits)
 
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """The digits are those of outputs and of their squares, which go together."""
+        if not super().consistent(tally, reports):
+            return False
+        digits, counts = self._digits[0], [int(count) for count in tally]
+        total = sum(count << i for i, count in enumerate(counts[:digits]))
+        squares = sum(count << i for i, count in enumerate(counts[digits:]))
+        # A square is odd when its root is, and never 2 or 3 modulo 4; no output is above the last;
+        # and squares are at least what equal outputs would have (Cauchy and Schwarz).
+        return (
+            counts[0] == counts[digits]
+            and not any(counts[digits + 1 : digits + 2])
+            and total <= reports * (self.alphabet - 1)
+            and total * total <= reports * squares
+            and squares <= (self.alphabet - 1) * total
+        )
+
     def tally(self, reports: Reports) -> Tally:
         """How many reports have each digit set.
 

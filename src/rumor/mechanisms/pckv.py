@@ -166,6 +166,11 @@ class PckvGrr(CappedMechanism):
         """A counter for each pair."""
         return self.pairs
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report is one pair."""
+        return 1
+
     def tally(self, reports: Reports) -> Tally:
         """How often each pair was reported."""
         counts = np.zeros(self.pairs, dtype=np.int64)

@@ -174,6 +174,11 @@ class _PairMechanism(KeyValueMechanism):
         """For each key how often it said nothing, plus and minus."""
         return 3 * self.keys
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report is about one key."""
+        return 1
+
     def tally(self, reports: Reports) -> Tally:
         """Counts by key and by what it said."""
         keys, said = self._fields(reports)

@@ -128,6 +128,11 @@ class RandomizedResponse(FrequencyOracle):
         """A counter for each value."""
         return self.domain
 
+    @property
+    def counters_per_report(self) -> int:
+        """A report is one value."""
+        return 1
+
     def tally(self, reports: Reports) -> Tally:
         """How often each value was reported."""
         counts = np.zeros(self.domain, dtype=np.int64)

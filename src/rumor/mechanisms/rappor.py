@@ -349,6 +349,13 @@ class Rappor(PermanentAnswers):
         """For each cohort, how many reports, and how many with each bit set."""
         return self.cohorts * (self.bits + 1)
 
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """Cohorts make up the reports, and no bit is set more often than its cohort reported."""
+        if not super().consistent(tally, reports):
+            return False
+        table = tally.reshape(self.cohorts, self.bits + 1)
+        return sum(map(int, table[:, 0])) == reports and bool((table[:, 1:] <= table[:, :1]).all())
+
     def tally(self, reports: Reports) -> Tally:
         """Cohort sizes and bit counts."""
         table = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)

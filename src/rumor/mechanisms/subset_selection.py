@@ -263,6 +263,11 @@ class SubsetSelection(FrequencyOracle):
         """A counter for each value."""
         return self.domain
 
+    @property
+    def counters_per_report(self) -> int:
+        """A set has a fixed size."""
+        return self.size
+
     def tally(self, reports: Reports) -> Tally:
         """How many sets hold each value."""
         fast = loops(reports.nbytes)

@@ -13,16 +13,19 @@ Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential Privacy Protoco
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.canonical import canonical_json
 from rumor.errors import InputError
 from rumor.estimators.simplex import project
 from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.randomness import Source, System
+from rumor.randomness import Keyed, Keystreams, Source, Stream, System
 from rumor.report import Reports, as_reports
 
 # Honest batches pass this many standard deviations once in some thirty thousand.
@@ -97,6 +100,9 @@ def co_support(
     E[K (K-1)] follows from E[K] among honest people is found by simulating people who hold
     watched values and people who hold others: in any mixture of the two, J - b K with
     J = K (K-1) has the same mean, whatever the shares are.
+
+    Unless `random` is given, all chance follows from the reports themselves, in whatever order
+    they come: the same reports give the same figure, and an alarm cannot be asked away.
     """
     batch = as_reports(reports, oracle.width)
     oracle.validate(batch).require()
@@ -106,7 +112,7 @@ def co_support(
         )
     if oracle.dispersion == 0:
         return Integrity(False, 0.0, False, SINGLE)
-    source = System() if random is None else random
+    source, batch = (_own_chance(oracle, batch)) if random is None else (random, batch)
     choosing, tested = batch[::2], batch[1::2]
     estimate = project(oracle.unbiased(oracle.tally(choosing), len(choosing)))
     # Of few values only half are watched: the others must tell what honest people send.
@@ -125,6 +131,31 @@ def co_support(
     )
     verdict = "; crafted reports are likely." if alarm else ", which chance explains."
     return Integrity(True, deviations, alarm, words + verdict)
+
+
+def _own_chance(oracle: FrequencyOracle, batch: Reports) -> tuple[Source, Reports]:
+    """Randomness that follows from a batch, and the batch in an order that follows from it.
+
+    Whoever crafts reports cannot choose it without knowing everybody else's.
+    """
+    rows = np.ascontiguousarray(batch).view(f"V{oracle.width}").reshape(-1)
+    ordered = np.frombuffer(b"".join(sorted(map(bytes, rows.tolist()))), np.uint8)
+    secret = hashlib.sha256(ordered.tobytes()).digest()
+    about = canonical_json(oracle.describe())
+    words = Keyed(secret, "rumor integrity order", about).stream().words(len(batch))
+    order = np.argsort(words, kind="stable")
+    return _Streams(Keyed(secret, "rumor integrity", about)), ordered.reshape(batch.shape)[order]
+
+
+class _Streams(Keystreams):
+    """A key's independent streams, one for each call."""
+
+    def __init__(self, key: Keyed) -> None:
+        self._key, self._calls = key, itertools.count()
+
+    def stream(self) -> Stream:
+        """The next of them."""
+        return self._key.extend(next(self._calls)).stream()
 
 
 def _simulated(

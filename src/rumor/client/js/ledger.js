@@ -11,6 +11,7 @@ import { digestOf } from "./canonical.js";
 import { RumorError } from "./errors.js";
 import { exceeds, sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
+import { keepKey, reportId } from "./sent.js";
 import { randomHex } from "./state.js";
 
 const KEYS = ["series", "question", "round", "cell", "epoch", "period", "tag"];
@@ -87,7 +88,10 @@ export async function debit(state, { key, question, mechanism, report, contract,
     state.mechanisms.push({ digest: kind, description: question.mechanism });
   }
   const names = { series: key.series, contract, question: key.question };
-  const envelope = { id: randomHex(16), ...names, report: toHex(report), ...(admits && { token: admits }) };
+  const takesBack = randomHex(16);
+  const id = await reportId(takesBack);
+  keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days });
+  const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits }) };
   state.pending.push(envelope);
   return envelope;
 }

@@ -13,16 +13,17 @@ import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
+import { arrived, keyGroups, madeOf } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
-import { sendRecords } from "./transport.js";
+import { sendRecords, withdrawKeys } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
 const LONGEST_PAUSE = 30;
 const DAY = 86_400_000;
-// What a refusal says about the reports themselves: they can never arrive.
-const FINAL = ["closed", "id-conflict", "invalid-report"];
+// Refusals that name the reports which are their reason: the others go without them.
+const NAMING = ["id-conflict", "invalid-report"];
 
 const current = (kept) => (kept === null ? newState() : checkedState(kept));
 
@@ -182,11 +183,12 @@ export class Respondent {
 
   /**
    * Send everything that waits for this collection (its series, earlier contracts included).
-   * Being offline is no error: `pending` says how much waits, `problem` why.
+   * Being offline is no error: `pending` says how much waits, `problem` why. What is refused
+   * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
    */
-  async send(baseUrl, contract, { attempts = 3, pause = 0.25 } = {}) {
+  async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
-    const outcome = { accepted: 0, duplicates: 0, pending: 0, givenUp: 0, problem: null, refusal: null };
+    const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, problem: null, refusal: null };
     const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series));
     sending: for (let group of groups(await waiting())) {
       while (group.length) {
@@ -198,15 +200,15 @@ export class Respondent {
           group = [];
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
-          outcome.problem = problem.message;
-          outcome.refusal = problem.type ?? null;
-          if (problem.code === "unreachable") break sending;
-          if (!FINAL.includes(problem.type)) break;
-          const named = problem.indices.map((index) => group[index]).filter(Boolean);
-          const lost = named.length ? named : group;
-          await this.#forget(lost);
-          outcome.givenUp += lost.length;
-          group = group.filter((row) => !lost.includes(row));
+          if (problem.code === "unreachable") {
+            Object.assign(outcome, { problem: problem.message, refusal: null });
+            break sending;
+          }
+          const left = await this.#after(problem, group, invitation);
+          const kept = group.length - left.length;
+          if (kept) Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
+          outcome.refused += kept;
+          group = left;
         }
       }
     }
@@ -214,10 +216,69 @@ export class Respondent {
     return outcome;
   }
 
-  /** Forget the bytes of reports, never their cost. */
+  /** What is worth sending at once after a refusal; the others stay as they are, and wait. */
+  async #after(refusal, group, invitation) {
+    if (refusal.type === "not-admitted" && group.length === 1 && invitation) {
+      const other = await this.#readmit(group[0], invitation);
+      return other.token === group[0].token ? [] : [other];
+    }
+    const named = new Set(refusal.indices.filter((index) => group[index]));
+    return NAMING.includes(refusal.type) && named.size ? group.filter((_, index) => !named.has(index)) : [];
+  }
+
+  /** A waiting report with the token of another invitation: the same id and bytes, at no further cost. */
+  async #readmit(row, invitation) {
+    const admission = await import("./admission.js");
+    const code = await admission.readInvitation(invitation);
+    return this.#change(async (state) => {
+      const number = madeOf(state, row.id)?.number ?? 0;
+      const token = await admission.token(code, row.series, row.question, number);
+      for (const each of state.pending) if (each.id === row.id) each.token = token;
+      return { ...row, token };
+    });
+  }
+
+  /** How many reports can still be taken back, waiting ones among them: of one series or of all. */
+  sent(series) {
+    return this.#look((state) => (state.sent ?? []).filter((row) => !series || row.series === series).length);
+  }
+
+  /**
+   * Take back what was sent (of one series or of all), and what waits. Nothing is refunded; what
+   * the collector exported or published before is beyond reach. `left` says how many could not be
+   * asked for now, `problem` why.
+   */
+  async withdraw(baseUrl, { series } = {}) {
+    const base = String(baseUrl).replace(/\/+$/, "");
+    const outcome = { withdrawn: 0, absent: 0, left: 0, problem: null, refusal: null };
+    const rows = await this.#look((state) => (state.sent ?? []).filter((row) => !series || row.series === series));
+    for (const group of keyGroups(rows, MOST_RECORDS)) {
+      const [{ contract, question }] = group;
+      try {
+        const { withdrawn, absent } = await withdrawKeys(base, contract, question, group.map(({ key }) => fromHex(key)));
+        const ids = new Set(group.map(({ id }) => id));
+        await this.#change(async (state) => {
+          state.pending = state.pending.filter(({ id }) => !ids.has(id));
+          state.sent = state.sent.filter(({ id }) => !ids.has(id));
+        });
+        outcome.withdrawn += withdrawn;
+        outcome.absent += absent;
+      } catch (problem) {
+        if (!(problem instanceof RumorError)) throw problem;
+        outcome.left += group.length;
+        Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
+      }
+    }
+    return outcome;
+  }
+
+  /** Forget the bytes of reports that have arrived, never their cost. */
   #forget(rows) {
     const ids = new Set(rows.map(({ id }) => id));
-    return this.#change(async (state) => void (state.pending = state.pending.filter(({ id }) => !ids.has(id))));
+    return this.#change(async (state) => {
+      state.pending = state.pending.filter(({ id }) => !ids.has(id));
+      arrived(state, ids);
+    });
   }
 
   #look(read) {

@@ -102,11 +102,25 @@ export interface Outcome {
   duplicates: number;
   /** Reports that wait on this device. */
   pending: number;
-  /** Reports that the collector will never take: it is closed, say. */
-  givenUp: number;
-  /** Why some wait or were given up, in a sentence. */
+  /** Those of them that the collector refused just now: it is closed, say. */
+  refused: number;
+  /** Why some wait, in a sentence. */
   problem: string | null;
   /** The type of the refusal, where the collector refused; null where it was not reached. */
+  refusal: string | null;
+}
+
+/** What became of reports that were taken back. */
+export interface Withdrawal {
+  /** Reports that were at the collector, and have left its store and counts. */
+  withdrawn: number;
+  /** Reports that were not there. */
+  absent: number;
+  /** Reports that could not be asked for now: their keys are kept. */
+  left: number;
+  /** Why some are left, in a sentence. */
+  problem: string | null;
+  /** The type of the refusal, where the collector refused. */
   refusal: string | null;
 }
 
@@ -173,12 +187,19 @@ export class Respondent {
   standing(contract: Contract): Promise<{ spent: number; ceiling: number }>;
   /** Take a new secret: permanent answers are drawn anew and cost anew. */
   reset(): Promise<void>;
-  /** Send everything that waits for this collection; `pause` is the first, in seconds. */
+  /**
+   * Send everything that waits for this collection; `pause` is the first, in seconds. A report that
+   * was refused for its invitation goes out with this one, the same bytes at no further cost.
+   */
   send(
     baseUrl: string,
     contract: Contract,
-    options?: { attempts?: number; pause?: number },
+    options?: { attempts?: number; pause?: number; invitation?: string },
   ): Promise<Outcome>;
+  /** How many reports can still be taken back, waiting ones among them. */
+  sent(series?: string): Promise<number>;
+  /** Take back what was sent, and what waits, of one series or of all; nothing is refunded. */
+  withdraw(baseUrl: string, options?: { series?: string }): Promise<Withdrawal>;
 }
 
 /** What so many reports of one unchanged answer cost together, in one round. */

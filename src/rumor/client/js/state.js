@@ -6,6 +6,7 @@
 
 import { toHex } from "./bytes.js";
 import { RumorError } from "./errors.js";
+import { wholeSent } from "./sent.js";
 
 const VERSION = 2;
 
@@ -44,14 +45,14 @@ const WHOLE = {
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */
 export function checkedState(state) {
   const version = state?.rumor;
-  if (Number.isInteger(version) && Object.hasOwn(WHOLE, version) && hex(state.secret, "{32}") && WHOLE[version](state)) {
+  if (Number.isInteger(version) && Object.hasOwn(WHOLE, version) && hex(state.secret, "{32}") && wholeSent(state.sent) && WHOLE[version](state)) {
     return version === VERSION ? state : migrated(state);
   }
   // The sentence shows nothing of it: it may hold the secret.
   throw new RumorError("state", "a person's ledger must be intact and of version 1 or 2; the one in this storage is not");
 }
 
-function migrated({ secret, spending, pending }) {
+function migrated({ secret, spending, pending, sent = [] }) {
   const answers = spending.map(({ mechanism, reports, epsilon, ...row }) => ({
     ...row,
     cell: `version 1: ${mechanism}`,
@@ -60,5 +61,5 @@ function migrated({ secret, spending, pending }) {
     epsilon: reports > 1 ? epsilon * (1 + 1e-12) : epsilon,
     made: [{ mechanism, reports }],
   }));
-  return { ...newState(), secret, answers, pending };
+  return { ...newState(), secret, answers, pending, sent };
 }

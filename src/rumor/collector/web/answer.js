@@ -14,6 +14,7 @@ const LANGUAGES = ["en", "ja", "zh"];
 /** Everything the page knows. A card is "open", "drawn", "sent" or "full". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
+  refusal: null, asking: false,
 };
 
 const number = (value, digits = 3) =>
@@ -56,8 +57,9 @@ function complain(problem) {
   const known = problem instanceof RumorError;
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const own = known ? (problem.code === "closed" ? words.closed : words.errors[problem.code]) : null;
-  const plain = problem.code === "consent" || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
+  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code]);
+  const own = known ? refusal : null;
+  const plain = problem.type || problem.code === "consent" || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
   at("problem").replaceChildren(
     h("div", { class: "notice" },
@@ -92,7 +94,7 @@ const open = () => [...page.cards.values()].filter((card) => card.state === "ope
 const answered = () => open().filter((card) => card.value !== undefined);
 const drawn = () => [...page.cards.values()].filter((card) => card.state === "drawn");
 
-function render() {
+async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
@@ -103,12 +105,14 @@ function render() {
   );
   renderAction();
   if (page.say) announce(page.say[0], ...page.say[1]);
-  return renderSpent();
+  await renderSpent();
+  await renderBack();
 }
 
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
 function invitationView() {
-  if (page.contract.admission !== "invited" || !open().length) return [];
+  const wanted = open().length || page.refusal === "not-admitted";
+  if (page.contract.admission !== "invited" || !wanted) return [];
   const { words } = page;
   const field = h("input", {
     id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
@@ -219,8 +223,9 @@ async function addNoise() {
 async function send() {
   const cards = drawn();
   await busily(async () => {
-    const outcome = await page.person.send("", page.contract);
-    if (outcome.refusal) throw new RumorError("refused", outcome.problem);
+    const outcome = await page.person.send("", page.contract, { invitation: page.invitation });
+    page.refusal = outcome.refusal;
+    if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
     for (const card of cards) card.state = "sent";
     await takeStock();
@@ -235,17 +240,17 @@ async function busily(work) {
   if (page.busy) return;
   page.busy = true;
   calm();
-  renderAction();
+  if (page.contract) renderAction();
   try {
     await work();
   } catch (problem) {
     announce(null);
-    await takeStock();
+    if (page.contract) await takeStock();
     if (problem.code === "unreachable") at("problem").replaceChildren(h("p", { class: "notice" }, page.words.waiting));
     else complain(problem);
   } finally {
     page.busy = false;
-    await render();
+    await (page.contract ? render() : renderBack());
   }
 }
 
@@ -272,14 +277,53 @@ async function renderSpent() {
   ).childNodes);
 }
 
+// Taking back
+
+/** The way to take back what was sent: it asks once more, since it cannot be undone. */
+async function renderBack() {
+  const { words } = page;
+  const count = await page.person.sent(page.contract?.series);
+  if (!count) {
+    at("back").replaceChildren();
+    return;
+  }
+  const button = (id, label, kind, onclick) => h("button", { type: "button", id, class: kind, onclick, disabled: page.busy }, label);
+  const ask = async (asking) => {
+    page.asking = asking;
+    await renderBack();
+    at(asking ? "back-yes" : "back-ask").focus();
+  };
+  at("back").replaceChildren(...h("div", {},
+    h("h2", { id: "back-title" }, words.backTitle),
+    h("p", { class: "soft" }, words.backHint),
+    page.asking
+      ? h("p", { class: "choices" }, button("back-yes", words.backYes(count), "primary", takeBack), " ", button("back-no", words.backNo, "quiet", () => ask(false)))
+      : button("back-ask", words.back(count), "quiet", () => ask(true)),
+  ).childNodes);
+}
+
+async function takeBack() {
+  await busily(async () => {
+    const outcome = await page.person.withdraw("", { series: page.contract?.series });
+    for (const card of page.cards.values()) if (card.state === "sent") Object.assign(card, { state: "open", envelopes: [] });
+    page.asking = false;
+    page.refusal = null;
+    if (page.contract) await takeStock();
+    if (outcome.left && outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
+    if (outcome.left) throw new RumorError("away", outcome.problem);
+    announce("backDone", outcome.withdrawn + outcome.absent);
+  });
+  at("status").scrollIntoView({ block: "nearest" });
+}
+
 async function start() {
   takeInvitation();
   await speak(wantedLanguage());
   announce("loading");
   try {
-    page.contract = await fetchContract("/v1/collection");
     const consent = (change) => askConsent(change, page.words, (epsilon) => number(epsilon, 4), (epsilon) => percent(belief(epsilon)));
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
+    page.contract = await fetchContract("/v1/collection");
     await speak(page.lang);
     await takeStock();
     announce(null);
@@ -287,6 +331,8 @@ async function start() {
   } catch (problem) {
     announce(null);
     complain(problem);
+    // What was sent can be taken back, whatever became of the collection.
+    if (page.person) await renderBack();
   }
   at("languages").addEventListener("click", async (event) => {
     const link = event.target.closest("a");
@@ -296,6 +342,7 @@ async function start() {
     calm();
     await speak(link.hreflang);
     if (page.cards.size) await render();
+    else if (page.person) await renderBack();
   });
   // Reports that were on their way when the network went away go out when it is back.
   addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());

@@ -125,6 +125,10 @@ async function show(id) {
 /** When the collector was last heard; not announced, since that is every few seconds. */
 const heard = () => at("status") && (at("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`);
 
+/** Whether the collector heard the question, and refuses this one alone. */
+const refusedFor = (problem) =>
+  problem instanceof Refused && problem.status >= 400 && problem.status !== 401 && problem.status !== 403;
+
 /** Ask for whatever is out of date, and draw it. */
 async function refresh() {
   const question = current();
@@ -135,17 +139,25 @@ async function refresh() {
       if (page.question !== question.id) return;
       page.estimate = estimate;
     }
-    if (!page.integrity || question.reports > GROWTH * page.integrity.seen) {
+  } catch (problem) {
+    if (page.question !== question.id) return;
+    if (refusedFor(problem)) {
+      complain(problem.message);
+      page.refused = question.reports; // the same question would get the same answer
+    } else failed(problem);
+  }
+  if (!page.overview) return;
+  try {
+    if (!page.integrity || page.integrity.failed || question.reports > GROWTH * page.integrity.seen) {
       const integrity = await askJson(`/v1/integrity/${question.id}`, { collection });
       if (page.question !== question.id) return;
       page.integrity = { ...integrity, seen: question.reports };
     }
   } catch (problem) {
     if (page.question !== question.id) return;
-    if (problem instanceof Refused && problem.status >= 400 && problem.status !== 401 && problem.status !== 403) {
-      complain(problem.message);
-      page.refused = question.reports; // the same question would get the same answer
-    } else failed(problem);
+    // A test that cannot be made is no "no alarm": it is shown until it can be.
+    if (refusedFor(problem)) page.integrity = { failed: problem.message, seen: question.reports };
+    else failed(problem);
   }
   await render();
 }

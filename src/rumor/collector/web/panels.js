@@ -34,7 +34,9 @@ export function alarms(estimate, integrity) {
   return [
     found.length
       ? h("div", { class: "notice", role: "alert" }, h("p", {}, h("strong", {}, found.length > 1 ? `${found.length} alarms` : "Alarm")), found.map((each) => h("p", {}, sentence(each))))
-      : integrity && h("p", { class: "soft quietly" }, calm, integrity.explanation),
+      : integrity && !integrity.failed && h("p", { class: "soft quietly" }, calm, integrity.explanation),
+    integrity?.failed && h("div", { class: "notice", role: "alert" },
+      h("p", {}, h("strong", {}, "Not tested: "), "whether these reports look crafted could not be found out. ", integrity.failed)),
     noted && h("p", { class: "quietly" }, h("strong", {}, "Note: "), sentence(noted)),
   ].filter(Boolean);
 }

@@ -52,6 +52,17 @@ export default {
       ? "You have answered this question. It takes one report of a person, so that it cannot wear your privacy down."
       : `You have answered this question ${n} times, which is as often as it may be asked.`,
   closed: "This collection is closed. It takes no more reports.",
+  backTitle: "Take back",
+  back: (n) => (n === 1 ? "Take back my report" : `Take back my ${n} reports`),
+  backHint: "What this device sent here leaves the collector's reports and counts, and what waits is never sent. Privacy that was spent stays spent. What was exported or published before cannot be reached.",
+  backYes: (n) => (n === 1 ? "Yes, take it back" : `Yes, take all ${n} back`),
+  backNo: "Leave it as it is",
+  backDone: (n) => (n === 1 ? "Your report has been taken back." : `Your ${n} reports have been taken back.`),
+  refusals: {
+    closed: "This collection is closed and takes no more reports. Yours stay on this device; you can take them back below.",
+    "not-admitted": "This invitation is not known here, or has been used. Your reports stay on this device: give another invitation above and send the same reports, at no further cost.",
+    "unknown-collection": "The collector does not know this collection just now. Your reports stay on this device; try again later.",
+  },
   spentTitle: "Spent on this collection",
   spent: (most, e) => `epsilon ${e} of the ${most} that this collection may cost you at most`,
   spentNone: (most) => `Nothing yet, of the epsilon ${most} that this collection may cost you at most.`,
@@ -73,6 +84,7 @@ export default {
   errors: {
     consent: "You did not agree, so nothing was sent and nothing was spent.",
     revision: "These questions do not follow from those that this device answered before. Nothing was sent.",
+    away: "The collector could not be reached, and nothing was taken back. Try again in a while.",
     invitation: "Give the invitation that you were sent.",
     insecure: "The browser only adds noise on a secure connection. Open this page by https.",
     unreachable: "The collector cannot be reached just now. Try again in a while.",

@@ -1,0 +1,66 @@
+"""`rumor withdraw`: taking back what was sent to a collector."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rumor.cli.answer import default_state_dir
+from rumor.cli.common import AsJson, print_json
+
+_BEYOND = "nothing is refunded, and what the collector exported or published before is beyond reach"
+
+
+def withdraw(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where the collector is.")],
+    questions: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUESTION...", help="Only reports to these questions."),
+    ] = None,
+    state_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--state-dir",
+            metavar="FOLDER",
+            help="Where the secret, the ledger and unsent reports are kept.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back what was sent to a collector.
+
+    The reports that this device sent leave the collector's store and its counts; those that
+    wait are never sent. The device keeps what it needs for this until the retention of each
+    question is over; after that, only counts are left. Privacy that was spent stays spent, and
+    what the collector exported or published before is beyond anybody's reach. Exit status 1
+    says that some could not be taken back now.
+
+    \b
+    Example:
+      rumor withdraw http://127.0.0.1:8000
+      rumor withdraw http://127.0.0.1:8000 homepage
+    """
+    from rumor.client.client import Client
+
+    with Client(url, state_dir or default_state_dir()) as client:
+        done = client.withdraw(questions or None)
+        spent = client.spent
+    if as_json:
+        print_json(
+            {
+                "withdrawn": done.withdrawn,
+                "absent": done.absent,
+                "left": done.left,
+                "problem": done.problem,
+                "spent": spent,
+            }
+        )
+    else:
+        print(
+            f"{done.withdrawn} withdrawn, {done.absent} not there, {done.left} left; epsilon "
+            f"{spent:.4g} stays spent"
+        )
+        print(f"not all were taken back: {done.problem}" if done.problem else _BEYOND)
+    if done.left:
+        raise typer.Exit(1)

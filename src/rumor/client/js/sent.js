@@ -1,0 +1,54 @@
+/**
+ * What a device keeps of the reports that it made: the keys that take them back. A report is named
+ * by a hash of its key, so that whoever sees the name cannot take it back. Keys are kept until
+ * they have done their work, or the retention of the question is over.
+ */
+
+import { concat, fromHex, toHex, utf8 } from "./bytes.js";
+import { subtle } from "./randomness.js";
+
+const DAY = 86_400_000;
+const hex = (value) => typeof value === "string" && /^([0-9a-f]{2}){16}$/.test(value);
+
+/** The id of the report with this key, both in hexadecimal. */
+export async function reportId(key) {
+  const digest = await subtle().digest("SHA-256", concat(utf8("rumor report id"), fromHex(key)));
+  return toHex(new Uint8Array(digest).slice(0, 16));
+}
+
+/** Whether what was kept of sent reports is whole; a ledger from before has nothing of it. */
+export const wholeSent = (rows) =>
+  rows === undefined || (Array.isArray(rows) && rows.every((row) =>
+    hex(row?.id) && hex(row.key) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
+    Number.isInteger(row.number) && (row.retention === null || Number.isInteger(row.retention)) &&
+    (row.until === null || Number.isFinite(row.until))));
+
+/** Keep the key of a new report. */
+export function keepKey(state, made) {
+  (state.sent ??= []).push({ ...made, until: null });
+}
+
+/** Note that reports have arrived, from when retention counts; and forget what is past it. */
+export function arrived(state, ids, now = Date.now()) {
+  const today = Math.floor(now / DAY);
+  for (const row of state.sent ?? []) {
+    // A day more than the collector keeps it: its clock may be in another day.
+    if (ids.has(row.id) && row.retention !== null) row.until = today + row.retention + 1;
+  }
+  state.sent = (state.sent ?? []).filter(({ until }) => until === null || until >= today);
+}
+
+/** The report with this id. */
+export const madeOf = (state, id) => (state.sent ?? []).find((row) => row.id === id);
+
+/** Keys to be shown together: of one contract and question, and not too many. */
+export function keyGroups(rows, most) {
+  const found = new Map();
+  for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    const name = `${row.contract} ${row.question}`;
+    const groups = found.get(name) ?? found.set(name, [[]]).get(name);
+    if (groups.at(-1).length === most) groups.push([]);
+    groups.at(-1).push(row);
+  }
+  return [...found.values()].flat();
+}

@@ -1,0 +1,77 @@
+"""What a device keeps of reports that it made: the keys that take them back.
+
+Each report has a key from the moment it is made (see rumor.withdrawal). It is kept until the
+report is withdrawn, or until the retention of its question is over: then the collector has
+deleted the report, and only counts are left, which nobody's key can reach. Whoever reads this
+table can tell which stored reports are this person's, and nothing more about their answers.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS sent (
+    id BLOB PRIMARY KEY, key BLOB NOT NULL, contract TEXT NOT NULL, question TEXT NOT NULL,
+    number INTEGER NOT NULL, retention INTEGER, until TEXT
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A report that this device made, and can take back."""
+
+    id: bytes
+    key: bytes
+    contract: str
+    question: str
+    number: int
+    """Which of the person's reports to its question it is, from 0: what its token is made of."""
+
+
+class Sent:
+    """The table of them, in a ledger's database; the ledger's transactions are around it."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        database.execute(_SCHEMA)
+
+    def add(self, made: Made, retention_days: int | None) -> None:
+        """Keep a report's key, as long as its question's retention says."""
+        self._database.execute(
+            "INSERT INTO sent VALUES (?, ?, ?, ?, ?, ?, NULL)",
+            (made.id, made.key, made.contract, made.question, made.number, retention_days),
+        )
+
+    def arrived(self, ids: Sequence[bytes]) -> None:
+        """Note the day, from which retention counts; and forget what is past it."""
+        today = datetime.datetime.now(datetime.UTC).date()
+        for id in ids:
+            row = self._database.execute("SELECT retention FROM sent WHERE id = ?", (id,))
+            (retention,) = row.fetchone() or (None,)
+            if retention is not None:
+                # A day more than the collector keeps it: its clock may be in another day.
+                until = today + datetime.timedelta(days=retention + 1)
+                self._database.execute(
+                    "UPDATE sent SET until = ? WHERE id = ?", (until.isoformat(), id)
+                )
+        self.forget_old(today)
+
+    def forget_old(self, today: datetime.date) -> None:
+        """Forget keys of reports that the collector has deleted by now."""
+        self._database.execute("DELETE FROM sent WHERE until < ?", (today.isoformat(),))
+
+    def forget(self, ids: Sequence[bytes]) -> None:
+        """Forget keys that have done their work."""
+        self._database.executemany("DELETE FROM sent WHERE id = ?", [(id,) for id in ids])
+
+    def made(self) -> list[Made]:
+        """Every report that can still be taken back, in the order of their random ids."""
+        rows = self._database.execute(
+            "SELECT id, key, contract, question, number FROM sent ORDER BY id"
+        )
+        return [Made(*row) for row in rows]

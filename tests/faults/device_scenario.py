@@ -1,0 +1,112 @@
+"""A fixed piece of a device's life, which is struck at one of its writes, and what must hold.
+
+A new device makes its secret and its ledger, answers, is offline for a while, starts again,
+takes a new secret, answers once more, and takes everything back. Its collector is a real one,
+undisturbed. Whoever is told that something failed tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rumor.client.client import Client
+from rumor.client.respondent import Respondent
+from rumor.collector.store import Store
+from rumor.errors import InputError, Unavailable
+from tests.faults import shim
+from tests.machine.books import look, records
+from tests.machine.front import Front
+
+_TRIES = 3
+
+
+def run(folder: str, url: str, at: int, mode: int) -> int:
+    """In a child: the scenario, struck at a call. What is printed has happened."""
+    shim.arm(folder, at, mode)
+    client: Client | None = None
+
+    def opened() -> Client:
+        nonlocal client
+        if client is None:
+            client = _client(url, folder)
+        return client
+
+    def close() -> None:
+        nonlocal client
+        if client is not None:
+            client.close()
+        client = None
+
+    def attempt(name: str, work: Callable[[], object]) -> None:
+        for _ in range(_TRIES):
+            print(f"begun {name}", flush=True)
+            try:
+                found = work()
+            except (Unavailable, InputError, OSError) as problem:
+                print(f"failed {name}: {problem}", flush=True)
+            else:
+                print(f"done {name} {found}", flush=True)
+                return
+
+    def answer(question: str, value: object) -> None:
+        def work() -> object:
+            opened().answer({question: value})
+            return opened().spent
+
+        attempt("answer", work)
+
+    answer("colour", "red")  # is lost on its way, and waits
+    answer("many", 7)
+    close()
+    answer("colour", "red")
+    attempt("reset", lambda: _reset(folder))
+    close()
+    answer("colour", "red")
+    attempt("flush", lambda: opened().flush().waiting)
+    attempt("withdraw", lambda: opened().withdraw().left)
+    close()
+    print(f"calls {shim.calls()}", flush=True)
+    return 0
+
+
+def _client(url: str, folder: str) -> Client:
+    return Client(url, Path(folder) / "device", attempts=1, timeout=60)
+
+
+def _reset(folder: str) -> None:
+    with Respondent(Path(folder) / "device") as respondent:
+        respondent.reset()
+
+
+def verify(folder: str, front: Front, store: Store, said: str) -> None:
+    """After the process has ended: start again, send what waits, and compare the books."""
+    lines = said.splitlines()
+    begun = lines.count("begun answer")
+    done = [line for line in lines if line.startswith("done answer")]
+    with _client(front.url, folder) as client:  # the restart is clean
+        spent = [float(line.rpartition(" ")[2]) for line in done]
+        assert client.spent >= max(spent, default=0.0), "the ledger forgot what was spent"
+        receipt = client.flush()
+        assert receipt.waiting == 0, receipt
+        debited = sum(each.reports for each in client.spending())
+        assert client.withdraw().left == 0
+        assert client.spent >= max(spent, default=0.0), "what was taken back was refunded"
+    exchanges, _ = front.drain()
+    arrived = {
+        id: report for each in exchanges if each.status == 200 for id, report in records(each)
+    }
+    assert {each.status for each in exchanges if each.status is not None} <= {200}
+    assert len(done) <= debited <= begun, (len(done), debited, begun)
+    # Every report that was paid for arrived, and no other; none changed between two sendings.
+    # Only what was taken back while it still waited never arrives.
+    unsent = debited - len(arrived)
+    assert unsent == 0 or (unsent > 0 and "begun withdraw" in lines), (len(arrived), debited)
+    sent = {(id, report) for each in exchanges for id, report in records(each)}
+    assert len(sent) == len(arrived)
+    assert sum(each.accepted for each in exchanges) == len(arrived)
+    left = [path.name for path in (Path(folder) / "device").glob(".secret*")]
+    assert len(left) <= 1, left
+    (entry,) = store.registered()
+    held = {id for question in entry.questions for id in look(store, entry, question).present}
+    assert not held & arrived.keys(), "a report is there that was taken back"

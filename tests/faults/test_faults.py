@@ -1,0 +1,39 @@
+"""A fault at some of the writes of a store's and a device's life; `make soak` takes them all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.shim import MODES
+from tests.faults.strikes import Striker, some, striker
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="a library is preloaded as Linux does it"
+)
+STRIKES = 4
+"""For each kind of fault, spread over the scenario."""
+
+
+@pytest.fixture(scope="module")
+def ready() -> Iterator[Striker]:
+    with striker() as made:
+        yield made
+
+
+def test_what_a_store_acknowledged_survives_a_fault_at_any_write(ready: Striker) -> None:
+    total = ready.store_calls()
+    assert total > 200
+    for mode in MODES:
+        for at in some(total, STRIKES, mode):
+            ready.strike_store(at, mode)
+
+
+def test_what_a_device_made_survives_a_fault_at_any_write(ready: Striker) -> None:
+    total = ready.device_calls()
+    assert total > 100
+    for mode in MODES:
+        for at in some(total, STRIKES, mode):
+            ready.strike_device(at, mode)

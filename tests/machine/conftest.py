@@ -1,0 +1,27 @@
+"""What runs of the machine share: the nursery, and a database server for the whole session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.collector.postgres import Postgres
+from tests.machine.nursery import Nursery
+from tests.machine.quick import quick_folder
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with quick_folder("nursery") as folder:
+        started = Nursery(folder)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    # To the end of the session: other tests of this process use the same server.
+    server = Postgres.shared()
+    yield server
+    server.release()

@@ -1,0 +1,74 @@
+"""People, operators and misfortunes in any order: a short run; `make soak` has the long one."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.collector.postgres import Postgres
+from tests.machine.machine import Machine, machine
+from tests.machine.nursery import Nursery
+from tests.machine.world import Tally
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="processes are stopped and looked at as Linux does it"
+)
+SHORT = settings(
+    max_examples=5,
+    stateful_step_count=40,
+    suppress_health_check=list(HealthCheck),
+    # A run takes seconds: what failed is reported as it was, not made smaller.
+    phases=[Phase.generate],
+)
+# A command has a dozen transactions at most; each is entered and left.
+BRAKES = range(1, 25)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_store(request: pytest.FixtureRequest) -> Callable[[Path], str]:
+    if request.param == "sqlite":
+        return lambda folder: f"sqlite:///{folder / 'store.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return lambda folder: server.clean_database()
+
+
+def test_what_was_acknowledged_stays(new_store: Callable[[Path], str], nursery: Nursery) -> None:
+    tally = Tally()
+    run_state_machine_as_test(machine(new_store, nursery, tally), settings=SHORT)
+    assert tally.acknowledged > 50, tally
+    assert tally.kills > 4, tally
+
+
+def test_what_people_do_between_any_two_transactions_of_a_command(
+    new_store: Callable[[Path], str], nursery: Nursery
+) -> None:
+    tally = Tally()
+    one = machine(new_store, nursery, tally)()
+    try:
+        _sweep(one, tally)
+    finally:
+        one.teardown()
+
+
+def _sweep(one: Machine, tally: Tally) -> None:
+    """Stop a backup and a restoring at each of their transactions, and let people go on."""
+    deeds = itertools.cycle(["post", "withdraw", "answer"])
+    one.crowd(1)
+    one.export(which=0, brake=0, kill=False, during="post", starve=False)
+    for brake in BRAKES:
+        before = tally.interrupted
+        one.import_(which=0, replace=True, brake=brake, kill=False, during="post", starve=False)
+        if tally.interrupted == before:
+            break  # it has no more transactions than that
+    for brake in BRAKES:
+        before = tally.interrupted
+        one.export(which=0, brake=brake, kill=False, during=next(deeds), starve=False)
+        if tally.interrupted == before:
+            break
+    assert tally.interrupted > 20, tally

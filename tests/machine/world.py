@@ -1,0 +1,381 @@
+"""The real things that the machine works on: a store, collectors, devices, an operator."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import secrets
+import shutil
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import psycopg
+
+from rumor.client.client import Client, Receipt
+from rumor.collection import Collection
+from rumor.collector.store import Store, open_store
+from rumor.collector.tokens import add_token
+from rumor.errors import InputError
+from tests.collector.tools import Answer, call, send
+from tests.machine.books import Held, records
+from tests.machine.contracts import contracts
+from tests.machine.front import Exchange, Front
+from tests.machine.nursery import Child, Nursery
+from tests.machine.rewind import rewind
+
+_OPERATOR, _COLLECTORS = 0, (1, 2)
+
+
+@dataclass
+class Tally:
+    """What was done, in numbers."""
+
+    operations: int = 0
+    kills: int = 0
+    starved: int = 0
+    commands: int = 0
+    refused: int = 0
+    interrupted: int = 0
+    acknowledged: int = 0
+
+
+@dataclass
+class Serving:
+    """A running collector."""
+
+    child: Child
+    url: str
+    starved: bool = False
+
+
+@dataclass
+class Device:
+    """A person's device: the real client, and what it must not lose."""
+
+    folder: Path
+    client: Client
+    waiting: set[bytes] = field(default_factory=set)
+
+    def check(self, exchanges: Sequence[Exchange], made: int | None) -> None:
+        """What left the device was acknowledged, and it heard so; `made` reports are new."""
+        heard = {
+            id
+            for each in exchanges
+            if each.status == 200 and each.relayed
+            for id, _ in records(each)
+        }
+        posted = {id for each in exchanges for id, _ in records(each)}
+        now = {envelope.id for envelope in self.client.waiting()}
+        assert self.waiting - now <= heard, "a device let go of a report that was not acknowledged"
+        new = (now | posted) - self.waiting
+        assert made is None or len(new) == made, f"{len(new)} reports for {made} answers"
+        self.waiting = now
+
+    def withdraw(self) -> None:
+        """Take everything back: what waits goes, once the collector had an answer to all of it."""
+        before = self.waiting
+        taken = self.client.withdraw()
+        self.waiting = {envelope.id for envelope in self.client.waiting()}
+        assert self.waiting <= before
+        assert taken.left or not self.waiting, taken
+
+
+@dataclass(frozen=True)
+class Backup:
+    """An exported collection: where, and what must be in it."""
+
+    digest: str
+    folder: Path
+    held: Held
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended."""
+
+    outcome: str
+    said: str
+
+
+class World:
+    """One store with all that works on it; made new for every run of the machine."""
+
+    def __init__(self, folder: Path, store_url: str, nursery: Nursery, tally: Tally) -> None:
+        self.folder, self.store_url, self.nursery, self.tally = folder, store_url, nursery, tally
+        self.clock = nursery.clock
+        self.clock.start_again()
+        self.front = Front()
+        self._listening = self.front.listening()
+        self._listening.__enter__()
+        self.serving: list[Serving | None] = [None, None]
+        self.devices: list[Device] = []
+        self.backups: list[Backup] = []
+        self.files = [folder / f"contract-{i}.json" for i in range(len(contracts()))]
+        for contract, path in zip(contracts(), self.files, strict=True):
+            contract.save(path)
+        self.analyst = add_token(folder / "tokens", "machine")
+        self._looking: Store | None = None
+        self._numbered = 0
+
+    @property
+    def store(self) -> Store:
+        """The checker's own eyes on the store."""
+        if self._looking is None:
+            self._looking = open_store(self.store_url)
+        return self._looking
+
+    def new_path(self, name: str) -> Path:
+        self._numbered += 1
+        return self.folder / f"{name}-{self._numbered}"
+
+    # Devices
+
+    def new_device(self) -> Device:
+        folder = self.new_path("device")
+        device = Device(folder, self._client(folder, None))
+        self.devices.append(device)
+        return device
+
+    def _client(self, folder: Path, invitation: str | None) -> Client:
+        return Client(self.front.url, folder, invitation=invitation, attempts=1, timeout=60)
+
+    def reopen(self, device: Device, invitation: str | None) -> None:
+        """The device is switched off and on; what waits must still wait."""
+        device.client.close()
+        device.client = self._client(device.folder, invitation)
+
+    def answer(self, device: Device, question: str, value: object) -> Receipt | None:
+        """An answer by the device; None where the device itself refuses to make it."""
+        try:
+            return device.client.answer({question: value})
+        except InputError:
+            return None
+
+    # Collectors
+
+    def serve(self, place: int, contract: Path) -> Ran:
+        """Start a collector; it may refuse, with a sentence."""
+        assert self.serving[place] is None
+        arguments = ["serve", str(contract), "--store", self.store_url, "--port", "0", "--json"]
+        arguments += ["--analyst-token-file", str(self.folder / "tokens")]
+        brake = _COLLECTORS[place]
+        self.clock.set_brake(brake, 0)
+        child = self.nursery.command(arguments, cwd=self.folder, brake=brake)
+        child.wait_until(lambda: "\n" in child.out.read_text() if child.out.exists() else False)
+        said = child.out.read_text()
+        if "\n" not in said:
+            return self._ended(child.wait(), child)
+        self.serving[place] = Serving(child, str(json.loads(said)["url"]))
+        self._retarget()
+        return Ran("done", "")
+
+    def _retarget(self) -> None:
+        self.front.targets = [each.url for each in self.serving if each is not None]
+
+    def kill(self, place: int, *, gently: bool = False) -> None:
+        """End a collector, at once or in order."""
+        ended = self.serving[place]
+        if ended is None:
+            return
+        self.serving[place] = None
+        self._retarget()
+        self.clock.set_brake(_COLLECTORS[place], 0)
+        if gently:
+            ended.child.signal(signal.SIGTERM)
+            status = ended.child.wait()
+            assert status == 0, ended.child.said()
+        else:
+            self.tally.kills += 1
+            ended.child.kill()
+        assert "Traceback" not in ended.child.said(), ended.child.said()
+
+    def kill_while(self, place: int, transactions: int, work: Callable[[], None]) -> None:
+        """Kill a collector as it begins or ends a transaction, while something is asked of it."""
+        doomed = self.serving[place]
+        if doomed is None:
+            work()
+            return
+        self.front.targets = [doomed.url]
+        self.clock.set_brake(_COLLECTORS[place], transactions)
+        problems: list[BaseException] = []
+
+        def worked() -> None:
+            try:
+                work()
+            except BaseException as problem:
+                problems.append(problem)
+
+        thread = threading.Thread(target=worked)
+        thread.start()
+        doomed.child.wait_until(lambda: not thread.is_alive())
+        self.kill(place)
+        thread.join(60)
+        assert not thread.is_alive()
+        if problems:
+            raise problems[0]
+
+    @contextlib.contextmanager
+    def full_disk(self, room: int) -> Iterator[None]:
+        """Meanwhile collectors have so many bytes of disk left."""
+        self.tally.starved += 1
+        if self.store_url.startswith("sqlite"):
+            store = self.store_url.removeprefix("sqlite:///")
+            sizes = [Path(f"{store}{end}") for end in ("", "-wal")]
+            size = max(path.stat().st_size if path.exists() else 0 for path in sizes)
+            running = [psutil.Process(each.child.pid) for each in self.serving if each is not None]
+            no_limit = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            for process in running:
+                process.rlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+            try:
+                yield
+            finally:
+                for process in running:
+                    process.rlimit(resource.RLIMIT_FSIZE, no_limit)
+        else:
+            # As managed servers do when their disk is full: nothing can be written any more.
+            self._read_only("on")
+            try:
+                yield
+            finally:
+                self._read_only("off")
+
+    def _read_only(self, setting: str) -> None:
+        with psycopg.connect(self.store_url, autocommit=True) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            name = connection.info.dbname
+            connection.execute(
+                f'ALTER DATABASE "{name}" SET default_transaction_read_only = {setting}'.encode()
+            )
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        self.close_store()
+
+    # Senders without a device
+
+    def post(self, contract: Collection, question: str, rows: bytes, token: str = "") -> Answer:
+        """A body through the front."""
+        extra = {"Rumor_Token": token} if token else {}
+        return send(self.front.url, contract, question, rows, **extra)
+
+    def fresh_rows(self, contract: Collection, question: str, values: Sequence[int]) -> bytes:
+        """Reports with new ids, as the wire has them."""
+        mechanism = contract.question(question).mechanism
+        reports = mechanism.privatize([value % mechanism.domain for value in values])  # type: ignore[attr-defined]
+        ids = np.frombuffer(secrets.token_bytes(16 * len(values)), np.uint8).reshape(-1, 16)
+        return bytes(np.concatenate([ids, reports], axis=1).tobytes())
+
+    # The operator
+
+    def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        brake: int = 0,
+        meanwhile: Callable[[], None] | None = None,
+        kill: bool = False,
+        disk: int | None = None,
+    ) -> Ran:
+        """Run `rumor ...`; stop it at a transaction, do something else, go on or kill it."""
+        self.tally.commands += 1
+        self.clock.set_brake(_OPERATOR, brake)
+        given = [*arguments, "--store", self.store_url]
+        if disk is None:
+            child = self.nursery.command(given, cwd=self.folder, brake=_OPERATOR)
+        else:
+            child = self.nursery.start(
+                "tests.machine.commands:starved", [given, disk], cwd=self.folder, brake=_OPERATOR
+            )
+        halted = brake > 0 and child.stopped()
+        self.clock.set_brake(_OPERATOR, 0)
+        if halted:
+            self.tally.interrupted += 1
+            if meanwhile is not None:
+                meanwhile()
+            if kill:
+                self.tally.kills += 1
+                child.kill()
+                return Ran("killed", child.said())
+            child.signal(signal.SIGCONT)
+        return self._ended(child.wait(), child)
+
+    def _ended(self, status: int, child: Child) -> Ran:
+        said = child.said()
+        assert "Traceback" not in said, said
+        assert status in (0, 2), (status, said)
+        if status == 2:
+            self.tally.refused += 1
+            assert len(said.strip().splitlines()) == 1, said
+        return Ran("done" if status == 0 else "refused", said)
+
+    def expire(self) -> None:
+        """What the housekeeper does on a new day."""
+        child = self.nursery.start(
+            "tests.machine.commands:expire",
+            [self.store_url, self.clock.today().isoformat()],
+            cwd=self.folder,
+            brake=_OPERATOR,
+        )
+        assert child.wait() == 0, child.said()
+
+    def asked(self, path: str) -> Answer | None:
+        """An analyst's question to a collector; None where none answers."""
+        answer = call(self.front.url, path, headers={"Authorization": f"Bearer {self.analyst}"})
+        return None if answer.status == 502 else answer
+
+    def age(self) -> None:
+        """Make the store one of an older Rumor; whoever opens it next migrates it."""
+        self.close_store()
+        rewind(self.store_url)
+
+    # The end
+
+    def close_store(self) -> None:
+        if self._looking is not None:
+            self._looking.close()
+        self._looking = None
+
+    def intact(self) -> None:
+        """The file of the store is whole."""
+        if self.store_url.startswith("sqlite"):
+            with sqlite3.connect(self.store_url.removeprefix("sqlite:///")) as database:
+                assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            database.close()
+
+    def close(self) -> None:
+        for device in self.devices:
+            device.client.close()
+        for place in range(len(self.serving)):
+            running = self.serving[place]
+            if running is not None:
+                self.serving[place] = None
+                with contextlib.suppress(ProcessLookupError):
+                    running.child.kill()
+        self.close_store()
+        self._listening.__exit__(None, None, None)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def others(rows: bytes, question: str, contract: Collection) -> bytes:
+    """The same ids with other reports, all valid."""
+    mechanism: Any = contract.question(question).mechanism
+    size = 16 + mechanism.width
+    changed = []
+    for at in range(0, len(rows), size):
+        id, report = rows[at : at + 16], rows[at + 16 : at + size]
+        turned = bytes([(report[0] + 1) % 3]) if question == "colour" else _flipped(report)
+        changed.append(id + turned)
+    return b"".join(changed)
+
+
+def _flipped(report: bytes) -> bytes:
+    return bytes([report[0] ^ 1]) + report[1:]
