@@ -363,9 +363,9 @@ def test_old_states_are_read_and_stay_charged_and_get_no_new_report() -> None:
         {"step": "state"},
         {"step": "spent"},
         {"step": "pending"},
-        *answered({"a": 3}),
+        *answered({"a": "town 3"}),
         {"step": "state"},
-        *answered(*[{"a": 3}] * 6),
+        *answered(*[{"a": "town 3"}] * 6),
         {"step": "spending"},
     )
     assert (opened["rumor"], opened["secret"], opened["pins"]) == (2, SECRET.hex(), [])

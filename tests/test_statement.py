@@ -87,13 +87,13 @@ def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:
     one = Collection.load(rounds)
     first = one.question().mechanism
     assert isinstance(first, rumor.PrivKVM)
-    found = rumor.estimate(first, first.privatize([{0: 1.0}] * 9, random=rumor.Seeded(1)))
+    found = rumor.estimate(first, first.privatize([{"maps": 1.0}] * 9, random=rumor.Seeded(1)))
     contracts = [one]
     for _ in range(2):
         contracts.append(rumor.next_round(contracts[-1], found))
     with rumor.Respondent(tmp_path / "device") as device:
         for contract in contracts:
-            device.prepare(contract, {"apps": {0: 1.0}})
+            device.prepare(contract, {"apps": {"maps": 1.0}})
         promise = collection_promise(one)
         assert device.spent <= promise.most == promise.ceiling
         assert device.spent == pytest.approx(promise.most, rel=1e-12)

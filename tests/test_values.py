@@ -74,7 +74,8 @@ def test_integers(values: Any) -> None:
         codes = encode(values, 4, positions)
         assert codes.tolist() == expected
         assert codes.dtype == np.int64
-    with pytest.raises(InputError, match=r"labels \(news, mail, blank, déjà vu\) is; row 1 is not"):
+    rule = r"labels \(news, mail, blank, déjà vu\) is; got another integer at index 0"
+    with pytest.raises(InputError, match=rule):
         encode(values, 4, POSITIONS)
 
 

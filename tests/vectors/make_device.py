@@ -98,7 +98,7 @@ def life() -> list[Day]:
     pairs: dict[str, object] = {"apps": {"Maps": 2.5}}
     return [
         Day("first", 20_000, {"mood": "well", "word": "news", "colour": "red", "sleep": 7.5}),
-        Day("first", 20_001, {"mood": 0, "word": "cafe\u0301", "week": "well", "colour": "red"}),
+        Day("first", 20_001, {"mood": "well", "word": "cafe\u0301", "week": "well", "colour": "red"}),
         Day("first", 20_002, {"mood": "unwell", "word": "café", "week": "unwell"}),
         Day("strange", 20_003, {"mood": "well"}),
         Day("fresh", 20_003, {"mood": "well", "week": "so so", "word": "news"}),
@@ -107,7 +107,7 @@ def life() -> list[Day]:
         *(Day("fresh", 20_010 + i, {"mood": "well"}) for i in range(3)),
         Day("fresh", 20_013, {"week": "well", "colour": "blue"}),
         Day("relabelled", 20_014, {"mood": "well", "week": "well", "colour": "red"}),
-        Day("relabelled", 20_014, {"mood": 1, "sleep": 7.5}),
+        Day("relabelled", 20_014, {"mood": "well", "sleep": 7.5}),
         Day("relabelled", 20_015, {"sleep": 7.5}),
         Day("dearer", 20_020, {"mood": "well", "word": "検索"}),
         Day("dearer", 20_020, {"mood": "well", "word": "検索"}, consent=False),
