@@ -194,7 +194,10 @@ def test_labels_are_distinct_texts_in_one_normal_form() -> None:
         (["a", ""], "a label must be a non-empty string; got '' at position 1"),
         (["a", 1], "a label must be a non-empty string; got 1 at position 1"),
         (["\ud800"], "a label must be valid Unicode; .* at position 0"),
-        (["a", "b\0"], r"a label must be text without control characters; got U\+0000 at position 1"),
+        (
+            ["a", "b\0"],
+            r"a label must be text without control characters; got U\+0000 at position 1",
+        ),
         (["\x1b[2J"], r"without control characters; got U\+001B at position 0"),
         (["a\nb"], r"without control characters; got U\+000A at position 0"),
         (["x\ufffe"], r"without control characters; got U\+FFFE at position 0"),
