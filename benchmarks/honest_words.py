@@ -4,9 +4,10 @@
 
 Worlds in which false discoveries are easily made: crowded filters, heavy words that no list has,
 long tails of them, candidates that share half of their bits with a word that people hold, lists
-of which nobody holds a word. In each the rate of false discoveries at the promised 5 %, recall, and
-the processor's time. A million people, epsilon 2 each, one hash, a tenth of the listed words
-held, unless the world says otherwise.
+of which nobody holds a word. In each the rate of false discoveries at the promised 5 % (its mean
+over runs; pooled, all words together), recall, and the processor's time, beside that of the fit
+alone. A million people, epsilon 2 each, one hash, a tenth of the listed words held, unless the
+world says otherwise.
 
 The truths that are judged follow from a rule that was fixed before any was looked at: run r has the
 filter's key "judge WORLD r", the seed r, and shares by the law number r mod 4 (Zipf .7, Zipf 1.3,
@@ -30,6 +31,10 @@ from rich.table import Table
 
 import rumor
 from rumor.estimators.candidates import Candidates, candidate_map
+from rumor.estimators.decode_counts import bit_shares
+from rumor.estimators.decode_decoys import Judge
+from rumor.estimators.decode_fit import best_fit
+from rumor.estimators.decode_lasso import Lasso
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 Vector = NDArray[np.float64]
@@ -113,7 +118,8 @@ class Outcome:
     false: int
     recall: float
     seconds: float
-    alarms: tuple[str, ...]
+    fit_seconds: float
+    """What the fit alone takes, with decoys and no word tested without itself."""
 
 
 def outcome(name: str, world: World, run: int, *, tune: bool) -> Outcome:
@@ -145,7 +151,17 @@ def outcome(name: str, world: World, run: int, *, tune: bool) -> Outcome:
     there[:held] = counts[:held] > 0
     found, true = int(result.detected.sum()), int((result.detected & there).sum())
     recall = true / max(int(there.sum()), 1)
-    return Outcome(found, found - true, recall, seconds, result.alarms)
+    return Outcome(found, found - true, recall, seconds, _fit_seconds(summary, made))
+
+
+def _fit_seconds(summary: rumor.Summary, made: Candidates) -> float:
+    shares, bloom = bit_shares(summary), made.bloom
+    start = time.process_time()
+    fit = best_fit(Lasso(made.rows, bloom.hashes, shares.share, shares.weight))
+    pull = fit.lasso.residual_pull()[:, :-1]
+    Judge(bloom, pull, len(made), LEVEL, None).p_values(fit.lasso.scores)
+    fit.debiased()
+    return time.process_time() - start
 
 
 def _held(
@@ -189,7 +205,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tune", action="store_true", help="other truths than those judged")
     chosen = parser.parse_args(arguments)
     table = Table(title=f"False discoveries at {LEVEL:.0%} ({chosen.runs} runs)")
-    head = ["world", "per bit", "FDR (se)", "pooled", "any", "found", "recall", "s", "target", ""]
+    head = [
+        "world",
+        "per bit",
+        "FDR (se)",
+        "pooled",
+        "any",
+        "found",
+        "recall",
+        "s",
+        "x fit",
+        "target",
+        "",
+    ]
     for number, column in enumerate(head):
         table.add_column(column, justify="left" if number == 0 else "right")
     for name in chosen.worlds:
@@ -205,11 +233,15 @@ def _row(name: str, world: World, runs: Sequence[Outcome]) -> list[str]:
     found, false = sum(run.found for run in runs), sum(run.false for run in runs)
     any_found = float(np.mean([run.found > 0 for run in runs]))
     recall = float(np.mean([run.recall for run in runs]))
+    seconds = float(np.mean([run.seconds for run in runs]))
+    ratio = seconds / float(np.mean([run.fit_seconds for run in runs]))
     nobody = world.listed == 0.0
     met = any_found <= MOST_ANY if nobody else rate.mean() <= MOST_FALSE
     target = f"any <= {MOST_ANY}" if nobody else f"FDR <= {MOST_FALSE}"
     if world.few is not None:
         met, target = met and recall == 1.0, f"{target}, recall 1"
+    if world.candidates >= 1_000_000:
+        met, target = met and ratio <= MOST_TIME, f"{target}, {MOST_TIME:g} x fit"
     return [
         name,
         f"{world.crowding:.0f}",
@@ -218,7 +250,8 @@ def _row(name: str, world: World, runs: Sequence[Outcome]) -> list[str]:
         f"{any_found:.2f}",
         f"{found / len(runs):.1f}",
         f"{recall:.3f}",
-        f"{np.mean([run.seconds for run in runs]):.2f}",
+        f"{seconds:.2f}",
+        f"{ratio:.1f}",
         target,
         "met" if met else "MISSED",
     ]

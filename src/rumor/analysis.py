@@ -179,7 +179,8 @@ def analyse(
     Without `question` it is the one that the reports name. `by` and `window` choose among
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
     ids once. A text question needs `candidates`, a file of words; `view` is how the answers are
-    to be shown, `together` are values whose joint share is told too, `options` are those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    to be shown, `together` are values whose joint share is told too, `options` are those of the
+    method. `engine` is "local", "spark" (on this machine) or an engine, such as a
     `rumor.engines.spark.SparkEngine` of your session; one that has yet to be started is when
     the rest has been checked.
     """

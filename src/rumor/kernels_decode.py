@@ -190,7 +190,7 @@ def exceeding(rows, hashes, tables, bounds, excess, who):
     excesses of every table, above 0, are written to `excess` and the candidates to `who` (fits,
     places); -1 where there are no more.
     """
-    many, places = who.shape
+    many = who.shape[0]
     least, last = np.zeros(many, dtype=tables.dtype), np.zeros(many, dtype=np.int64)
     score = np.empty((_TOGETHER, many), dtype=tables.dtype)
     excess[:] = 0.0

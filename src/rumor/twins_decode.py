@@ -133,7 +133,7 @@ def exceeding(
     excess: NDArray[np.float32],
     who: NDArray[np.int64],
 ) -> None:
-    """For each of many tables (cohorts, bits + 1, fits) the candidates that are most above a bound."""
+    """For each of many tables, the candidates that are most above a bound."""
     cohort, found = np.arange(len(tables))[:, None], []
     for start in range(0, len(rows), _CHUNK // 16):
         part = rows[start : start + _CHUNK // 16]

@@ -38,6 +38,7 @@ Spectrum = NDArray[np.complex128]
 _STEPS = 1024
 # Of one word alone, where a p-value need not be told from its neighbours.
 _COARSE = 64
+_MOST_HASHES = 8
 _SIZES = (1 << 12, 1 << 20)
 # Cohorts times lattice points times hashes that are still quick.
 _MOST_WORK = 1 << 29
@@ -106,9 +107,11 @@ class Judge:
         """The p-value of a word's score under the pulls of the fit without it.
 
         By the law of decoys under these very pulls. Sampled decoys are not drawn anew for every
-        word: the score is scaled to the length of the pulls that they were drawn under.
+        word, and a law of many hashes not written out (it is nearly normal): then the score is
+        scaled to the length of the fit's own pulls.
         """
-        law = decoy_law(self._bloom, pull, steps=_COARSE) if self._exact else None
+        own_law = self._exact and self._bloom.hashes <= _MOST_HASHES
+        law = decoy_law(self._bloom, pull, steps=_COARSE) if own_law else None
         if law is not None:
             return float(law.p_values(np.array([score]))[0])
         length, own = (float(np.sqrt((table**2).sum())) for table in (pull, self._pull))

@@ -4,7 +4,8 @@ The error of the linear estimate is the same whatever people answer, or nearly s
 default is not: it learns the shape of the crowd, and some shapes are easier than others. So a
 few crowds of eight shapes, from nearly even to one value that has all, are drawn as counts and
 estimated in earnest, and a plan tells the lowest and the highest error that came out, with a
-tenth to spare on either side for all the shapes that are not among the eight.
+tenth to spare on either side for all the shapes that are not among the eight. A crowd in which
+all values are about equally frequent has less error still, down to none, and is no guide.
 """
 
 from __future__ import annotations

@@ -170,7 +170,8 @@ class Plan:
         low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
         return [
             f"The default's error depends on what people answer: {low} to {high} over eight shapes "
-            f"of crowds, {zipf} if shares fall like 1/rank. Count on {high}."
+            f"of crowds (less if all values are about equally frequent), {zipf} if shares fall "
+            f"like 1/rank. Count on {high}."
         ]
 
     def _columns(self) -> tuple[list[str], list[list[str]]]:
