@@ -11,10 +11,12 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rumor.cli import main
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import StoreUnavailable, open_store
@@ -124,3 +126,19 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
             assert len(stored(store, entry, "colour")) == 2
     finally:
         server.release()
+
+
+def test_a_database_that_goes_away_as_a_collector_says_hello_does_not_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(digest: str) -> None:
+        raise StoreUnavailable("the database is gone")
+
+    def serve(service: Service, listener: object, ready: Callable[[str], None]) -> None:
+        monkeypatch.setattr(service.store, "find", gone)
+        ready("http://127.0.0.1:1")
+
+    monkeypatch.setattr("rumor.collector.server.serve", serve)
+    collection().save(tmp_path / "contract.json")
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    assert main(["serve", str(tmp_path / "contract.json"), "--store", store, "--port", "0"]) == 0

@@ -12,7 +12,8 @@ from tests.collector.chaos import Account, Collector, prepare, senders
 from tests.collector.tools import call, collection, rows, send
 
 
-def test_two_that_start_at_once_on_a_new_store_agree(tmp_path: Path, store_url: str) -> None:
+def test_two_that_start_at_once_on_a_new_file_agree(tmp_path: Path) -> None:
+    store_url = f"sqlite:///{tmp_path / 'store.db'}"
     collection().save(tmp_path / "contract.json")
     started: list[Collector] = []
 

@@ -6,6 +6,7 @@ thing: it is written and read once more and compared.
 
 from __future__ import annotations
 
+import base64
 import functools
 import gzip
 import json
@@ -19,7 +20,13 @@ from rumor.collection import Collection
 from rumor.collector import backup
 from rumor.collector.limits import Limits
 from rumor.collector.problems import Problem
-from rumor.collector.wire import binary_rows, decompressed, json_rows, parse_json
+from rumor.collector.wire import (
+    binary_rows,
+    decompressed,
+    json_rows,
+    parse_json,
+    parse_withdrawal,
+)
 from rumor.engines.sources import ParquetSource
 from rumor.errors import InputError
 from rumor.reportfile import ReportFile, write_reports
@@ -63,13 +70,17 @@ def summary(data: bytes) -> None:
 
 
 def body(data: bytes) -> None:
-    """A body of reports: the first byte says of which question, and how it is sent."""
+    """A body of reports or keys: the first byte says of which question, and how it is sent."""
     if not data:
         return
     question = contracts()[0].questions[data[0] & 1]
     encoding = "gzip" if data[0] & 2 else ""
     try:
         plain = decompressed(data[1:], encoding, _LIMITS)
+        if data[0] & 8:
+            ids = parse_withdrawal(plain, _LIMITS)[1]
+            assert 0 < len(ids) <= _LIMITS.json_reports
+            return
         if data[0] & 4:
             named, reports = parse_json(plain, _LIMITS)
             if named != question.id:
@@ -192,6 +203,8 @@ def _bodies() -> list[bytes]:
         ):
             found.append(bytes([place + kind]) + plain)
             found.append(bytes([place + kind + 2]) + gzip.compress(plain, mtime=0))
+        keys = [base64.b64encode(row[:16].tobytes()).decode() for row in rows]
+        found.append(b"\x08" + json.dumps({"question": question.id, "keys": keys}).encode())
     return found
 
 

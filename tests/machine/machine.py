@@ -152,7 +152,6 @@ class Machine(RuleBasedStateMachine):
             if mine:
                 self.tokens.remove(mine[0])
                 code = mine[0][1]
-            certain = False
         rows = self.world.fresh_rows(contract, question, values)
         self.bodies.append((contract, question, rows, code))
         self._send(contract, question, rows, code, certain=certain)
@@ -169,11 +168,10 @@ class Machine(RuleBasedStateMachine):
                 return  # the front lost it
             if status != 503:
                 break
-        if expected:
-            assert status == 200, (
-                status,
-                [each.child.said() for each in self.world.serving if each],
-            )
+        if expected and contract.admission == "open":
+            # Other bytes under these ids may have been quicker; the books know whether they were.
+            heard = self.world.front.minutes[-1]
+            assert status == 200 or heard.problem == "id-conflict", heard
 
     @rule(which=_index, fresh=st.booleans())
     def repeat(self, which: int, fresh: bool) -> None:
@@ -183,7 +181,7 @@ class Machine(RuleBasedStateMachine):
                 if fresh:
                     self.world.clock.pass_seconds(2)
                 contract, question, rows, code = self.bodies[-1 - which % len(self.bodies)]
-                self._send(contract, question, rows, code, certain=fresh and not code)
+                self._send(contract, question, rows, code, certain=fresh)
 
     @rule(which=_index, elsewhere=st.booleans())
     def conflict(self, which: int, elsewhere: bool) -> None:

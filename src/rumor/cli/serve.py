@@ -129,6 +129,8 @@ def serve(
         if first is not None:
             # Not printed: what is printed ends up in logs.
             _say(f"the first analyst's token is in {str(first)!r}; read it and delete the file")
+        # Asked before anybody is served: later, a store that is away for a moment must not matter.
+        is_open = opened.find(contract.digest).open
         service = Service(
             opened,
             contract.series,
@@ -139,7 +141,7 @@ def serve(
 
         def ready(url: str) -> None:
             _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
-            if not opened.find(contract.digest).open:
+            if not is_open:
                 _say("this collection is closed: it takes no more reports")
             look = "" if tokens is None else f", analysts look at {url}/"
             _say(f"people answer at {url}/answer{look}")

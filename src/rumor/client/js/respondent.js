@@ -13,10 +13,10 @@ import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
-import { arrived, keyGroups, madeOf } from "./sent.js";
+import { arrived, madeOf } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
-import { sendRecords, withdrawKeys } from "./transport.js";
+import { sendRecords } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
@@ -249,27 +249,12 @@ export class Respondent {
    * asked for now, `problem` why.
    */
   async withdraw(baseUrl, { series } = {}) {
-    const base = String(baseUrl).replace(/\/+$/, "");
-    const outcome = { withdrawn: 0, absent: 0, left: 0, problem: null, refusal: null };
+    const { withdrawAll } = await import("./withdrawal.js");
     const rows = await this.#look((state) => (state.sent ?? []).filter((row) => !series || row.series === series));
-    for (const group of keyGroups(rows, MOST_RECORDS)) {
-      const [{ contract, question }] = group;
-      try {
-        const { withdrawn, absent } = await withdrawKeys(base, contract, question, group.map(({ key }) => fromHex(key)));
-        const ids = new Set(group.map(({ id }) => id));
-        await this.#change(async (state) => {
-          state.pending = state.pending.filter(({ id }) => !ids.has(id));
-          state.sent = state.sent.filter(({ id }) => !ids.has(id));
-        });
-        outcome.withdrawn += withdrawn;
-        outcome.absent += absent;
-      } catch (problem) {
-        if (!(problem instanceof RumorError)) throw problem;
-        outcome.left += group.length;
-        Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
-      }
-    }
-    return outcome;
+    return withdrawAll(String(baseUrl).replace(/\/+$/, ""), rows, (ids) =>
+      this.#change(async (state) => {
+        for (const list of ["pending", "sent"]) state[list] = state[list].filter(({ id }) => !ids.has(id));
+      }));
   }
 
   /** Forget the bytes of reports that have arrived, never their cost. */

@@ -40,15 +40,3 @@ export function arrived(state, ids, now = Date.now()) {
 
 /** The report with this id. */
 export const madeOf = (state, id) => (state.sent ?? []).find((row) => row.id === id);
-
-/** Keys to be shown together: of one contract and question, and not too many. */
-export function keyGroups(rows, most) {
-  const found = new Map();
-  for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const name = `${row.contract} ${row.question}`;
-    const groups = found.get(name) ?? found.set(name, [[]]).get(name);
-    if (groups.at(-1).length === most) groups.push([]);
-    groups.at(-1).push(row);
-  }
-  return [...found.values()].flat();
-}

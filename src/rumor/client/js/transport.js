@@ -10,7 +10,7 @@ const PROBLEM = "urn:rumor:problem:";
 const PASSING = ["rate", "unavailable", "timeout", "failed"];
 
 /** The collector cannot be reached just now. */
-const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
+export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
 
 /**
  * The JSON object that a collector answers with. Throws a RumorError: "unreachable" (with the
@@ -61,21 +61,4 @@ export async function sendRecords(base, digest, question, records, count, token)
   const { accepted, duplicates } = await request(url, { method: "POST", headers, body: records });
   if (accepted + duplicates === count) return { accepted, duplicates };
   throw unreachable(`${url} does not answer as a collector does; got ${shown({ accepted, duplicates })}`);
-}
-
-/**
- * Take reports back by their keys; returns when all are gone from the collector.
- * @param {string} base
- * @param {string} digest
- * @param {string} question
- * @param {Uint8Array[]} keys
- * @returns {Promise<{ withdrawn: number, absent: number }>}
- */
-export async function withdrawKeys(base, digest, question, keys) {
-  const url = `${base}/v1/withdrawals`;
-  const headers = { "Content-Type": "application/json", "Rumor-Collection": digest };
-  const body = JSON.stringify({ question, keys: keys.map((key) => btoa(String.fromCharCode(...key))) });
-  const { withdrawn, absent } = await request(url, { method: "POST", headers, body });
-  if (withdrawn + absent === keys.length) return { withdrawn, absent };
-  throw unreachable(`${url} does not answer as a collector does; got ${shown({ withdrawn, absent })}`);
 }

@@ -1,0 +1,53 @@
+/** Taking reports back: their keys are shown, those of one question at a time. */
+
+import { fromHex } from "./bytes.js";
+import { RumorError, shown } from "./errors.js";
+import { request, unreachable } from "./transport.js";
+
+const MOST_KEYS = 1000;
+
+/**
+ * Take back the reports of these rows; `forget` is told of each group that is gone.
+ * @param {string} base
+ * @param {{ id: string, key: string, contract: string, question: string }[]} rows
+ * @param {(ids: Set<string>) => Promise<unknown>} forget
+ */
+export async function withdrawAll(base, rows, forget) {
+  const outcome = { withdrawn: 0, absent: 0, left: 0, problem: null, refusal: null };
+  for (const group of groups(rows)) {
+    try {
+      const { withdrawn, absent } = await withdraw(base, group);
+      await forget(new Set(group.map(({ id }) => id)));
+      outcome.withdrawn += withdrawn;
+      outcome.absent += absent;
+    } catch (problem) {
+      if (!(problem instanceof RumorError)) throw problem;
+      outcome.left += group.length;
+      Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
+    }
+  }
+  return outcome;
+}
+
+/** Returns when all of these are gone from the collector. */
+async function withdraw(base, group) {
+  const url = `${base}/v1/withdrawals`;
+  const [{ contract, question }] = group;
+  const headers = { "Content-Type": "application/json", "Rumor-Collection": contract };
+  const keys = group.map(({ key }) => btoa(String.fromCharCode(...fromHex(key))));
+  const { withdrawn, absent } = await request(url, { method: "POST", headers, body: JSON.stringify({ question, keys }) });
+  if (withdrawn + absent === keys.length) return { withdrawn, absent };
+  throw unreachable(`${url} does not answer as a collector does; got ${shown({ withdrawn, absent })}`);
+}
+
+/** Of one contract and question, not too many, in the order of their random ids. */
+function groups(rows) {
+  const found = new Map();
+  for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    const name = `${row.contract} ${row.question}`;
+    const mine = found.get(name) ?? found.set(name, [[]]).get(name);
+    if (mine.at(-1).length === MOST_KEYS) mine.push([]);
+    mine.at(-1).push(row);
+  }
+  return [...found.values()].flat();
+}
