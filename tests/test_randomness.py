@@ -23,6 +23,7 @@ from rumor.randomness import Keyed, Seeded, Stream, StreamDraws, System, encode_
 from rumor.report import Reports
 from tests import reference
 from tests.laws.laws import forced
+from tests.scripted import Scripted
 
 VECTORS = json.loads(
     (Path(__file__).parent / "vectors" / "randomness.json").read_text(encoding="utf-8")
@@ -30,24 +31,6 @@ VECTORS = json.loads(
 SECRET = bytes.fromhex(VECTORS["secret"])
 SEED = bytes(range(100, 132))
 PATHS = ["plain", "compiled"]
-
-
-class Scripted(Stream):
-    """A stream that says what it is told to: how rare words are made to come up."""
-
-    def __init__(self, words: list[int]) -> None:
-        super().__init__(bytes(32))
-        self._script = np.array(words, dtype="<u8").view(np.uint8)
-
-    def fill(self, out: np.ndarray) -> None:
-        view = out.reshape(-1).view(np.uint8)
-        assert view.size <= self._script.size, "the script is over"
-        view[:], self._script = self._script[: view.size], self._script[view.size :]
-
-    @property
-    def left(self) -> int:
-        """Words not yet read."""
-        return self._script.size // 8
 
 
 # --- Published vectors -----------------------------------------------------------------------
