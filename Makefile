@@ -39,8 +39,8 @@ test: $(STAMP) ## run the tests
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
-soak: $(STAMP) ## kill, starve and fuzz the collector for a while (minutes)
-	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py $(ARGS)
+soak: $(STAMP) ## kill, starve and fuzz the collector, and sample every oracle, for a while (minutes)
+	@$(BIN)/python -m pytest --quiet tests/soak/soak_collector.py tests/soak/soak_statistics.py $(ARGS)
 
 mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")
 	@$(BIN)/python -m tests.mutants $(ARGS)

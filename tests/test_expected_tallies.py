@@ -260,6 +260,17 @@ def test_few_reports_are_counted_with_half_a_report_each() -> None:
     assert keys.covariance[0] == 0
 
 
+def test_the_mean_of_a_key_that_nobody_holds_is_unknown() -> None:
+    block = rumor.KeyValueBlock(keys=2, epsilon=1.0, block=1)
+    # Key 0: as many signs as nobody's would be, less one; key 1: plenty.
+    few = math.floor(1000 * block.rates.miss / 2) - 1
+    tally = np.array([1000 - 2 * few, few, few, 100, 800, 100])
+    found = rumor.estimate(block, Summary(block, 2000, tally), method="inversion")
+    assert np.isnan(found.mean[0])
+    assert np.isnan(found.mean_stderr[0])
+    assert found.mean[1] > 0
+
+
 # --- Coverage, summed and not sampled ---------------------------------------------------------
 
 PEOPLE, LEVEL = 2000, 0.95

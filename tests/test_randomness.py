@@ -207,6 +207,14 @@ def test_bad_keys_are_refused() -> None:
     assert Seeded(int_like).stream().words(3).tolist() == Seeded(7).stream().words(3).tolist()
 
 
+@pytest.mark.parametrize("threshold", [1, 1 << 32, (1 << 63) + 1, WORD - 1])
+def test_a_coin_is_below_its_threshold(threshold: int) -> None:
+    """One word each: falling below the threshold, on it and above it."""
+    words = [threshold - 1, threshold, min(threshold + 1, WORD - 1)]
+    draws = StreamDraws(Scripted([*words, *([0] * 61)]))
+    assert [draws.coin(threshold) for _ in words] == [True, False, False]
+
+
 # --- Uniform integers ------------------------------------------------------------------------
 
 

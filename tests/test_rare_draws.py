@@ -216,6 +216,43 @@ def test_hadamard_outputs_by_plain_integers(module: ModuleType) -> None:
         assert out[i] == hadamard_output(oracle, codes[i], even, pick), (words[i], codes[i])
 
 
+# --- Whole words that hit a threshold --------------------------------------------------------
+
+
+def source_of(*rounds: tuple[int, int]) -> ScriptedSource:
+    """Words by rounds of (word, how many)."""
+    return ScriptedSource([word for word, count in rounds for _ in range(count)])
+
+
+def test_whole_words_on_a_threshold_do_not_fall() -> None:
+    """A coin falls below its threshold; on it, it does not. Bulk code that compares whole words."""
+    harmony = rumor.Harmony(epsilon=1.0, steps=1)
+    for word, said in ((harmony.truth - 1, 1), (harmony.truth, 0)):
+        batch = harmony.privatize([1.0, 1.0], random=source_of((word, 2)))
+        assert batch.ravel().tolist() == [said] * 2
+    piecewise = rumor.Piecewise(epsilon=2.0, steps=6)
+    last = WORD - 1  # never rejected: the last of any range
+    for word, output in (
+        (piecewise.inside - 1, piecewise.window - 1),
+        (piecewise.inside, piecewise.outcomes - 1),
+    ):
+        batch = piecewise.privatize([-1.0], random=source_of((word, 1), (last, 2)))
+        assert int.from_bytes(batch.tobytes(), "little") == output
+    privkv = rumor.PrivKV(keys=1, epsilon=2.0, steps=2, split="exact")
+    for word, said in ((privkv.key_truth - 1, 1), (privkv.key_truth, 0)):
+        # The only key, held at the high end (rounded up), its sign kept: then the key's coin.
+        script = source_of((last, 1), (0, 1), (0, 1), (word, 1))
+        assert privkv.privatize([[1.0]], random=script)[0, -1] == said
+    for word, said in ((privkv.value_truth - 1, 1), (privkv.value_truth, 2)):
+        script = source_of((last, 1), (0, 1), (word, 1), (0, 1))
+        assert privkv.privatize([[1.0]], random=script)[0, -1] == said
+    sampling = rumor.ItemSampling(keys=1, epsilon=1.0, cap=1, steps=1)
+    for word, said in ((sampling.truth - 1, 1), (sampling.truth, 0)):
+        # Its one slot, rounded up; the other output would be the last: nothing.
+        script = source_of((word, 1), (last, 1), (last, 1), (last, 1))
+        assert sampling.privatize([[1.0]], random=script)[0, 0] == said
+
+
 # --- Values kept or replaced, subsets completed ----------------------------------------------
 
 
@@ -294,6 +331,34 @@ def test_hashes_by_plain_integers(module: ModuleType, bits_: int, count: int, do
     np.testing.assert_allclose(forward, inside @ h, atol=1e-9)
     adjoint = module.hash_adjoint(*given, np.uint64(mask), w, domain)
     np.testing.assert_allclose(adjoint, w @ inside, atol=1e-9)
+
+
+@pytest.mark.parametrize("module", BOTH, ids=lambda module: module.__name__)
+def test_ties_on_the_rest_do_not_fall(module: ModuleType) -> None:
+    """Three lanes tie: the settling word is below what is left of the threshold, on it, above."""
+    rest = 1 << 40
+    lanes: Any = np.array([0b100], dtype=np.uint64)
+    ties = np.array([0b1011], dtype=np.uint64)
+    settling = np.array([rest - 1, rest, rest + 1], dtype=np.uint64)
+    module.settle_ties(lanes, ties, settling, np.uint64(rest))
+    assert lanes.tolist() == [0b101]
+
+
+def test_large_batches_go_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain loops unpack some rows at a time: each block has weights and sums of its own."""
+    monkeypatch.setattr(twins, "_UNPACKED", 8 * 3 * 4)  # four rows of three bytes
+    random = np.random.default_rng(2)
+    rows = random.integers(0, 256, (11, 3), dtype=np.uint8)
+    lanes = np.unpackbits(rows, axis=1, bitorder="little")
+    h, w = random.normal(size=24), random.normal(size=11)
+    assert twins.count_columns(rows).tolist() == lanes.sum(axis=0).tolist()
+    np.testing.assert_allclose(twins.bits_forward(rows, h), lanes @ h)
+    np.testing.assert_allclose(twins.bits_adjoint(rows, w), w @ lanes)
+    a, c, span = (random.integers(0, WORD, 11, np.uint64) for _ in range(3))
+    inside = a[:, None] * np.arange(24, dtype=np.uint64) + c[:, None] <= span[:, None]
+    mask = np.uint64(WORD - 1)
+    np.testing.assert_allclose(twins.hash_forward(a, c, span, mask, h), inside @ h)
+    np.testing.assert_allclose(twins.hash_adjoint(a, c, span, mask, w, 24), w @ inside)
 
 
 # --- The client for browsers -----------------------------------------------------------------
