@@ -73,6 +73,19 @@ def test_a_slot_that_is_rejected_again_keeps_its_own_bound() -> None:
     assert stream.left == 0
 
 
+@pytest.mark.parametrize(("slot_word", "own"), [(0, True), (LOW << 32, False)])
+def test_who_holds_fewer_keys_than_the_cap_has_empty_slots(slot_word: int, own: bool) -> None:
+    """One key of two, a cap of two: the second slot is empty, whatever the truth is worth."""
+    person = [[None, 1.0]]
+    sampling = rumor.ItemSampling(keys=2, epsilon=1.0, cap=2, steps=2)
+    script = ScriptedSource([0, slot_word, 0, WORD - 1])  # honest; the slot; up; a pick for nothing
+    assert sampling.privatize(person, random=script)[0, 0] == (3 if own else 0)
+    pckv = rumor.PckvGrr(keys=2, epsilon=1.0, cap=2, steps=2)
+    script = ScriptedSource([slot_word, 0, 0])  # the slot; plus; the truth
+    # Dummy keys come behind the two: the first of them is key 2.
+    assert pckv.privatize(person, random=script)[0, 0] == (2 if own else 4)
+
+
 # --- One key and its sign, two halves of one word --------------------------------------------
 
 KEYS, STEPS = 6, 5
