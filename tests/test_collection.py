@@ -507,6 +507,9 @@ def test_what_is_not_usual_is_part_of_the_contract() -> None:
     assert contract["revision"] == 2
     assert contract["series_epsilon"] == 9.0
     assert contract["questions"][0]["memo"] == "period"
+    invited = Collection.resolve({**wish(), "admission": "invited"})
+    assert json.loads(invited.canonical())["admission"] == "invited"
+    assert invited.digest != Collection.resolve(wish()).digest
 
 
 @pytest.mark.parametrize(
@@ -559,3 +562,7 @@ def test_a_revision_says_what_it_revises() -> None:
     with pytest.raises(InputError, match=f'revision = 2 and previous = "{first.digest}"; got'):
         Collection.resolve(wish(text="Other")).check_revises(first)
     Collection.resolve({**wish(), "revision": 2, "previous": first.digest}).check_revises(first)
+    for revision, previous in ((2, "0" * 64), (3, first.digest)):
+        other = Collection.resolve({**wish(), "revision": revision, "previous": previous})
+        with pytest.raises(InputError, match="must say so, or devices refuse it"):
+            other.check_revises(first)

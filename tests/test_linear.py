@@ -176,6 +176,8 @@ def test_unary_reports_as_an_explicit_channel() -> None:
 def test_the_loss_of_a_channel() -> None:
     assert channel_epsilon(np.array([[0.75, 0.25], [0.25, 0.75]])) == pytest.approx(math.log(3))
     assert channel_epsilon(np.array([[0.5, 0.5], [0.5, 0.5]])) == 0
+    uneven = np.array([[0.9, 0.1], [0.5, 0.5]])  # ratios of 1.8 and of 5: the worst counts
+    assert channel_epsilon(uneven) == pytest.approx(math.log(5))
     assert channel_epsilon(np.array([[1.0, 0.0], [0.5, 0.5]])) == math.inf
     unused = np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]])
     assert channel_epsilon(unused) == pytest.approx(math.log(3)), "an output that never comes"

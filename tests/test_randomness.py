@@ -23,6 +23,7 @@ from rumor.randomness import Keyed, Seeded, Stream, StreamDraws, System, encode_
 from rumor.report import Reports
 from tests import reference
 from tests.laws.laws import forced
+from tests.scripted import Scripted
 
 VECTORS = json.loads(
     (Path(__file__).parent / "vectors" / "randomness.json").read_text(encoding="utf-8")
@@ -30,24 +31,6 @@ VECTORS = json.loads(
 SECRET = bytes.fromhex(VECTORS["secret"])
 SEED = bytes(range(100, 132))
 PATHS = ["plain", "compiled"]
-
-
-class Scripted(Stream):
-    """A stream that says what it is told to: how rare words are made to come up."""
-
-    def __init__(self, words: list[int]) -> None:
-        super().__init__(bytes(32))
-        self._script = np.array(words, dtype="<u8").view(np.uint8)
-
-    def fill(self, out: np.ndarray) -> None:
-        view = out.reshape(-1).view(np.uint8)
-        assert view.size <= self._script.size, "the script is over"
-        view[:], self._script = self._script[: view.size], self._script[view.size :]
-
-    @property
-    def left(self) -> int:
-        """Words not yet read."""
-        return self._script.size // 8
 
 
 # --- Published vectors -----------------------------------------------------------------------
@@ -224,6 +207,14 @@ def test_bad_keys_are_refused() -> None:
     assert Seeded(int_like).stream().words(3).tolist() == Seeded(7).stream().words(3).tolist()
 
 
+@pytest.mark.parametrize("threshold", [1, 1 << 32, (1 << 63) + 1, WORD - 1])
+def test_a_coin_is_below_its_threshold(threshold: int) -> None:
+    """One word each: falling below the threshold, on it and above it."""
+    words = [threshold - 1, threshold, min(threshold + 1, WORD - 1)]
+    draws = StreamDraws(Scripted([*words, *([0] * 61)]))
+    assert [draws.coin(threshold) for _ in words] == [True, False, False]
+
+
 # --- Uniform integers ------------------------------------------------------------------------
 
 
@@ -260,8 +251,9 @@ def test_bulk_integers_are_the_scalar_ones(bound: int, script: list[int]) -> Non
 
 
 def test_a_biased_word_is_rejected_again_and_again() -> None:
-    bulk = Scripted([0, 1 << 63, 0, 0, 1 << 62])
-    assert bulk.below(3, 2).tolist() == [0, 1], "word 0 would be one answer too many"
+    bulk = Scripted([0, 1 << 63, 0, 0, 3 << 62])
+    assert bulk.below(3, 2).tolist() == [2, 1], "word 0 would be one answer too many"
+    assert bulk.left == 0
     with pytest.raises(InputError, match=r"1..2\^32; got 0"):
         Stream(SEED).below(0, 1)
     with pytest.raises(InputError, match=r"1..2\^32; got 4294967297"):

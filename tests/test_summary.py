@@ -87,6 +87,12 @@ def test_a_year_is_the_sum_of_its_days() -> None:
         day + 1
 
 
+def test_batches_add_to_what_was_counted() -> None:
+    more = example().update([b"\0", b"\2"])
+    assert more.reports == 7
+    assert more.tally.tolist() == [2, 3, 1, 1]
+
+
 def test_only_summaries_of_the_same_thing_add_up() -> None:
     other = Summary.empty(RandomizedResponse(domain=4, epsilon=1.1))
     with pytest.raises(InputError, match=r"same mechanism to be added; got .*randomized-response"):

@@ -98,7 +98,9 @@ def life() -> list[Day]:
     pairs: dict[str, object] = {"apps": {"Maps": 2.5}}
     return [
         Day("first", 20_000, {"mood": "well", "word": "news", "colour": "red", "sleep": 7.5}),
-        Day("first", 20_001, {"mood": "well", "word": "cafe\u0301", "week": "well", "colour": "red"}),
+        Day(
+            "first", 20_001, {"mood": "well", "word": "cafe\u0301", "week": "well", "colour": "red"}
+        ),
         Day("first", 20_002, {"mood": "unwell", "word": "café", "week": "unwell"}),
         Day("strange", 20_003, {"mood": "well"}),
         Day("fresh", 20_003, {"mood": "well", "week": "so so", "word": "news"}),

@@ -20,6 +20,9 @@ TEST_LEVEL = 0.05
 POWER = 0.9
 # Above this p-value the counts are what equal frequencies would give.
 _EVEN = 0.05
+# Where equal frequencies are impossible (a block of values that nobody holds) the variance there
+# comes out negative. Not so small that squares of deviations overflow.
+_LEAST_SPREAD = 1e-30
 _NORMAL = NormalDist()
 
 
@@ -73,7 +76,7 @@ def evenness(items: ItemCounts) -> float:
     """
     size = items.counts.size
     support = items.miss + items.gain / size
-    spread = np.maximum(support * (1 - items.dispersion * support), 1e-300) / items.trials
+    spread = np.maximum(support * (1 - items.dispersion * support), _LEAST_SPREAD) / items.trials
     deviation = (items.counts / items.trials - support) / np.sqrt(spread)
     # The sum of frequencies is known, so what all counts have in common says nothing.
     deviation = deviation - deviation.mean()
