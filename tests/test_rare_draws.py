@@ -200,6 +200,11 @@ def test_ties_and_biased_picks_of_hadamard_response(path: str, code: int) -> Non
     ]  # fmt: skip
     assert found == [hadamard_output(oracle, code, *one) for one in decided]
     assert source.scripted.left == 0
+    alone = ScriptedSource([tie + LOW, (low - 1) << 32, WORD - 1, WORD - 1])
+    with forced(path):  # a batch in which nothing is rare but one tie, which falls
+        batch = oracle.privatize([code], random=alone)
+    assert batch[0, 0] == hadamard_output(oracle, code, True, oracle.half - 1)
+    assert alone.scripted.left == 0
 
 
 @pytest.mark.parametrize("module", BOTH, ids=lambda module: module.__name__)
