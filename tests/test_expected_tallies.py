@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import rumor
 from rumor.estimators.keyvalue_published import calibrated
 from rumor.estimators.linear import invert
 from rumor.estimators.means import ShareIntervals
+from rumor.intervals import Tails
 from rumor.intervals_keyvalue import KeyIntervals, LinearKeys
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism
 from rumor.mechanisms.base import Tally
@@ -240,7 +242,9 @@ def test_ends_of_fieller_intervals_are_z_away(rates: KeyRates) -> None:
     """(s - m f)^2 = z^2 (Var s - 2 m Cov + m^2 Var f) at both ends, m on [-1, 1]."""
     counts = KeyCounts(np.array([420, 300]), np.array([300, 340]), np.array([1000, 1000]))
     keys, z = LinearKeys.of(counts, rates, prior=0.5), 1.3
-    low, high = KeyIntervals(counts, rates, -1.0, 1.0).mean(z)
+    tail = NormalDist().cdf(-z)
+    both = KeyIntervals(counts, rates, -1.0, 1.0)
+    low, high = both.mean(np.arange(2), Tails.alike(tail, tail, 2))
     for ends in (low, high):
         assert (np.abs(ends) < 1).all()
         gap = (keys.s - ends * keys.f) ** 2
