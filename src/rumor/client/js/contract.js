@@ -171,7 +171,7 @@ function oneOf(name, value, choices) {
 }
 
 function text(name, value, empty = false) {
-  if (typeof value !== "string" || value !== value.normalize("NFC") || !(value || empty)) {
+  if (typeof value !== "string" || /\p{Surrogate}/u.test(value) || value !== value.normalize("NFC") || !(value || empty)) {
     refuse(`${name} must be a text in Unicode normal form C`, value);
   }
 }
