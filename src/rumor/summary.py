@@ -108,7 +108,7 @@ class Summary:
                 raise TypeError
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise InputError(_DAMAGED) from None
         if not newline or len(body) != 8 * mechanism.tally_size:
             raise InputError(
