@@ -1,12 +1,11 @@
 """What a device says on the wire, heard by somebody who listens: the same bytes, in no order.
 
-The client for browsers makes the same promises in test_js_delivery.
+The client for browsers makes the same promises in test_js_wire.
 """
 
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from pathlib import Path
 
@@ -16,24 +15,9 @@ import rumor
 from rumor.admission import admission_key, admission_keys, new_invitation
 from rumor.client.client import Receipt, _groups
 from rumor.client.ledger import Envelope
-from rumor.collection import Collection
 from rumor.withdrawal import report_id
-from tests.collector.tools import collection
+from tests.collector.tools import collection, many_questions, two_rounds
 from tests.impostor import Heard, Told, failing, impostor, redirecting
-
-
-def many_questions(count: int, **more: object) -> Collection:
-    """A choice between two, so many times."""
-    question = {"kind": "choice", "labels": ["red", "green"], "epsilon": 1.0}
-    return Collection.resolve(
-        {
-            "name": "x",
-            "series": "series",
-            "contact": "x",
-            "questions": [{"id": f"q{n}", **question} for n in range(count)],
-            **more,
-        }
-    )
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -147,23 +131,7 @@ def test_the_pinned_digest_holds_for_a_remembered_contract(tmp_path: Path) -> No
 
 def test_tokens_are_counted_over_all_rounds(tmp_path: Path) -> None:
     """Those of a later round are not those of the first, and the collector knows them all."""
-    wish = {
-        "name": "x",
-        "series": "series",
-        "contact": "x",
-        "admission": "invited",
-        "questions": [
-            {"id": "uses", "kind": "keyvalue", "keys": ["a", "b"], "low": 0, "high": 1,
-             "epsilon": 1.0, "mechanism": {"name": "privkvm", "rounds": 2}},
-        ],
-    }  # fmt: skip
-    first = Collection.resolve(wish)
-    question = first.question("uses")
-    assert isinstance(question.mechanism, rumor.PrivKVM)
-    later = dataclasses.replace(
-        question, mechanism=question.mechanism.next([0.1, 0.2], parent=first.digest)
-    )
-    second = dataclasses.replace(first, questions=(later,), revision=2, previous=first.digest)
+    first, second = two_rounds()
     code = new_invitation()
     with rumor.Respondent(tmp_path) as device:
         made = [
