@@ -29,7 +29,7 @@ from rumor.collector.store import (
     open_store,
 )
 from rumor.errors import InputError
-from tests.collector.tools import batch, call, rows, stored
+from tests.collector.tools import batch, call, rows, send, stored
 
 WISH = {
     "name": "Members only",
@@ -238,6 +238,27 @@ class TestOverHttp:
         assert again.admissions("series") == 0
         assert len(stored(again, again.find(invited.digest), "home")) == 2
         again.close()
+
+
+def test_one_valid_token_admits_no_second_report(tmp_path: Path, invited: Collection) -> None:
+    """Two in a body are refused together, and the token is still good for one of them."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry, code = store.register(invited), new_invitation()
+    store.admit("series", admission_keys(invited, code))
+    body = rows(entry, "home", [0, 1])
+    valid = token(read_invitation(code), "series", "home", 0).hex()
+    with background(Service(store, "series")) as url:
+        both = send(url, invited, "home", body.tobytes(), Rumor_Token=valid)
+        assert (both.status, both.problem) == (403, "not-admitted")
+        assert store.admissions("series") == 3
+        assert stored(store, entry, "home") == {}
+        one = send(url, invited, "home", body[:1].tobytes(), Rumor_Token=valid)
+        assert one.json() == {"accepted": 1, "duplicates": 0}
+        # Of this question and nothing else.
+        other = rows(entry, "colour", [0]).tobytes()
+        last = token(read_invitation(code), "series", "home", 1).hex()
+        assert send(url, invited, "colour", other, Rumor_Token=last).problem == "not-admitted"
+        assert store.admissions("series") == 2
 
 
 def test_a_spent_invitation_locks_nobody_out(

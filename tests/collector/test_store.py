@@ -96,6 +96,21 @@ class TestExactlyOnce:
         store.write([first])
         assert store.write([Batch(entry.questions["many"], second)]) == [Conflict((0,))]
 
+    def test_the_same_bytes_of_another_question_are_a_conflict(self) -> None:
+        """A device that mixed up its questions hears of it; nothing is quietly dropped."""
+        row = np.array([[1] * 16 + [2]], np.uint8)
+        known = {bytes(row[0, :16]): (7, bytes(row[0, 16:]))}
+        assert settle([Batch(8, row)], known, set())[0] == [Conflict((0,))]
+        assert settle([Batch(7, row), Batch(8, row)], {}, set())[0] == [
+            Accepted(1, 0),
+            Conflict((0,)),
+        ]
+        # Deleted since: the id alone is a duplicate, of its own question.
+        spent: dict[bytes, tuple[int, bytes | None]] = {bytes(row[0, :16]): (7, None)}
+        outcomes, fresh = settle([Batch(7, row), Batch(8, row)], spent, set())
+        assert outcomes == [Accepted(0, 1), Conflict((0,))]
+        assert sum(map(len, fresh.values())) == 0
+
     def test_processes_that_write_the_same_reports_at_once_count_them_once(
         self, store: Store, store_url: str
     ) -> None:

@@ -7,13 +7,14 @@ import http.client
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rumor.collection import Collection
 from rumor.collector.store import Batch, Registered, Store
+from rumor.mechanisms import PrivKVM
 from rumor.report import Reports
 
 
@@ -48,6 +49,40 @@ def collection(
             ],
         }
     )
+
+
+def many_questions(count: int, **more: object) -> Collection:
+    """A choice between two, so many times."""
+    question = {"kind": "choice", "labels": ["red", "green"], "epsilon": 1.0}
+    return Collection.resolve(
+        {
+            "name": "x",
+            "series": "series",
+            "contact": "x",
+            "questions": [{"id": f"q{n}", **question} for n in range(count)],
+            **more,
+        }
+    )
+
+
+def two_rounds() -> tuple[Collection, Collection]:
+    """The contracts of both rounds of a question for invited people."""
+    first = Collection.resolve(
+        {
+            "name": "x",
+            "series": "series",
+            "contact": "x",
+            "admission": "invited",
+            "questions": [
+                {"id": "uses", "kind": "keyvalue", "keys": ["a", "b"], "low": 0, "high": 1,
+                 "epsilon": 1.0, "mechanism": {"name": "privkvm", "rounds": 2}},
+            ],
+        }
+    )  # fmt: skip
+    asked = first.question("uses")
+    assert isinstance(asked.mechanism, PrivKVM)
+    later = replace(asked, mechanism=asked.mechanism.next([0.1, 0.2], parent=first.digest))
+    return first, replace(first, questions=(later,), revision=2, previous=first.digest)
 
 
 def rows(entry: Registered, question: str, values: object) -> Reports:
