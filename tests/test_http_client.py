@@ -195,7 +195,7 @@ class TestDelivery:
         with (
             impostor(problem(409, "unknown-collection")) as url,
             rumor.Client(url, tmp_path, attempts=1) as client,
-            pytest.raises(rumor.InputError, match="a collector must serve a contract"),
+            pytest.raises(rumor.InputError, match="a collector must serve its contract"),
         ):
             client.answer({"colour": "red"})
 

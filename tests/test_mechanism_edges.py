@@ -116,9 +116,8 @@ def test_who_holds_more_than_the_cap_is_refused() -> None:
         mechanism = kind(keys=4, epsilon=1.0, cap=2)
         full = [{0: 0.5, 1: 0.5}]
         mechanism.privatize(full, random=rumor.Seeded(1))
-        for act in (mechanism.privatize, lambda people, m=mechanism: m.report(people[0])):
-            with pytest.raises(InputError, match="at most 2 keys"):
-                act([{0: 0.5, 1: 0.5, 2: 0.5}])
+        with pytest.raises(InputError, match="at most 2 keys"):
+            mechanism.privatize([{0: 0.5, 1: 0.5, 2: 0.5}])
 
 
 def test_mechanisms_are_equal_when_their_descriptions_are() -> None:

@@ -235,7 +235,7 @@ class TestBadInput:
     def test_values_must_be_words(self) -> None:
         with pytest.raises(rumor.InputError, match="values must be texts; got dtype int64"):
             rappor(1, 0.5, 0.5, 0.75).privatize(np.array([1, 2]))
-        with pytest.raises(rumor.InputError, match="a word must be a text; got 5"):
+        with pytest.raises(rumor.InputError, match="a word must be a text; got a number"):
             rappor(1, 0.5, 0.5, 0.75).report(5)
 
     def test_a_cohort_out_of_range_is_refused(self) -> None:

@@ -139,7 +139,7 @@ def header(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "must begin with 'rumor summary 1'; got b''"),
+        (b"", "must begin with 'rumor summary 1'; got something else"),
         (b"rumor summary 2\n", "must begin with 'rumor summary 1'"),
         (b"rumor summary 1\n", "header must be intact"),
         (b"rumor summary 1\n" + b"[" * 100_000, "header must be intact"),

@@ -89,7 +89,8 @@ class Choice(Kind):
         assert isinstance(mechanism, FrequencyOracle)
         number = text.strip()
         whole = mechanism.labels is None and number.isascii() and number.isdigit()
-        return mechanism.code(int(number[:20]) if whole else text)
+        code = mechanism.code(int(number[:20]) if whole else text)
+        return code if mechanism.labels is None else mechanism.labels[code]
 
     def hint(self, mechanism: Mechanism) -> str:
         """The labels, or the range of the integers."""

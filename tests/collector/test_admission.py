@@ -29,7 +29,7 @@ from rumor.collector.store import (
     open_store,
 )
 from rumor.errors import InputError
-from tests.collector.tools import batch, call, rows, send, stored
+from tests.collector.tools import batch, call, rows, send, stored, typing
 
 WISH = {
     "name": "Members only",
@@ -285,9 +285,11 @@ def test_a_spent_invitation_locks_nobody_out(
                 late.answer({"colour": "red"})
             assert late.flush().waiting == 3
         command = ["answer", url, "--state-dir", str(device), "--invitation"]
-        assert main([*command, first]) == 1
+        with typing():
+            assert main([*command, first]) == 1
         assert "another invitation sends the same ones" in capsys.readouterr().out
-        assert main([*command, second]) == 0
+        with typing():
+            assert main([*command, second]) == 0
         assert "3 sent, 0 waiting" in capsys.readouterr().out
         with rumor.Client(url, device) as late:
             assert (late.spent, late.waiting()) == (spent, [])
@@ -311,8 +313,9 @@ def test_the_command_invites(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert store.admissions("members") == 3
     with background(Service(store, "members")) as address:
         folder = os.fspath(tmp_path / "device")
-        command = ["answer", address, "a=1", "--state-dir", folder, "--invitation", codes[0]]
-        assert main(command) == 0
+        command = ["answer", address, "--state-dir", folder, "--invitation", codes[0]]
+        with typing("a=1"):
+            assert main(command) == 0
     assert main(["invite", str(wish), "-o", str(out), "--store", url]) == 2
     assert "must go to a new file" in capsys.readouterr().err
     wish.write_text(f"{text}{question}")

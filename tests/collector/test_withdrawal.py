@@ -25,7 +25,7 @@ from rumor.collector.store import Accepted, Batch, Store, Unknown, open_store
 from rumor.report import Reports
 from rumor.summary import Summary
 from rumor.withdrawal import new_key, report_id
-from tests.collector.tools import Answer, batch, call, collection, send, stored
+from tests.collector.tools import Answer, batch, call, collection, send, stored, typing
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -253,9 +253,10 @@ class TestDevice:
         mine, theirs = str(tmp_path / "mine"), str(tmp_path / "theirs")
         with background(Service(store, "series")) as url:
             for device in (mine, theirs):
-                given = ["colour=red", "many=3"]
-                assert main(["answer", url, *given, "--state-dir", device]) == 0
-            assert main(["answer", url, "colour=blue", "--state-dir", mine]) == 0
+                with typing("colour=red\nmany=3"):
+                    assert main(["answer", url, "--state-dir", device]) == 0
+            with typing("colour=blue"):
+                assert main(["answer", url, "--state-dir", mine]) == 0
             capsys.readouterr()
             command = ["withdraw", url, "--state-dir", mine]
             assert main([*command, "many"]) == 0

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
+import io
 import json
 import secrets
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rumor.collection import Collection
 from rumor.collector.store import Batch, Registered, Store
@@ -83,6 +87,14 @@ def two_rounds() -> tuple[Collection, Collection]:
     assert isinstance(asked.mechanism, PrivKVM)
     later = replace(asked, mechanism=asked.mechanism.next([0.1, 0.2], parent=first.digest))
     return first, replace(first, questions=(later,), revision=2, previous=first.digest)
+
+
+@contextlib.contextmanager
+def typing(text: str = "") -> Iterator[None]:
+    """While this lasts, the standard input holds this text."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(text))
+        yield
 
 
 def rows(entry: Registered, question: str, values: object) -> Reports:

@@ -131,7 +131,7 @@ def test_ratings_are_not_shifted() -> None:
     """Ratings 1 to 5 with such labels: the first is at position 0."""
     ratings = RandomizedResponse(domain=["1", "2", "3", "4", "5"], epsilon=1.0)
     assert ratings.encode(np.array([1, 5, 3])).tolist() == [0, 4, 2]
-    with pytest.raises(InputError, match="row 2 is not") as problem:
+    with pytest.raises(InputError, match="got another integer at index 1") as problem:
         ratings.encode(np.array([1, 77]))
     assert "77" not in str(problem.value), "an answer is nobody's business"
 

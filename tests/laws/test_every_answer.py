@@ -56,7 +56,7 @@ def texts(mechanism: Mechanism) -> Answers:
 def choices(mechanism: Mechanism) -> Answers:
     """Every value of the domain, by its number and by its label."""
     assert isinstance(mechanism, FrequencyOracle)
-    return st.sampled_from([*range(mechanism.domain), *(mechanism.labels or ())])
+    return st.sampled_from(mechanism.labels or range(mechanism.domain))
 
 
 def pairs(mechanism: Mechanism) -> Answers:

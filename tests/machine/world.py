@@ -269,7 +269,7 @@ class World:
 
     def fresh_rows(self, contract: Collection, question: str, values: Sequence[int]) -> bytes:
         """Reports with new ids, as the wire has them."""
-        mechanism = contract.question(question).mechanism
+        mechanism = contract.question(question).mechanism.unlabelled()
         reports = mechanism.privatize([value % mechanism.domain for value in values])  # type: ignore[attr-defined]
         ids = np.frombuffer(secrets.token_bytes(16 * len(values)), np.uint8).reshape(-1, 16)
         return bytes(np.concatenate([ids, reports], axis=1).tobytes())
