@@ -478,9 +478,9 @@ def test_other_addresses_end_in_a_sentence(store: Store, answer: Answered, end: 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("maps:0.5", {0: 0.5}),
-        ("maps:0.5, mail:2", {0: 0.5, 1: 2.0}),
-        ("mail:1e999", {1: float("inf")}),
+        ("maps:0.5", {"maps": 0.5}),
+        ("maps:0.5, mail:2", {"maps": 0.5, "mail": 2.0}),
+        ("mail:1e999", {"mail": float("inf")}),
         ("", {}),
         ("none", {}),
     ],

@@ -7,6 +7,7 @@ import datetime
 import itertools
 import math
 import sqlite3
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -29,7 +30,9 @@ def contract(
     period_days: int | None = None,
     series_epsilon: float | None = None,
 ) -> Collection:
-    kind = {"rappor": "text", "privkvm": "keyvalue"}.get(mechanism.name, "choice")
+    kind = {"rappor": "text", "privkvm": "keyvalue", "privkv": "keyvalue"}.get(
+        mechanism.name, "choice"
+    )
     memo = "value" if period_days is None else "period"
     question = Question("q", kind, "", mechanism, reports, None, memo, period_days)
     return Collection(
@@ -322,3 +325,78 @@ def test_older_ledgers_stay_charged_and_new_answers_open_new_rows(
         assert spending.epsilon == pytest.approx(2 * mechanism.epsilon, rel=1e-12)
         assert device.spent == device._ledger.audit()
     assert Ledger(tmp_path / "ledger.sqlite3").total() == spending.epsilon
+
+
+# --- What an attack found ------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_where_nothing_was_revised(tmp_path: Path) -> None:
+    seen: list[Change] = []
+    little = contract(coin(1.0), reports=9, series_epsilon=2.5)
+    with rumor.Respondent(tmp_path, consent=asked([True] * 9, seen)) as device:
+        device.prepare(little, {"q": "yes"})
+        device.prepare(little, {"q": "yes"})
+        with pytest.raises(rumor.InputError, match=r"cost at most epsilon 2\.5"):
+            device.prepare(little, {"q": "yes"})
+    assert seen == []
+
+
+def test_a_revision_is_held_to_less_where_it_promises_less(tmp_path: Path) -> None:
+    seen: list[Change] = []
+    one = contract(coin(1.0), reports=9, series_epsilon=5.0)
+    two = contract(coin(1.0), reports=9, after=one, series_epsilon=2.0)
+    three = contract(coin(1.0), reports=9, after=two, series_epsilon=5.0)
+    with rumor.Respondent(tmp_path, consent=asked([False], seen)) as device:
+        device.prepare(one, {"q": "yes"})
+        device.prepare(two, {"q": "yes"})
+        with pytest.raises(rumor.InputError, match=r"cost at most epsilon 2,"):
+            device.prepare(two, {"q": "yes"})
+        with pytest.raises(rumor.InputError, match="needs your consent"):
+            device.prepare(three, {"q": "yes"})
+    assert [(change.before, change.after) for change in seen] == [(2.0, 5.0)]
+
+
+def test_no_thread_sees_what_another_takes_back(tmp_path: Path) -> None:
+    # The second answer is refused, so the first is taken back: nobody may have seen it.
+    both = (
+        Question("a", "choice", "", coin(0.001), 10**6, None),
+        Question("b", "choice", "", coin(0.001), 1, None),
+    )
+    made = Collection("A survey", "series", "nobody", both)
+    seen: list[object] = []
+    with rumor.Respondent(tmp_path) as device:
+        device.acknowledge(device.prepare(made, {"b": "yes"}))
+        stop = threading.Event()
+
+        def look() -> None:
+            while not stop.is_set():
+                seen.extend(device.pending())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            for _ in range(200):
+                with pytest.raises(rumor.InputError, match="takes at most 1 report"):
+                    device.prepare(made, {"a": "yes", "b": "yes"})
+        finally:
+            stop.set()
+            thread.join()
+    assert seen == []
+
+
+def test_tokens_count_every_round_there_ever_was(tmp_path: Path) -> None:
+    first = rumor.PrivKVM(keys=["a"], epsilon=1.0, rounds=2)
+    one = contract(first, reports=1)
+    two = contract(first.next([0.1], parent="0" * 64), reports=1, after=one)
+    plain = contract(rumor.PrivKV(keys=["a"], epsilon=0.1), reports=9, after=two)
+    numbers: list[int] = []
+
+    def token(number: int) -> bytes:
+        numbers.append(number)
+        return bytes(16)
+
+    with rumor.Respondent(tmp_path, consent=lambda change: True) as device:
+        device._admits = lambda *arguments: token  # type: ignore[method-assign]
+        for made in (one, two, plain):
+            device.prepare(made, {"q": {"a": 0.5}})
+    assert numbers == [0, 1, 2]

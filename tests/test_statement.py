@@ -95,7 +95,7 @@ def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:
         for contract in contracts:
             device.prepare(contract, {"apps": {"maps": 1.0}})
         promise = collection_promise(one)
-        assert device.spent <= promise.most == promise.ceiling
+        assert device.spent <= promise.most <= promise.ceiling
         assert device.spent == pytest.approx(promise.most, rel=1e-12)
     # A later round's contract still says what all of them may cost.
     assert collection_promise(contracts[2]).ceiling == promise.ceiling
@@ -107,4 +107,4 @@ def test_a_collection_says_what_everything_costs_and_its_device_holds_it_to_that
     each = [Fraction(one.most) for one in promise.questions]
     assert Fraction(promise.most) >= sum(each)
     assert promise.most == pytest.approx(float(sum(each)), rel=1e-12)
-    assert promise.ceiling == promise.most
+    assert promise.most < promise.ceiling < promise.most * (1 + 1e-11)

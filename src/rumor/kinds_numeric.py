@@ -112,7 +112,7 @@ class KeyValue(Kind):
         return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
 
 
-def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int, float]:
+def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int | str, float]:
     """A key, by its label or its number, and the number that goes with it."""
     rule = "pairs must be KEY:NUMBER,KEY:NUMBER..."
     key, colon, number = text.strip().rpartition(":")
@@ -120,7 +120,9 @@ def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int, float]:
         raise AnswerError(rule, got="a part without a colon")
     name = key.strip()
     plain = mechanism.labels is None and name.isascii() and name.isdigit()
-    return mechanism.layout.key(int(name[:20]) if plain else name), _number(number, rule)
+    place = mechanism.layout.key(int(name[:20]) if plain else name)
+    called = place if mechanism.labels is None else mechanism.labels[place]
+    return called, _number(number, rule)
 
 
 def _number(text: str, rule: str) -> float:

@@ -25,7 +25,8 @@ _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
 
 # What Arrow says of a table quotes its cells, so that only these parts of it are repeated.
 _BAD_CELL = re.compile(
-    r"CSV column #(?P<column>\d+): CSV conversion error to (?P<kind>int64|double)"
+    # Where Arrow has one thread, it names the row, too.
+    r"CSV column #(?P<column>\d+): (Row #\d+: )?CSV conversion error to (?P<kind>int64|double)"
 )
 _BAD_TEXT = re.compile(r"CSV column #(?P<column>\d+): .*invalid UTF8 data")
 _BAD_ROW = re.compile(r"Expected (?P<right>\d+) columns, got (?P<wrong>\d+)")

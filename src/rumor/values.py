@@ -181,7 +181,7 @@ def _looked_up(
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
         if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
+            value = str(value) if abs(value) < 1 << 64 else ""
             if value not in positions:
                 raise _no_such_label(positions, index)
         code = distinct.get(value) if isinstance(value, str) else None

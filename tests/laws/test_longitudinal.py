@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rumor.client.ledger import Ledger
-from rumor.mechanisms import BasicRappor, PrivKVM, RandomizedResponse, Rappor
+from rumor.collection import Collection, Question
+from rumor.mechanisms import BasicRappor, Mechanism, PrivKVM, RandomizedResponse, Rappor
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.randomness import Draws, Keyed
 from tests.laws.longitudinal import (
     PERMANENT,
     Family,
     InWorld,
+    Step,
     World,
     WorldDraws,
     judge,
@@ -269,3 +272,39 @@ def test_a_shared_row_of_different_f_would_lose_far_more_than_it_charges(
     WRONG["a cell without f"][0](monkeypatch)
     family = dataclasses.replace(FAMILIES["rappor: one-time, f revised"], lengths=(2,))
     assert judge(family, tmp_path).worst > 1
+
+
+# --- Nobody who keeps to a contract is stopped by it ---------------------------------------------
+
+KINDS_OF = {"rappor": "text", "privkvm": "keyvalue"}
+COUNTED: list[type[Mechanism]] = [*PERMANENT, RandomizedResponse, PrivKVM]
+EVERY = [one for kind in COUNTED for one in kind.examples()]
+
+
+@pytest.mark.parametrize("number", range(len(EVERY)), ids=lambda number: EVERY[number].name)
+def test_no_sum_of_answers_is_stopped_within_the_contract(number: int, tmp_path: Path) -> None:
+    """Whatever was answered before, and whatever was equal: rounding decides nothing."""
+    mechanism = EVERY[number]
+    if mechanism.round > 1:
+        return  # a later round needs the earlier ones
+    values = [(value,) for value in list(mechanism.inputs())[:3]]
+    # A mechanism without permanent noise may be asked once, if it is RAPPOR.
+    reports = 4 if mechanism.settles or not hasattr(mechanism, "noise") else 1
+    kind = KINDS_OF.get(mechanism.name, "choice")
+    question = Question("q0", kind, "", mechanism, reports, None)
+    contract = Collection("A law", "law", "nobody", (question,))
+    for sequence in itertools.product(values, repeat=reports):
+        steps = [Step(contract, {"q0": value}) for (value,) in sequence]
+        assert meet(tmp_path, steps).refused is None, sequence
+
+
+@pytest.mark.parametrize("tenths", range(1, 31))
+def test_fresh_noise_has_no_memory_at_the_ceiling(tenths: int, tmp_path: Path) -> None:
+    # Four reports of epsilon 0.1: rows by value refused the fourth report of aaab alone.
+    mechanism = RandomizedResponse(domain=["a", "b"], epsilon=tenths / 10)
+    question = Question("q0", "choice", "", mechanism, 4, None)
+    contract = Collection("A law", "law", "nobody", (question,))
+    for answers in ("aaaa", "aaab", "abab", "abbb"):
+        record = meet(tmp_path, [Step(contract, {"q0": answer}) for answer in answers])
+        assert record.refused is None, answers
+        assert record.charged == mechanism.epsilon_after(4)

@@ -221,7 +221,8 @@ def _typed(question: Question, text: str, place: str) -> object:
 def _from_lines(collection: Collection, text: str) -> dict[str, object]:
     """Answers from lines QUESTION=VALUE."""
     given: dict[str, object] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    # Only a line feed ends a line: other breaks may be part of an answer.
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         id, equals, value = line.partition("=")

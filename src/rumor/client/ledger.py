@@ -12,14 +12,17 @@ is not.
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import math
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from rumor.canonical import canonical_json, digest
 from rumor.client.pins import Pin
@@ -28,6 +31,9 @@ from rumor.errors import InputError, Unavailable
 from rumor.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
 from rumor.withdrawal import new_key, report_id
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _VERSION = 3
 _PENDING = """
@@ -50,7 +56,7 @@ CREATE TABLE made (
 ) WITHOUT ROWID;
 CREATE TABLE pin (
     series TEXT PRIMARY KEY, revision INTEGER NOT NULL, contract TEXT NOT NULL,
-    ceiling REAL NOT NULL
+    ceiling REAL NOT NULL, agreed TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 _SCHEMA = f"""
@@ -156,11 +162,24 @@ class CeilingError(InputError):
         self.spent, self.after = spent, after
 
 
+def _alone(method: Callable[Concatenate[Ledger, P], R]) -> Callable[Concatenate[Ledger, P], R]:
+    """A method that waits until no other thread is in a transaction."""
+
+    @functools.wraps(method)
+    def waiting(self: Ledger, /, *arguments: P.args, **named: P.kwargs) -> R:
+        with self.turn:
+            return method(self, *arguments, **named)
+
+    return waiting
+
+
 class Ledger:
     """A ledger in a file of its own, safe between processes and across crashes."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._process = path, os.getpid()
+        # Threads share the connection: none may see what another has not made durable yet.
+        self.turn = threading.RLock()
         _owners_only(path)
         try:
             self._database = sqlite3.connect(
@@ -203,20 +222,21 @@ class Ledger:
         """Everything inside becomes durable together, or not at all; one writer at a time."""
         if os.getpid() != self._process:
             raise InputError("a ledger must be opened anew after a fork; this one is the parent's")
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self.turn:
             try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                # A commit that fails (a full disk) may have ended the transaction by itself.
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
-        except sqlite3.OperationalError as problem:
-            raise Unavailable(
-                f"the ledger {str(self._path)!r} cannot be written just now ({problem})"
-            ) from None
+                self._database.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self._database.execute("COMMIT")
+                except BaseException:
+                    # A commit that fails (a full disk) may have ended the transaction by itself.
+                    if self._database.in_transaction:
+                        self._database.execute("ROLLBACK")
+                    raise
+            except sqlite3.OperationalError as problem:
+                raise Unavailable(
+                    f"the ledger {str(self._path)!r} cannot be written just now ({problem})"
+                ) from None
 
     def note(self, what: str, epoch: bytes) -> None:
         """Record what happened to the secret, with the day and no more of the time."""
@@ -225,10 +245,12 @@ class Ledger:
             "INSERT INTO event (day, what, epoch) VALUES (?, ?, ?)", (day, what, epoch)
         )
 
+    @_alone
     def events(self) -> list[tuple[str, str]]:
         """Every event as (day, what), oldest first."""
         return self._database.execute("SELECT day, what FROM event ORDER BY number").fetchall()
 
+    @_alone
     def epoch(self) -> bytes | None:
         """The fingerprint of the secret that the last event left in place."""
         row = self._database.execute(
@@ -238,17 +260,18 @@ class Ledger:
 
     # What a series is held to
 
+    @_alone
     def pinned(self, series: str) -> Pin | None:
         """What this device holds a series to since its first answer."""
         row = self._database.execute(
-            "SELECT revision, contract, ceiling FROM pin WHERE series = ?", (series,)
+            "SELECT revision, contract, ceiling, agreed FROM pin WHERE series = ?", (series,)
         ).fetchone()
         return None if row is None else Pin(*row)
 
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?)", (series, *astuple(pin))
+            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?)", (series, *astuple(pin))
         )
 
     # Reports
@@ -273,10 +296,7 @@ class Ledger:
         """
         self._check_repeats(debit)
         row = debit.row
-        all_made = sum(
-            self._reports_made(row.series, row.question, number)
-            for number in range(1, debit.mechanism.rounds + 1)
-        )
+        all_made = self._reports_made(row.series, row.question)
         number, before = self._find(row) or (None, 0.0)
         kind = digest(debit.mechanism.describe())
         reports = 1 if number is None else 1 + self._reports_by(number, kind)
@@ -370,10 +390,11 @@ class Ledger:
         ).fetchone()
         return 0 if found is None else int(found[0])
 
-    def _reports_made(self, series: str, question: str, number: int) -> int:
+    def _reports_made(self, series: str, question: str, number: int | None = None) -> int:
+        """How many reports of a question were made, in one round or in all there ever were."""
         (made,) = self._database.execute(
             "SELECT COALESCE(SUM(reports), 0) FROM answer JOIN made ON answer = number"
-            " WHERE (series, question, round) = (?, ?, ?)",
+            " WHERE (series, question) = (?, ?) AND round = COALESCE(?, round)",
             (series, question, number),
         ).fetchone()
         return int(made)
@@ -388,10 +409,12 @@ class Ledger:
             )
         ]
 
+    @_alone
     def total(self) -> float:
         """What all reports of this device have cost together, rounded up."""
         return sum_up(self._losses())
 
+    @_alone
     def spending(self) -> list[Spending]:
         """What each question has cost, all its rounds together."""
         rows = self._database.execute(
@@ -409,12 +432,14 @@ class Ledger:
             for series, question, reports, values in rows
         ]
 
+    @_alone
     def audit(self) -> float:
         """The total computed anew from the recorded mechanisms and counts."""
         rows = self._database.execute("SELECT number FROM answer").fetchall()
         made = [self._made(number) for (number,) in rows]
         return sum_up(of[0][0].epsilon_together(of) for of in made)
 
+    @_alone
     def pending(self, contract: str | None = None) -> list[Envelope]:
         """What was made and not yet acknowledged, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
@@ -429,6 +454,11 @@ class Ledger:
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
             self.sent.arrived(ids)
+
+    @_alone
+    def made(self) -> list[Made]:
+        """Every report that can still be taken back."""
+        return self.sent.made()
 
     def readmit(self, id: bytes, token: bytes) -> None:
         """Let a waiting report go out with another token: the same bytes, at no further cost."""

@@ -24,6 +24,8 @@ class Pin:
     contract: str
     """The digest of the newest contract that was answered."""
     ceiling: float
+    agreed: str
+    """The digest of the contract with which the person agreed to the ceiling."""
 
     def follow(self, collection: Collection) -> Pin:
         """The pin once this contract is answered; refused where it is no further revision."""
@@ -45,7 +47,9 @@ class Pin:
                 f"a revision must name the contract it revises; revision {revision} of {series!r} "
                 f"names another one than this device answered"
             )
-        return replace(self, revision=revision, contract=collection.digest)
+        # What a revision promises to be the most holds, where that is less.
+        ceiling = min(self.ceiling, collection.series_epsilon or self.ceiling)
+        return replace(self, revision=revision, contract=collection.digest, ceiling=ceiling)
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,8 @@ class Respondent:
         known = self._ledger.pinned(collection.series)
         if known is not None:
             return known.follow(collection)
-        return Pin(collection.revision, collection.digest, series_ceiling(collection))
+        digest = collection.digest
+        return Pin(collection.revision, digest, series_ceiling(collection), agreed=digest)
 
     def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
         """Ask for what a revision wants to spend; remember the answer if it is yes."""
@@ -173,6 +174,8 @@ class Respondent:
         wanted = collection.series_epsilon or sum_up([reached.spent, series_ceiling(collection)])
         if pin is None or wanted <= pin.ceiling or reached.after > wanted:
             return False
+        if pin.agreed == collection.digest:
+            return False  # nothing was revised since the person agreed: there is nothing to ask
         change = Change(collection, reached.spent, pin.ceiling, wanted)
         if self._consent is None or not self._consent(change):
             raise InputError(
@@ -181,7 +184,10 @@ class Respondent:
             )
         with self._ledger.transaction():
             held = self._ledger.pinned(collection.series) or pin
-            self._ledger.pin(collection.series, replace(held, ceiling=max(held.ceiling, wanted)))
+            raised = max(held.ceiling, wanted)
+            self._ledger.pin(
+                collection.series, replace(held, ceiling=raised, agreed=collection.digest)
+            )
             what = f"agreed that {collection.series!r} may cost epsilon {wanted:.6g}"
             self._ledger.note(what, self._epoch)
         return True
@@ -202,8 +208,12 @@ class Respondent:
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
         if question.period_days is None:
-            tag = Keyed(self._secret, "rumor value tag 2", *context, cell, identity)
             report = mechanism.answer(value, permanent=person, random=random)
+            if not mechanism.settles:
+                # Fresh noise costs the same whatever was answered before: no tag tells values
+                # apart, and no rounding of a sum can depend on which of them were equal.
+                return make(row("", b""), report=report)
+            tag = Keyed(self._secret, "rumor value tag 2", *context, cell, identity)
             return make(row("", tag.digest()[:16]), report=report)
         assert isinstance(mechanism, PermanentAnswers)
         period = f"{question.period_days}:{self._day_number() // question.period_days}"
@@ -240,7 +250,7 @@ class Respondent:
 
         It costs nothing: what was drawn and debited stays as it is.
         """
-        numbers = {made.id: made.number for made in self._ledger.sent.made()}
+        numbers = {made.id: made.number for made in self._ledger.made()}
         context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
         admits = token(read_invitation(invitation), *context)
         self._ledger.readmit(envelope.id, admits)
@@ -248,7 +258,7 @@ class Respondent:
 
     def made(self) -> list[Made]:
         """The reports that can still be taken back, waiting ones among them."""
-        return self._ledger.sent.made()
+        return self._ledger.made()
 
     def forget(self, ids: Sequence[bytes]) -> None:
         """Forget reports that were withdrawn; nothing is refunded."""

@@ -230,6 +230,10 @@ class Rappor(PermanentAnswers):
         """Without permanent noise each further report reveals as much again: refused."""
         self.noise.check_repeats(reports_per_person)
 
+    def identity(self, value: object) -> str:
+        """The word, in normal form."""
+        return super().identity(_word(value))
+
     # Reports
 
     @property

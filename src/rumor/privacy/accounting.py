@@ -25,6 +25,7 @@ from rumor.privacy.words import consequence
 from rumor.values import checked_size
 
 MAX_COUNT = 10**9
+_TRIFLE = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ def collection_loss(collection: Collection) -> Loss:
 def series_ceiling(collection: Collection) -> float:
     """What a device holds the whole series to when it meets this contract first.
 
-    What the contract promises, or else the most that it could cost as it stands.
+    What the contract promises, or else the most that it could cost as it stands, and a
+    trifle: no rounding of what single answers cost may stop a person who keeps to the contract.
     """
-    return collection.series_epsilon or collection_loss(collection).epsilon
+    return collection.series_epsilon or collection_loss(collection).epsilon * _TRIFLE
 
 
 def collections_loss(collections: Sequence[Collection]) -> Loss:

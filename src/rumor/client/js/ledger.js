@@ -80,7 +80,7 @@ export async function debit(state, { key, question, mechanism, report, contract,
   const loaded = await Promise.all(others.map(async (one) => [await described(state, one.mechanism), one.reports]));
   const cost = mechanism.epsilonTogether([[mechanism, reports], ...loaded]);
   checkCeilings(state, key.series, row.epsilon, cost, ceilings);
-  const earlier = reportsOf(ours.filter(({ round }) => round <= mechanism.rounds));
+  const earlier = reportsOf(ours);
   const admits = await token?.(earlier);
   if (!known) state.answers.push(row);
   Object.assign(row, { epsilon: cost, made: [...others, { mechanism: kind, reports }] });

@@ -10,11 +10,11 @@ import { lossOfContract } from "./loss.js";
 
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
- * @param {{ revision: number, contract: string, ceiling: number } | undefined} pin as it is so far
+ * @param {{ revision: number, contract: string, ceiling: number, agreed: string } | undefined} pin as it is so far
  */
 export function follow(pin, contract) {
   const { series, revision, digest } = contract;
-  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract).ceiling };
+  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract).ceiling, agreed: digest };
   if (digest === pin.contract) return pin;
   if (revision === pin.revision) {
     refuse(
@@ -34,7 +34,8 @@ export function follow(pin, contract) {
         `names another one than this device answered`,
     );
   }
-  return { ...pin, revision, contract: digest };
+  // What a revision promises to be the most holds, where that is less.
+  return { ...pin, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
 }
 
 function refuse(sentence) {

@@ -118,7 +118,8 @@ export class Respondent {
     const key = { series, question: question.id, round, cell, epoch, period: "", tag: "" };
     const made = { key, question, mechanism, contract: digest };
     if (question.memo !== "period") {
-      key.tag = toHex((await keys.tag.digest()).slice(0, 16));
+      // Fresh noise costs the same whatever was answered before: no tag tells its values apart.
+      if (mechanism.settles) key.tag = toHex((await keys.tag.digest()).slice(0, 16));
       const report = mechanism.settle
         ? mechanism.restate(await mechanism.settle(encoded, keys.person, keys.noise), systemDraws())
         : mechanism.draw(encoded, systemDraws());
@@ -137,6 +138,8 @@ export class Respondent {
     // Where a revision promises no total, it is what was spent and all that it may ask.
     const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract).ceiling]);
     if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
+    // Nothing was revised since the person agreed: there is nothing to ask.
+    if (pin.agreed === contract.digest) return false;
     const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
     if ((await this.#consent?.(change)) !== true) {
       throw new RumorError(
@@ -147,7 +150,7 @@ export class Respondent {
     }
     await this.#change(async (state) => {
       const held = pinOf(state, contract.series) ?? pin;
-      setPin(state, { ...held, ceiling: Math.max(held.ceiling, wanted) });
+      setPin(state, { ...held, ceiling: Math.max(held.ceiling, wanted), agreed: contract.digest });
     });
     return true;
   }
