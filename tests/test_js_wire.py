@@ -120,6 +120,23 @@ def test_each_report_of_an_invited_person_goes_alone() -> None:
     assert len({heard.headers["rumor-token"] for heard in here.heard}) == 3
 
 
+def test_reports_go_to_the_collector_of_their_series() -> None:
+    ours, theirs = many_questions(1), many_questions(2, series="theirs")
+    with impostor() as here:
+        *_, sent, pending = steps(
+            parsed(ours, **{"as": "ours"}),
+            parsed(theirs, **{"as": "theirs"}),
+            {"step": "open"},
+            {"step": "prepare", "of": "ours", "answers": {"q0": "red"}},
+            {"step": "prepare", "of": "theirs", "answers": {"q0": "red"}},
+            {"step": "send", "of": "ours", "url": here.url},
+            {"step": "pending"},
+        )
+    assert (sent["accepted"], sent["pending"]) == (1, 0)
+    assert [envelope["contract"] for envelope in pending] == [theirs.digest]
+    assert [heard.headers["rumor-collection"] for heard in here.heard] == [ours.digest]
+
+
 def test_tokens_are_counted_over_all_rounds() -> None:
     first, second = two_rounds()
     code = new_invitation()

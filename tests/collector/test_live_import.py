@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import signal
 import subprocess
 import sys
@@ -13,10 +15,12 @@ from pathlib import Path
 import pytest
 
 import rumor
+from rumor.collector import service
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import Batch, Closed, Store, Unknown, open_store
+from rumor.withdrawal import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
 
 
@@ -129,6 +133,32 @@ def test_a_deleted_collection_is_not_served_and_comes_back(store: Store, tmp_pat
         import_collection(store, tmp_path / "backup")
         time.sleep(1.1)  # what the service knows is at most a second old
         assert send(url, contract, "colour", body).json() == {"accepted": 1, "duplicates": 0}
+
+
+def test_a_collection_that_is_put_back_at_once_is_found_under_its_new_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However old what the service knows is: nobody is refused, and nothing lands elsewhere."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    contract = collection()
+    entry = store.register(contract)
+    export_collection(store, contract.digest, tmp_path / "backup")
+    key = bytes(16)
+    body = report_id(key) + b"\x01"
+    with background(Service(store, "series")) as url:
+        monkeypatch.setattr(service, "_FRESH_SECONDS", 1e9)
+        for again in (True, False):
+            store.delete_collection(contract.digest)
+            import_collection(store, tmp_path / "backup")
+            if again:
+                answer = send(url, contract, "colour", body)
+                assert answer.json() == {"accepted": 1, "duplicates": 0}
+                assert len(stored(store, store.find(contract.digest), "colour")) == 1
+                assert store.find(contract.digest).questions != entry.questions
+        headers = {"Content-Type": "application/json", "Rumor-Collection": contract.digest}
+        keys = {"question": "colour", "keys": [base64.b64encode(key).decode()]}
+        answer = call(url, "/v1/withdrawals", json.dumps(keys).encode(), headers)
+        assert answer.json() == {"withdrawn": 0, "absent": 1}
 
 
 _SLOW = """
