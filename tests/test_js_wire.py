@@ -104,6 +104,20 @@ def test_keys_are_shown_in_the_order_of_the_ids() -> None:
     assert ids == sorted(ids)
 
 
+@pytest.mark.parametrize("said", [{}, {"withdrawn": 2, "absent": 0}, {"withdrawn": 1}, []])
+def test_only_a_collector_says_that_reports_are_gone(said: object) -> None:
+    with impostor(lambda heard: (200, said, {})) as here:
+        *_, done, left = steps(
+            parsed(collection()),
+            {"step": "open"},
+            {"step": "prepare", "answers": {"colour": "red"}},
+            {"step": "withdraw", "url": here.url},
+            {"step": "sent"},
+        )
+    assert (done["withdrawn"], done["absent"], done["left"], left) == (0, 0, 1, 1)
+    assert done["problem"]
+
+
 def test_each_report_of_an_invited_person_goes_alone() -> None:
     """A token admits one, and two in a body would be linked."""
     wish = {"kind": "choice", "labels": ["red", "green"], "epsilon": 1.0, "reports_per_person": 3}
