@@ -110,6 +110,29 @@ def test_an_import_that_fails_late_leaves_the_store_as_it_was(store: Store, tmp_
     assert store.summary(other, "colour").reports == 2
 
 
+def test_what_arrives_as_an_import_begins_is_counted_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is put back moves the mark, and nothing that came before it may be passed over."""
+    entry, other = store.register(collection()), store.register(collection(series="other"))
+    store.write([batch(entry, "colour", [0] * 5)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    store.delete_collection(entry.collection.digest)
+    summarize = store.summarize
+
+    def overtaken() -> int:
+        counted = summarize()
+        store.write([batch(other, "colour", [1] * 3)])
+        return counted
+
+    monkeypatch.setattr(store, "summarize", overtaken)
+    import_collection(store, tmp_path / "backup")
+    monkeypatch.undo()
+    store.summarize()
+    restored = store.find(entry.collection.digest)
+    assert [store.summary(each, "colour").reports for each in (restored, other)] == [5, 3]
+
+
 def test_what_is_unknown_is_never_said_to_be_closed(store: Store) -> None:
     entry = store.register(collection())
     row = rows(entry, "colour", [0])
