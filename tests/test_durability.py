@@ -83,6 +83,26 @@ def test_a_secret_is_on_the_disk_before_it_is_used(
     assert synced.calls == [("file", True), ("folder", True)]
 
 
+def test_a_secret_that_another_made_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two processes that find none, both use the one that was first."""
+    path, first = tmp_path / "secret", list[bytes]()
+    exists = Path.exists
+
+    def too_late(self: Path, **more: bool) -> bool:
+        found = exists(self, **more)
+        if self == path and not first:
+            first.append(b"")  # the other one looks as well
+            first[0] = open_secret(path)[0]
+        return found
+
+    monkeypatch.setattr(Path, "exists", too_late)
+    second, made = open_secret(path)
+    assert (second, made) == (first[0], False)
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"]
+
+
 def test_files_are_on_the_disk_before_they_have_their_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

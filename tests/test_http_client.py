@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import http.server
 import io
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -283,6 +285,32 @@ class TestTrust:
             receipt = client.answer({"colour": "red"})
             assert (receipt.sent, receipt.waiting, receipt.refused) == (0, 1, 0)
             assert receipt.problem
+
+    @pytest.mark.parametrize("status", [200, 500])
+    def test_an_endless_answer_is_not_gathered(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    ) -> None:
+        most, piece = 1 << 18, b" " * (1 << 18)
+        monkeypatch.setattr("rumor.client.transport._MAX_ANSWER", most)
+
+        def endless(handler: http.server.BaseHTTPRequestHandler) -> None:
+            handler.send_response(status)
+            handler.end_headers()
+            with contextlib.suppress(ConnectionError):
+                for _ in range(100):
+                    handler.wfile.write(piece)
+
+        with (
+            impostor(endless) as url,
+            rumor.Client(url, tmp_path, collection(), attempts=1) as client,
+        ):
+            tracemalloc.start()
+            try:
+                assert client.answer({"colour": "red"}).waiting == 1
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+        assert peak < 16 * most
 
     def test_the_device_keeps_its_own_limit(self, store: Store, tmp_path: Path) -> None:
         with serving(store) as url, rumor.Client(url, tmp_path / "d", max_epsilon=1.5) as client:

@@ -137,6 +137,34 @@ def test_two_tabs_cannot_both_spend_what_is_left(person: BrowserContext, site: s
     assert sorted(map(str, found)) == ["True"] * 5 + ["limit"] * 13
 
 
+def test_a_debit_is_on_the_disk_before_its_report_is_handed_out(
+    person: BrowserContext, site: str
+) -> None:
+    """What the browser is asked for is read back from the live transactions."""
+    page = opened(person, site)
+    page.evaluate("""() => {
+      globalThis.asked = [];
+      const made = IDBDatabase.prototype.transaction;
+      IDBDatabase.prototype.transaction = function (...given) {
+        const transaction = made.apply(this, given);
+        const note = { mode: transaction.mode, durability: transaction.durability, done: false };
+        transaction.addEventListener("complete", () => (note.done = true));
+        globalThis.asked.push(note);
+        return transaction;
+      };
+    }""")
+    written = run(
+        page,
+        """
+          const person = await rumor.Respondent.open();
+          await person.prepare(contract, { a: "well" });
+          return globalThis.asked.filter(({ mode }) => mode === "readwrite");
+        """,
+    )
+    # One for the secret, one for the debit; both were complete when the report came.
+    assert written == [{"mode": "readwrite", "durability": "strict", "done": True}] * 2
+
+
 def test_damaged_storage_gives_one_sentence_and_is_left_alone(
     person: BrowserContext, site: str
 ) -> None:

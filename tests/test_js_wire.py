@@ -104,6 +104,20 @@ def test_keys_are_shown_in_the_order_of_the_ids() -> None:
     assert ids == sorted(ids)
 
 
+@pytest.mark.parametrize("said", [{}, {"withdrawn": 2, "absent": 0}, {"withdrawn": 1}, []])
+def test_only_a_collector_says_that_reports_are_gone(said: object) -> None:
+    with impostor(lambda heard: (200, said, {})) as here:
+        *_, done, left = steps(
+            parsed(collection()),
+            {"step": "open"},
+            {"step": "prepare", "answers": {"colour": "red"}},
+            {"step": "withdraw", "url": here.url},
+            {"step": "sent"},
+        )
+    assert (done["withdrawn"], done["absent"], done["left"], left) == (0, 0, 1, 1)
+    assert done["problem"]
+
+
 def test_each_report_of_an_invited_person_goes_alone() -> None:
     """A token admits one, and two in a body would be linked."""
     wish = {"kind": "choice", "labels": ["red", "green"], "epsilon": 1.0, "reports_per_person": 3}
@@ -118,6 +132,23 @@ def test_each_report_of_an_invited_person_goes_alone() -> None:
         )
     assert [len(heard.body) for heard in here.heard] == [17] * 3
     assert len({heard.headers["rumor-token"] for heard in here.heard}) == 3
+
+
+def test_reports_go_to_the_collector_of_their_series() -> None:
+    ours, theirs = many_questions(1), many_questions(2, series="theirs")
+    with impostor() as here:
+        *_, sent, pending = steps(
+            parsed(ours, **{"as": "ours"}),
+            parsed(theirs, **{"as": "theirs"}),
+            {"step": "open"},
+            {"step": "prepare", "of": "ours", "answers": {"q0": "red"}},
+            {"step": "prepare", "of": "theirs", "answers": {"q0": "red"}},
+            {"step": "send", "of": "ours", "url": here.url},
+            {"step": "pending"},
+        )
+    assert (sent["accepted"], sent["pending"]) == (1, 0)
+    assert [envelope["contract"] for envelope in pending] == [theirs.digest]
+    assert [heard.headers["rumor-collection"] for heard in here.heard] == [ours.digest]
 
 
 def test_tokens_are_counted_over_all_rounds() -> None:

@@ -63,6 +63,45 @@ def test_an_export_is_what_estimate_reads(store: Store, tmp_path: Path) -> None:
     assert analysis.summary() == store.summary(entry, "colour")
 
 
+def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neither(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0] * 5)])
+    counted = type(store).counted
+
+    def slowly(self: Store, *arguments: object) -> object:
+        found = counted(self, *arguments)  # type: ignore[arg-type]
+        store.write([batch(entry, "colour", [1] * 3)])
+        store.summarize()
+        return found
+
+    monkeypatch.setattr(type(store), "counted", slowly)
+    done = export_collection(store, entry.collection.digest, tmp_path / "backup")
+    monkeypatch.undo()
+    assert (done.reports, done.counted) == (5, 5)
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    import_collection(other, tmp_path / "backup")
+    other.summarize()
+    restored = other.registered()[0]
+    assert len(stored(other, restored, "colour")) == other.summary(restored, "colour").reports == 5
+    other.close()
+
+
+def test_counts_of_another_question_are_not_put_back(store: Store, tmp_path: Path) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0] * 5), batch(entry, "many", [0] * 5)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    counted = tmp_path / "backup" / "_counted"
+    (theirs,) = (counted / "many").glob("*.summary")
+    (counted / "colour" / theirs.name).write_bytes(theirs.read_bytes())
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(rumor.InputError, match="the summary must be of this collection"):
+        import_collection(other, tmp_path / "backup")
+    assert other.registered() == []
+    other.close()
+
+
 def test_a_closed_collection_is_restored_closed(store: Store, tmp_path: Path) -> None:
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0])])

@@ -159,6 +159,25 @@ def test_the_room_holds_its_bounds(steps: list[tuple[str, int, int]]) -> None:
             assert sum(of == one for _, of in waiting) <= 3
         # Only connections that are served may fill the places beyond.
         assert len(waiting) <= max(1, 6 - len(served)) or len(waiting) + len(served) <= 6
+    for done, _ in waiting:
+        room.leave(done)
+    assert not room._by_address  # addresses are in memory only while they wait
+
+
+def test_who_waited_longest_gives_way() -> None:
+    """Of an address that has more than its share; of all when places run out."""
+    room, mine, theirs = WaitingRoom(6, 3), [Fake() for _ in range(4)], [Fake() for _ in range(2)]
+    for each in theirs:
+        room.enter(each, "theirs")
+    for each in mine:
+        room.enter(each, "mine")
+        room.enter(each, "mine")  # the rest of a request: no second place
+    assert [each.cut for each in mine] == [True, False, False, False]
+    assert [each.cut for each in theirs] == [False, False]
+    newest = Fake()
+    room.enter(newest, "another")
+    room.make_room(6)
+    assert [each.cut for each in (*theirs, *mine[1:], newest)] == [True] + [False] * 5
 
 
 def test_what_counts_as_one_address() -> None:

@@ -162,10 +162,11 @@ def test_nothing_arrives_in_a_collection_once_it_is_closed(
     closing = threading.Thread(target=theirs.close_collection, args=(entry.collection.digest,))
     closing.start()
     waits(theirs._url, closing)
-    assert [each.open for each in ours.registered()] == [True]
+    meanwhile = [each.open for each in ours.registered()]
     go.set()
     writing.join()
     closing.join()
+    assert meanwhile == [True]
     assert [each.open for each in ours.registered()] == [False]
     assert len(stored(ours, entry, "colour")) == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import signal
 import subprocess
 import sys
@@ -13,10 +15,12 @@ from pathlib import Path
 import pytest
 
 import rumor
+from rumor.collector import service
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import Batch, Closed, Store, Unknown, open_store
+from rumor.withdrawal import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
 
 
@@ -106,6 +110,29 @@ def test_an_import_that_fails_late_leaves_the_store_as_it_was(store: Store, tmp_
     assert store.summary(other, "colour").reports == 2
 
 
+def test_what_arrives_as_an_import_begins_is_counted_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is put back moves the mark, and nothing that came before it may be passed over."""
+    entry, other = store.register(collection()), store.register(collection(series="other"))
+    store.write([batch(entry, "colour", [0] * 5)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    store.delete_collection(entry.collection.digest)
+    summarize = store.summarize
+
+    def overtaken() -> int:
+        counted = summarize()
+        store.write([batch(other, "colour", [1] * 3)])
+        return counted
+
+    monkeypatch.setattr(store, "summarize", overtaken)
+    import_collection(store, tmp_path / "backup")
+    monkeypatch.undo()
+    store.summarize()
+    restored = store.find(entry.collection.digest)
+    assert [store.summary(each, "colour").reports for each in (restored, other)] == [5, 3]
+
+
 def test_what_is_unknown_is_never_said_to_be_closed(store: Store) -> None:
     entry = store.register(collection())
     row = rows(entry, "colour", [0])
@@ -129,6 +156,32 @@ def test_a_deleted_collection_is_not_served_and_comes_back(store: Store, tmp_pat
         import_collection(store, tmp_path / "backup")
         time.sleep(1.1)  # what the service knows is at most a second old
         assert send(url, contract, "colour", body).json() == {"accepted": 1, "duplicates": 0}
+
+
+def test_a_collection_that_is_put_back_at_once_is_found_under_its_new_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However old what the service knows is: nobody is refused, and nothing lands elsewhere."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    contract = collection()
+    entry = store.register(contract)
+    export_collection(store, contract.digest, tmp_path / "backup")
+    key = bytes(16)
+    body = report_id(key) + b"\x01"
+    with background(Service(store, "series")) as url:
+        monkeypatch.setattr(service, "_FRESH_SECONDS", 1e9)
+        for again in (True, False):
+            store.delete_collection(contract.digest)
+            import_collection(store, tmp_path / "backup")
+            if again:
+                answer = send(url, contract, "colour", body)
+                assert answer.json() == {"accepted": 1, "duplicates": 0}
+                assert len(stored(store, store.find(contract.digest), "colour")) == 1
+                assert store.find(contract.digest).questions != entry.questions
+        headers = {"Content-Type": "application/json", "Rumor-Collection": contract.digest}
+        keys = {"question": "colour", "keys": [base64.b64encode(key).decode()]}
+        answer = call(url, "/v1/withdrawals", json.dumps(keys).encode(), headers)
+        assert answer.json() == {"withdrawn": 0, "absent": 1}
 
 
 _SLOW = """

@@ -22,10 +22,11 @@ from rumor.collector.openapi import openapi
 from rumor.collector.problems import TYPES
 from rumor.collector.server import background, listen
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, Store, open_store
+from rumor.collector.store import Registered, Store, StoreUnavailable, open_store
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
 
+VALID = bytes(17)
 LIMITS = Limits(body_bytes=50_000, json_reports=20, binary_reports=2_000, seconds_to_send=0.5)
 
 
@@ -113,8 +114,9 @@ class TestReports:
             ({"Content-Type": "text/plain"}, 415, "unsupported-type"),
             ({"Content-Encoding": "br"}, 415, "unsupported-type"),
             ({"Content-Encoding": "gzip"}, 400, "malformed"),
-            ({"Content-Encoding": "gzip", "body": gzip.compress(b"x")[:-3]}, 400, "malformed"),
+            ({"Content-Encoding": "gzip", "body": gzip.compress(VALID)[:-3]}, 400, "malformed"),
             ({"Content-Encoding": "gzip", "body": gzip.compress(bytes(10**6))}, 413, "too-large"),
+            ({"Content-Encoding": "gzip", "body": gzip.compress(VALID) + b"x"}, 400, "malformed"),
             ({"body": bytes(17 * 2001)}, 413, "too-large"),
             ({"body": bytes(60_000)}, 413, "too-large"),
             ({"Content-Type": "application/json", "body": b"{}"}, 400, "malformed"),
@@ -189,6 +191,15 @@ class TestReports:
         for entry in (embedded.entry, revised):
             body = rows(entry, "colour", [0]).tobytes()
             assert send(embedded.url, entry.collection, "colour", body).status == 200
+
+    def test_another_series_of_the_same_store_is_not_known(self, tmp_path: Path) -> None:
+        service, _ = make_service(tmp_path, f"sqlite:///{tmp_path / 'store.db'}")
+        other = service.store.register(collection(series="other"))
+        with background(service) as url:
+            body = rows(other, "colour", [0]).tobytes()
+            answer = send(url, other.collection, "colour", body)
+            assert (answer.status, answer.problem) == (409, "unknown-collection")
+            assert stored(service.store, other, "colour") == {}
 
     def test_rates_are_bounded(self, tmp_path: Path) -> None:
         limits = Limits(requests_per_second=2)
@@ -365,6 +376,24 @@ class TestSurroundings:
         reference = (Path(__file__).parents[2] / "docs/reference/http.md").read_text()
         for word in [*document["paths"], *TYPES]:
             assert f"`{word}`" in reference or f" {word}`" in reference
+
+    def test_a_store_that_takes_no_writes_is_ill(
+        self, embedded: Running, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refusing() -> None:
+            raise StoreUnavailable("read-only")
+
+        for ping, status in ((refusing, 503), (embedded.store.ping, 200)):
+            monkeypatch.setattr(embedded.store, "ping", ping)
+            embedded.service._pinged = -1e9  # it is asked once a second
+            assert call(embedded.url, "/healthz").status == status
+
+    def test_a_commit_that_failed_counts_as_ill_for_a_while(self, embedded: Running) -> None:
+        """A small write may pass where reports just failed: a disk that is nearly full."""
+        assert call(embedded.url, "/healthz").status == 200
+        embedded.service.metrics.commit_failed()
+        answer = call(embedded.url, "/healthz")
+        assert (answer.status, answer.problem) == (503, "unavailable")
 
     def test_unknown_paths_and_methods(self, embedded: Running) -> None:
         assert call(embedded.url, "/v2/reports").problem == "not-found"

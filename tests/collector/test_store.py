@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.collector import sqlarchive, sqlbase, sqlstore, sqlsummaries
-from rumor.collector.settle import settle
+from rumor.collector.settle import joined, settle
 from rumor.collector.store import (
     Accepted,
     Batch,
@@ -110,6 +110,11 @@ class TestExactlyOnce:
         outcomes, fresh = settle([Batch(7, row), Batch(8, row)], spent, set())
         assert outcomes == [Accepted(0, 1), Conflict((0,))]
         assert sum(map(len, fresh.values())) == 0
+
+    def test_questions_are_written_in_the_order_of_their_numbers(self) -> None:
+        """Or two collectors with the same reports would wait for each other in a circle."""
+        row = np.zeros((1, 17), np.uint8)
+        assert list(joined([Batch(number, row) for number in (8, 7, 9)])) == [7, 8, 9]
 
     def test_processes_that_write_the_same_reports_at_once_count_them_once(
         self, store: Store, store_url: str
