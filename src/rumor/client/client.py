@@ -116,7 +116,7 @@ class Client:
             self._check_digest(collection.digest)
         self._respondent = Respondent(state_dir, max_epsilon=max_epsilon, consent=consent)
         name = hashlib.sha256(self._transport.url.encode()).hexdigest()[:32]
-        # Reports wait for the collector they were made for, and go to no other.
+        # Reports wait for a collector that serves the contract they were made for.
         self._contracts = Path(state_dir).expanduser() / "collectors" / name
         self._lock = threading.Lock()
         if collection is not None:
