@@ -194,3 +194,13 @@ def test_counters_that_sum_to_twice_the_reports_are_refused() -> None:
     twice = Summary(oracle, 100, np.array([50, 50, 50, 50]))
     with pytest.raises(InputError, match="that no 100 reports of 'randomized-response' have"):
         Summary.from_bytes(twice.to_bytes())
+
+
+def test_a_bit_cannot_be_set_more_often_than_there_are_reports() -> None:
+    # Bits are counted one by one, so no sum of the counters shows it.
+    oracle = rumor.UnaryEncoding(domain=4, epsilon=1.0)
+    whole = Summary.empty(oracle).update(oracle.privatize([0] * 5, random=rumor.Seeded(1)))
+    data = whole.to_bytes()
+    assert Summary.from_bytes(data) == whole
+    with pytest.raises(InputError, match="must be those of its number of reports"):
+        Summary.from_bytes(data[:-8] + (6).to_bytes(8, "little"))
