@@ -55,8 +55,6 @@ class Mechanism(abc.ABC):
     """The parameters of noise that comes afresh on top of a permanent answer."""
     labels: tuple[str, ...] | None = None
     """What the values (or keys) are called, where they have names."""
-    settles: bool = False
-    """Whether reports of one value share a permanent answer that protects them together."""
     rounds: int = 1
     """How many collections, one after the other, ask for one answer; usually one."""
     round: int = 1
@@ -190,6 +188,11 @@ class Mechanism(abc.ABC):
     def identity(self, value: object) -> str:
         """What tells a value from others, however it was written: for keyed tags of it."""
         return unicodedata.normalize("NFC", well_formed(str(value)))
+
+    @property
+    def settles(self) -> bool:
+        """Whether reports of one value share a permanent answer that protects them together."""
+        return False
 
     @property
     def cell(self) -> str:

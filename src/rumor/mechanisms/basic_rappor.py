@@ -88,8 +88,8 @@ class BasicRappor(BitPerValue, PermanentAnswers):
         return self.noise.exact_p_star
 
     @property
-    def settles(self) -> bool:  # type: ignore[override]
-        """With a permanent stage."""
+    def settles(self) -> bool:
+        """Where there is a permanent stage."""
         return self.noise.permanent
 
     def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:

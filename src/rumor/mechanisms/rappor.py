@@ -187,8 +187,8 @@ class Rappor(PermanentAnswers):
         return self.noise.loss(*self._difference)
 
     @property
-    def settles(self) -> bool:  # type: ignore[override]
-        """With a permanent stage."""
+    def settles(self) -> bool:
+        """Where there is a permanent stage."""
         return self.noise.permanent
 
     def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
