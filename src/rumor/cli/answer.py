@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 _MANY_DIGITS = 1000
 
+StateDir = Annotated[
+    str | None,
+    typer.Option(
+        "--state-dir",
+        metavar="FOLDER",
+        help="Where the secret, the ledger and unsent reports are kept.",
+    ),
+]
+
 
 def answer(
     url: Annotated[
@@ -37,14 +46,7 @@ def answer(
             help="Which questions to be asked, by their ids; all of them unless said.",
         ),
     ] = None,
-    state_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--state-dir",
-            metavar="FOLDER",
-            help="Where the secret, the ledger and unsent reports are kept.",
-        ),
-    ] = None,
+    state_dir: StateDir = None,
     max_epsilon: Annotated[
         float | None,
         typer.Option("--max-epsilon", metavar="E", help="The most this device spends in all."),

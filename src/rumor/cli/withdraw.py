@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rumor.cli.answer import default_state_dir
+from rumor.cli.answer import StateDir, default_state_dir
 from rumor.cli.common import AsJson, print_json
 
 _BEYOND = "nothing is refunded, and what the collector exported or published before is beyond reach"
@@ -18,14 +18,7 @@ def withdraw(
         list[str] | None,
         typer.Argument(metavar="QUESTION...", help="Only reports to these questions."),
     ] = None,
-    state_dir: Annotated[
-        str | None,
-        typer.Option(
-            "--state-dir",
-            metavar="FOLDER",
-            help="Where the secret, the ledger and unsent reports are kept.",
-        ),
-    ] = None,
+    state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Take back what was sent to a collector.
