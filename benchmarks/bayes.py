@@ -24,12 +24,12 @@ import rumor
 from benchmarks import peers
 from benchmarks.harness import Contender, Row, Scale, ceiling, fact, growth, race, take_turns
 from benchmarks.memory import peak_bytes
-from rumor.estimators.empirical import shrink
-from rumor.estimators.likelihood import SupportLikelihood, oracle_likelihood
-from rumor.estimators.solver import interior_start, maximize
+from rumor.estimators.frequency.empirical import shrink
+from rumor.estimators.frequency.likelihood import SupportLikelihood, oracle_likelihood
+from rumor.estimators.frequency.solver import interior_start, maximize
 from rumor.mechanisms import FrequencyOracle
+from rumor.mechanisms.summary import Summary
 from rumor.papers.laws import truth
-from rumor.summary import Summary
 
 Vector = NDArray[np.float64]
 

@@ -75,9 +75,9 @@ def peer(path: Path, candidates: int, penalty: float, levels: bool) -> dict[str,
     import scipy.sparse as sp
     from sklearn.linear_model import Lasso
 
-    from rumor.estimators.candidates import candidate_map
-    from rumor.estimators.decode_counts import bit_shares
-    from rumor.estimators.decode_lasso import Lasso as Ours
+    from rumor.estimators.decode.candidates import candidate_map
+    from rumor.estimators.decode.counts import bit_shares
+    from rumor.estimators.decode.lasso import Lasso as Ours
 
     summary = rumor.Summary.load(path)
     rappor = summary.mechanism

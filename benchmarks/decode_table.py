@@ -28,10 +28,10 @@ from rich.table import Table
 
 import rumor
 from benchmarks import decode_peers
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_counts import bit_shares
-from rumor.estimators.decode_refit import refit
-from rumor.estimators.decode_testing import benjamini_hochberg
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.counts import bit_shares
+from rumor.estimators.decode.refit import refit
+from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.papers.decoding import zipf
 

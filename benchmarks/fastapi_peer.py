@@ -16,9 +16,9 @@ import uvicorn
 from fastapi import FastAPI, Header, HTTPException
 from pydantic import BaseModel, Field
 
-from rumor.collector.limits import Limits
+from rumor.collector.http.limits import Limits
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
 
 
 class Report(BaseModel):

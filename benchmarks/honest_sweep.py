@@ -1,6 +1,7 @@
 """One sweep over truths, sizes, crowds and epsilons: rows covered, leaders made up, errors.
 
-Counts of subset selection are drawn directly, without reports (rumor.privacy.forecast_range).
+Counts of subset selection are drawn directly, without reports
+(rumor.kinds.planning.forecast_range).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 
 import rumor
 from benchmarks.honest_truths import FEW, truths
-from rumor.estimates import Estimate
-from rumor.estimators.simplex import project
-from rumor.intervals import CountIntervals, ScoreIntervals
+from rumor.estimators.frequency.simplex import project
+from rumor.kinds.planning.forecast_range import drawn_tally
 from rumor.mechanisms.oracle import Score
-from rumor.privacy.forecast_range import drawn_tally
-from rumor.summary import Summary
-from rumor.view import View
+from rumor.mechanisms.summary import Summary
+from rumor.results.estimate import Estimate
+from rumor.results.intervals import CountIntervals, ScoreIntervals
+from rumor.results.view import View
 
 Vector = NDArray[np.float64]
 

@@ -29,12 +29,12 @@ import rumor
 from benchmarks.frequency_tables import LAWS, STRESS, measure, published
 from benchmarks.honest_sweep import DOMAINS, EPSILONS, PEOPLE, RUNS, Cell, Vector, again, cells
 from benchmarks.honest_truths import truths
+from rumor.kinds.planning.forecast import default_error
+from rumor.kinds.planning.forecast_range import default_range, drawn_tally
+from rumor.mechanisms.summary import Summary
 from rumor.papers.frequency import ORACLES, draw
 from rumor.papers.laws import truth
-from rumor.privacy.forecast import default_error
-from rumor.privacy.forecast_range import default_range, drawn_tally
-from rumor.summary import Summary
-from rumor.view import View
+from rumor.results.view import View
 
 # Trials of a published cell by its people, and of a cell of the stress list.
 PUBLISHED_TRIALS = {1_000: 24, 10_000: 12, 100_000: 4}

@@ -30,11 +30,11 @@ from rich.console import Console
 from rich.table import Table
 
 import rumor
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_counts import bit_shares
-from rumor.estimators.decode_decoys import Judge
-from rumor.estimators.decode_fit import best_fit
-from rumor.estimators.decode_lasso import Lasso
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.counts import bit_shares
+from rumor.estimators.decode.decoys import Judge
+from rumor.estimators.decode.fit import best_fit
+from rumor.estimators.decode.lasso import Lasso
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 Vector = NDArray[np.float64]

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Row, Scale, as_ratio, ceiling, engineering
-from rumor.collection import Collection
+from rumor.contract.collection import Collection
 
 _WIDTH, _BATCH, _DIRECT = 125, 100, 1_600
 _BINARY_CONNECTIONS, _JSON_CONNECTIONS = 20, 64
@@ -229,7 +229,7 @@ def _collector(folder: Path, store_url: str) -> Iterator[int]:
 
 @contextmanager
 def _fastapi(folder: Path, store_url: str) -> Iterator[int]:
-    from rumor.collector.store import open_store
+    from rumor.collector.store.base import open_store
 
     contract, port = Collection.load(folder / "contract.json"), _free_port()
     store = open_store(store_url)
@@ -271,7 +271,7 @@ def _blobs(rows: int) -> list[bytes]:
 
 
 def _direct_sqlite(path: Path, contract: Collection, rows: int) -> Turn:
-    from rumor.collector.sqlite import _INSERT, SqliteStore
+    from rumor.collector.store.sqlite import _INSERT, SqliteStore
 
     store = SqliteStore(path)
     number = store.register(contract).questions["q"]
@@ -299,7 +299,7 @@ def _direct_sqlite(path: Path, contract: Collection, rows: int) -> Turn:
 def _direct_postgres(url: str, contract: Collection, rows: int) -> Turn:
     import psycopg
 
-    from rumor.collector.postgres import _INSERT, PostgresStore
+    from rumor.collector.store.postgres import _INSERT, PostgresStore
 
     store = PostgresStore(url)
     number = store.register(contract).questions["q"]

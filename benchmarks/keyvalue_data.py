@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.mechanisms.oracle import Vector
+from rumor.core.types import Vector
 from rumor.papers import keyvalue
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import KEYS as KEYS

@@ -30,11 +30,11 @@ from benchmarks.keyvalue_data import (
     published,
     squared_errors,
 )
-from rumor.intervals import Tails
-from rumor.intervals_keyvalue import KeyIntervals
+from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
 from rumor.papers.keyvalue import as_published, em_at_exact, ours
+from rumor.results.intervals import Tails
 
 USERS = 100_000
 Errors = dict[str, tuple[float, float]]

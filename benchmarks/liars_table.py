@@ -20,10 +20,10 @@ from rich.progress import track
 from rich.table import Table
 
 import rumor
+from rumor.kinds.planning.forecast import typical_law
 from rumor.mechanisms import FrequencyOracle
-from rumor.privacy.forecast import typical_law
+from rumor.mechanisms.liars import fake_gain
 from rumor.privacy.integrity import co_support, craft
-from rumor.privacy.liars import fake_gain
 
 DOMAIN, EPSILON, PEOPLE, TARGETS, SHARE, RUNS = 100, 1.0, 100_000, 10, 0.05, 100
 FLAGGED, FALSE_ALARMS = 0.99, 0.02

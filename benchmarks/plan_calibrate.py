@@ -1,7 +1,7 @@
 """How much the default estimator gains on the linear one, by simulation: the plan's table.
 
     python -m benchmarks.plan_calibrate            some twenty minutes; rewrites
-                                                   src/rumor/privacy/calibration.py
+                                                   src/rumor/kinds/planning/calibration.py
         --noise 0.4 10                             only rows of this noise, the others as they are
 
 On Zipf's law over D values, the ratio of the root mean squared errors of "auto" and of
@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from rumor.estimators.empirical import shrink
-from rumor.estimators.keyvalue_pooled import MODELS, posterior_means
+from rumor.estimators.frequency.empirical import shrink
+from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
+from rumor.kinds.planning.calibration import KEY_RATIOS, RATIOS
+from rumor.kinds.planning.forecast import typical_keys, typical_law
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
 from rumor.mechanisms.oracle import ItemCounts
-from rumor.privacy.calibration import KEY_RATIOS, RATIOS
-from rumor.privacy.forecast import typical_keys, typical_law
 
 KEY_TRIALS = {2: 60, 5: 24, 20: 12, 100: 5}
 KEY_NOISE = (0.02, 0.1, 0.3, 0.7, 1.5, 4.0, 12.0)

@@ -16,13 +16,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import rumor
+from rumor.kinds.choice.plan import ChoiceTopic
+from rumor.kinds.keyvalue.plan import KeyValueTopic
+from rumor.kinds.number.plan import NumberTopic
+from rumor.kinds.planning.permanent import permanent_noise
+from rumor.kinds.planning.topic import Forecast, Topic, Wish
+from rumor.kinds.text.plan import TextTopic
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.privacy.plan_choice import ChoiceTopic
-from rumor.privacy.plan_keyvalue import KeyValueTopic
-from rumor.privacy.plan_number import NumberTopic
-from rumor.privacy.plan_permanent import permanent_noise
-from rumor.privacy.plan_text import TextTopic
-from rumor.privacy.plan_topic import Forecast, Topic, Wish
 
 LINEAR, DEFAULT = 0.05, 0.15
 _WIDTHS = (3, 14, 6, 7, 7, 6, 8, 9, 6, 8, 9, 6, 7)

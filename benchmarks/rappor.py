@@ -17,7 +17,7 @@ from pathlib import Path
 import rumor
 from benchmarks import peers
 from benchmarks.harness import Contender, Row, Scale, as_ratio, engineering, race
-from rumor.collection import Collection
+from rumor.contract.collection import Collection
 
 BITS, HASHES, COHORTS = 128, 2, 64
 

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 from benchmarks.harness import Contender, Row, Scale, ceiling, growth, race
 from benchmarks.memory import peak_bytes, run_script
 from benchmarks.privatize import people
-from rumor.collection import Collection
+from rumor.contract.collection import Collection
+from rumor.contract.report_file import write_reports
 from rumor.engines.local import LocalEngine
 from rumor.engines.sources import ParquetSource
 from rumor.engines.summarize import summarize
 from rumor.mechanisms import FrequencyOracle
-from rumor.reportfile import write_reports
 
 _PIECE = 1_000_000
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rumor.core.randomness import Seeded, StreamDraws
+from rumor.kinds.planning.plan import make_plan
 from rumor.mechanisms import (
     HadamardResponse,
     LocalHashing,
@@ -26,9 +28,7 @@ from rumor.mechanisms import (
 )
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
-from rumor.privacy.plan import make_plan
-from rumor.privacy.words import believed
-from rumor.randomness import Seeded, StreamDraws
+from rumor.privacy.sentences import believed
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 

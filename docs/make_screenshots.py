@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from rumor.collector.showcase import Showcase, showcase
+from rumor.demo.showcase import Showcase, showcase
 
 FOLDER = Path(__file__).resolve().parent / "screenshots"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from rumor.collection import Collection, Question
-from rumor.randomness import Seeded
-from rumor.report import Reports
-from rumor.reportfile import write_reports
+from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import write_reports
+from rumor.core.randomness import Seeded
+from rumor.core.reports import Reports
 
 LABELS = ("blank", "news", "search", "mail", "nothing")
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 # Nothing else says these: a text, a number and an integer that somebody answered.
 TEXT = "Qx7-diagnosis-HIV"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rumor.randomness import Stream, StreamDraws
+from rumor.core.randomness import Stream, StreamDraws
 
 
 class Scripted(Stream):

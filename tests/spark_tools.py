@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 from pyspark import SparkContext
 
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
 from rumor.engines import Batch
-from rumor.engines.spark import SparkEngine
-from rumor.engines.spark_session import start_context
-from rumor.errors import InputError
-from rumor.report import Reports
+from rumor.engines.spark.engine import SparkEngine
+from rumor.engines.spark.session import start_context
 
 # Workers find the tests' own functions; Java does not compile what runs for seconds.
 ENVIRONMENT = {

@@ -9,10 +9,10 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.collection import Collection
+from rumor.contract.collection import Collection
 from rumor.privacy.account import account
-from rumor.privacy.accounting import changing_loss
-from rumor.privacy.words import consequence
+from rumor.privacy.loss import changing_loss
+from rumor.privacy.sentences import consequence
 
 TOML = """
 name = "{name}"

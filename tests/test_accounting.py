@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumor
-from rumor.collection import Collection, Question
-from rumor.exact import WORD, sum_up
+from rumor.contract.collection import Collection, Question
+from rumor.core.exact import WORD, sum_up
 from rumor.mechanisms import REGISTRY, Mechanism, Rappor
-from rumor.privacy.accounting import (
+from rumor.privacy.loss import (
     Loss,
     changing_loss,
     collection_loss,

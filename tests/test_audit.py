@@ -14,19 +14,19 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.exact import WORD
+from rumor.core.exact import WORD
+from rumor.core.randomness import Draws, Keyed, Source
+from rumor.core.reports import Reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.privacy.audit import (
+from rumor.privacy.audit.certificate import certify
+from rumor.privacy.audit.findings import (
     audit_exact,
     audit_samples,
     distinguish,
     external_sampler,
     lower_bound,
 )
-from rumor.privacy.audit_time import audit_over_time
-from rumor.privacy.certificate import certify
-from rumor.randomness import Draws, Keyed, Source
-from rumor.report import Reports
+from rumor.privacy.audit.over_time import audit_over_time
 
 ORACLES: list[FrequencyOracle] = [
     rumor.RandomizedResponse(domain=10, epsilon=1.0),

@@ -15,26 +15,27 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.exact import WORD
+from rumor.core.exact import WORD
+from rumor.core.randomness import Draws, Seeded
+from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
+from rumor.mechanisms.liars import fake_clients, fake_gain, fake_mean_gain
 from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.privacy import audit, audit_time
 from rumor.privacy.attack import DEVICES, _evidence, attack
-from rumor.privacy.audit import audit_exact, audit_samples, distinguish, lower_bound
-from rumor.privacy.audit_time import audit_over_time
-from rumor.privacy.audit_values import (
+from rumor.privacy.audit import findings as audit
+from rumor.privacy.audit import over_time as audit_time
+from rumor.privacy.audit.certificate import certify
+from rumor.privacy.audit.enumeration import EnumeratingDraws, TooManyBranchesError, distribution
+from rumor.privacy.audit.findings import audit_exact, audit_samples, distinguish, lower_bound
+from rumor.privacy.audit.over_time import audit_over_time
+from rumor.privacy.audit.values import (
     evidence,
     extreme_people,
     pairs_to_compare,
     repeated,
     walked_values,
 )
-from rumor.privacy.certificate import certify
-from rumor.privacy.enumeration import EnumeratingDraws, TooManyBranchesError, distribution
 from rumor.privacy.integrity import _deviations, co_support, craft
-from rumor.privacy.liars import fake_clients, fake_gain, fake_mean_gain
-from rumor.randomness import Draws, Seeded
-from rumor.report import Reports
 from tests.laws import chance
 
 

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 import rumor
-from rumor.errors import InputError
-from rumor.estimators.likelihood import MatrixLikelihood, oracle_likelihood
-from rumor.estimators.scaling import smallest_probability, smallest_scaled
-from rumor.estimators.simplex import project
-from rumor.estimators.solver import maximize, project_scaled, single_support
+from rumor.core.errors import InputError
+from rumor.estimators.frequency.likelihood import MatrixLikelihood, oracle_likelihood
+from rumor.estimators.frequency.scaling import smallest_probability, smallest_scaled
+from rumor.estimators.frequency.simplex import project
+from rumor.estimators.frequency.solver import maximize, project_scaled, single_support
 from rumor.mechanisms import FrequencyOracle, RandomizedResponse, SubsetSelection, UnaryEncoding
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 Vector = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rumor import twins_bayes as plain
+from rumor.core.loops.plain import bayes as plain
 
-compiled = pytest.importorskip("rumor.kernels_bayes", reason="numba is not installed")
+compiled = pytest.importorskip("rumor.core.loops.compiled.bayes", reason="numba is not installed")
 
 Vector = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.estimators import candidates as module
-from rumor.estimators.candidates import candidate_map, checked_words, read_words
+from rumor.estimators.decode import candidates as module
+from rumor.estimators.decode.candidates import candidate_map, checked_words, read_words
 from rumor.mechanisms.bloom import BloomFilter
 
 BLOOM = BloomFilter(bits=8, hashes=3, cohorts=4, key=b"map")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.canonical import Json, canonical_json, digest
-from rumor.errors import InputError
+from rumor.core.canonical import Json, canonical_json, digest
+from rumor.core.errors import InputError
 
 # RFC 8785, appendix B: IEEE 754 bits and the text of the number.
 NUMBERS = {

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.charts import chart_svg, frequency_chart, save_chart, strata_chart
-from rumor.errors import InputError
-from rumor.estimates import Estimate
-from rumor.view import View
+from rumor.core.errors import InputError
+from rumor.results.charts import chart_svg, frequency_chart, save_chart, strata_chart
+from rumor.results.estimate import Estimate
+from rumor.results.view import View
 
 
 def _estimate(count: int = 2000, seed: int = 1) -> Estimate:

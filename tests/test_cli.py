@@ -14,8 +14,8 @@ import pytest
 
 from rumor import __version__
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.summary import Summary
+from rumor.contract.collection import Collection
+from rumor.mechanisms.summary import Summary
 from tests.flow import LABELS, write_toml
 
 Outputs = pytest.CaptureFixture[str]

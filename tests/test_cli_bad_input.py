@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rumor import reportfile, tables
 from rumor.cli import main
+from rumor.contract import report_file as reportfile
+from rumor.core import answer_table as tables
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
 
 Outputs = pytest.CaptureFixture[str]
@@ -319,7 +320,7 @@ def test_the_real_command_prints_labels_on_any_terminal(work: Path) -> None:
 def test_an_interrupt_is_quiet_and_leaves_nothing(work: Path) -> None:
     code = (
         "import sys, os, signal\n"
-        "import rumor.privatize as p\n"
+        "import rumor.contract.privatize as p\n"
         "def interrupted(*a, **k):\n"
         "    with p.write_reports('out.parquet', a[0], a[1]) as writer:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"

@@ -18,8 +18,8 @@ import pytest
 import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.secret import open_secret, read_secret
-from rumor.collection import Collection, Question
-from rumor.errors import InputError
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
 
 WORD = "a very sensitive wörd"
@@ -310,7 +310,7 @@ class TestLedger:
         # pending afterwards, and the debits must equal the reports that exist.
         script = f"""
             import rumor
-            from rumor.collection import Collection, Question
+            from rumor.contract.collection import Collection, Question
             Question.contract = lambda self: {{"mechanism": self.mechanism.describe()}}
             mechanism = rumor.RandomizedResponse(domain=2, epsilon=1.0)
             question = Question("question", "choice", "", mechanism, 1_000_000, None)

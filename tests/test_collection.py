@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import rumor
-from rumor.collection import Collection
-from rumor.errors import InputError
-from rumor.exact import log_up
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.core.exact import log_up
 from rumor.mechanisms import REGISTRY, FrequencyOracle
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.toml"))

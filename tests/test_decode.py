@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rumor
-from rumor.estimates_words import WordEstimate
+from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 Vector = NDArray[np.float64]

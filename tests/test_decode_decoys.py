@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from rumor.estimators import decode_decoys
-from rumor.estimators.decode_decoys import decoy_law, decoys_of, sample_decoys
-from rumor.estimators.decode_testing import benjamini_hochberg
+from rumor.estimators.decode import decoys as decode_decoys
+from rumor.estimators.decode.decoys import decoy_law, decoys_of, sample_decoys
+from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.mechanisms.bloom import BloomFilter
 
 

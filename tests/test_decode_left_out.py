@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.estimates_words import WordEstimate
-from rumor.estimators import decode_left_out
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_counts import Table, bit_shares
-from rumor.estimators.decode_decoys import Judge, decoy_law
-from rumor.estimators.decode_fit import best_fit
-from rumor.estimators.decode_lasso import Lasso
-from rumor.estimators.decode_left_out import LeaveOut
+from rumor.estimators.decode import left_out as decode_left_out
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.counts import Table, bit_shares
+from rumor.estimators.decode.decoys import Judge, decoy_law
+from rumor.estimators.decode.fit import best_fit
+from rumor.estimators.decode.lasso import Lasso
+from rumor.estimators.decode.left_out import LeaveOut
+from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 PEOPLE = 1_000_000

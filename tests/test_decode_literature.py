@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import rumor
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_counts import bit_shares
-from rumor.estimators.decode_literature import decode_literature
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.counts import bit_shares
+from rumor.estimators.decode.literature import decode_literature
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 # Precision (sd) and recall (sd) of 16 runs, measured apart from this code.

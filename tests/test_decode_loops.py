@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor import kernels_decode, loops, twins_decode
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_lasso import Lasso, padded
+from rumor.core import loops
+from rumor.core.loops.compiled import decode as kernels_decode
+from rumor.core.loops.plain import decode as twins_decode
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.lasso import Lasso, padded
 from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.rappor_simulation import simulate_counts
 

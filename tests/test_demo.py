@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor.demo import SHARES, run
-from rumor.errors import InputError
-from rumor.page import page, write_page
+from rumor.core.errors import InputError
+from rumor.demo.crowd import SHARES, run
+from rumor.demo.page import page, write_page
 
 
 def test_the_crowd_is_estimated_and_the_truth_is_its_own() -> None:

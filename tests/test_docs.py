@@ -10,11 +10,12 @@ import pytest
 
 import rumor
 from docs import make_pages, make_pictures
-from rumor.estimators import METHODS, decode
-from rumor.estimators.frequencies import OPTIONS
-from rumor.estimators.keyvalue import KEYVALUE_METHODS
-from rumor.estimators.means import MEAN_METHODS
-from rumor.kinds import KINDS
+from rumor.kinds.choice.estimate import OPTIONS
+from rumor.kinds.choice.question import KINDS
+from rumor.kinds.estimating import METHODS
+from rumor.kinds.keyvalue.estimate import KEYVALUE_METHODS
+from rumor.kinds.number.estimate import MEAN_METHODS
+from rumor.kinds.text import estimate as decode
 from rumor.mechanisms import BY_NAME
 
 PAGES = make_pages.pages()

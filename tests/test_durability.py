@@ -19,8 +19,8 @@ import pytest
 import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.secret import open_secret, replace_secret
-from rumor.collector.sqlite import SqliteStore
-from rumor.files import new_file, write_whole
+from rumor.collector.store.sqlite import SqliteStore
+from rumor.core.files import new_file, write_whole
 from tests.collector.tools import collection
 
 FULL = 2
@@ -130,7 +130,7 @@ def test_whoever_writes_the_ledger_is_alone_from_the_first_look(tmp_path: Path) 
 _RACE = """
     import sys
     import rumor
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
     contract = Collection.load(sys.argv[1])
     with rumor.Respondent(sys.argv[2], max_epsilon=float(sys.argv[3])) as device:
         print("ready", flush=True)
@@ -179,7 +179,7 @@ def test_a_ledger_does_not_follow_into_a_fork(tmp_path: Path) -> None:
     script = """
         import os, sys
         import rumor
-        from rumor.collection import Collection
+        from rumor.contract.collection import Collection
         contract = Collection.load(sys.argv[1])
         with rumor.Respondent(sys.argv[2]) as device:
             device.prepare(contract, {"colour": "red"})

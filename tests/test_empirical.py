@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import rumor
-from rumor.errors import InputError
-from rumor.estimators.empirical import shrink, towards_people
-from rumor.estimators.posterior import CountTable
-from rumor.estimators.priors import Grid, Noise, ladder, make_grid
-from rumor.estimators.simplex import clip_and_rescale, project
+from rumor.core.errors import InputError
+from rumor.estimators.frequency.empirical import shrink, towards_people
+from rumor.estimators.frequency.posterior import CountTable
+from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
+from rumor.estimators.frequency.simplex import clip_and_rescale, project
 from rumor.mechanisms import FrequencyOracle, SubsetSelection, UnaryEncoding
 from rumor.mechanisms.oracle import ItemCounts
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 Vector = NDArray[np.float64]
 

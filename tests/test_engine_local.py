@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rumor import reportfile
-from rumor.collection import Collection, Question
+from rumor.contract import report_file as reportfile
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
+from rumor.core.types import Vector
 from rumor.engines import Batch, Part, Stratum, sources
 from rumor.engines.local import LocalEngine
 from rumor.engines.sources import MemorySource, ParquetSource, batch_rows
 from rumor.engines.summarize import Totals, summarize
-from rumor.errors import InputError
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.oracle import Vector
-from rumor.report import Reports
-from rumor.summary import Summary, merge
+from rumor.mechanisms.summary import Summary, merge
 from tests.flow import home_pages, made_reports, write_days
 
 DAYS = ["2026-01-30", "2026-01-31", "2026-02-01", "2026-02-02"]

@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rumor import reportfile
-from rumor.analysis import analyse
-from rumor.collection import Collection
+from rumor.contract import report_file as reportfile
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
 from rumor.engines import Batch, distinct, local, sources
+from rumor.engines.analysis import analyse
 from rumor.engines.distinct import leave_out_repeated
-from rumor.engines.held import HeldSource, PreparedSource, gathered
+from rumor.engines.in_memory import HeldSource, PreparedSource, gathered
 from rumor.engines.local import LocalEngine
 from rumor.engines.sources import MemorySource, ParquetSource
-from rumor.errors import InputError
-from rumor.estimators import estimate
-from rumor.report import Reports
+from rumor.kinds.estimating import estimate
 from tests.flow import home_pages, made_reports, write_days
 
 DAYS = ["2026-01-30", "2026-01-31", "2026-02-01"]

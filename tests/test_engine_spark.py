@@ -26,25 +26,25 @@ needs("java")
 from pyspark import SparkContext  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 
-from rumor import reportfile  # noqa: E402
-from rumor.analysis import Analysis, analyse  # noqa: E402
 from rumor.cli import main  # noqa: E402
-from rumor.collection import Collection, Question  # noqa: E402
 from rumor.collector.backup import export_collection  # noqa: E402
-from rumor.collector.store import open_store  # noqa: E402
+from rumor.collector.store.base import open_store  # noqa: E402
+from rumor.contract import report_file as reportfile  # noqa: E402
+from rumor.contract.collection import Collection, Question  # noqa: E402
+from rumor.core.errors import InputError  # noqa: E402
+from rumor.core.randomness import Seeded  # noqa: E402
+from rumor.core.reports import Reports  # noqa: E402
 from rumor.engines import Engine, spark  # noqa: E402
+from rumor.engines.analysis import Analysis, analyse  # noqa: E402
 from rumor.engines.local import LocalEngine  # noqa: E402
 from rumor.engines.sources import MemorySource  # noqa: E402
-from rumor.engines.spark import SparkEngine  # noqa: E402
-from rumor.engines.spark_frame import FrameSource  # noqa: E402
-from rumor.engines.spark_job import Status  # noqa: E402
-from rumor.engines.spark_session import require_java, sentence  # noqa: E402
+from rumor.engines.spark.engine import SparkEngine  # noqa: E402
+from rumor.engines.spark.frame import FrameSource  # noqa: E402
+from rumor.engines.spark.job import Status  # noqa: E402
+from rumor.engines.spark.session import require_java, sentence  # noqa: E402
 from rumor.engines.summarize import summarize  # noqa: E402
-from rumor.errors import InputError  # noqa: E402
-from rumor.estimators import estimate  # noqa: E402
+from rumor.kinds.estimating import estimate  # noqa: E402
 from rumor.mechanisms import REGISTRY, Mechanism  # noqa: E402
-from rumor.randomness import Seeded  # noqa: E402
-from rumor.report import Reports  # noqa: E402
 from tests import spark_tools  # noqa: E402
 from tests.collector.tools import batch  # noqa: E402
 from tests.collector.tools import collection as stored_collection  # noqa: E402

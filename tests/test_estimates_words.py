@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.estimates_words import WordEstimate
+from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 WORDS = ["alpha", "béta", "gamma", *(f"nobody {i}" for i in range(40))]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rumor import exact
-from rumor.errors import InputError
-from rumor.exact import WORD
+from rumor.core import exact
+from rumor.core.errors import InputError
+from rumor.core.exact import WORD
 from rumor.mechanisms import RandomizedResponse, UnaryEncoding
 
 # e to 80 digits from its series, in rationals: 1/60! is below 1e-81.

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.estimators.keyvalue_published import calibrated
-from rumor.estimators.linear import invert
-from rumor.estimators.means import ShareIntervals
-from rumor.intervals import Tails
-from rumor.intervals_keyvalue import KeyIntervals, LinearKeys
+from rumor.core.types import Tally
+from rumor.estimators.frequency.linear import invert
+from rumor.estimators.keyvalue.published import calibrated
+from rumor.kinds.keyvalue.intervals import KeyIntervals, LinearKeys
+from rumor.kinds.number.estimate import ShareIntervals
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism
-from rumor.mechanisms.base import Tally
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import Tails
 
 REPORTS = 10**12
 RELATIVE = 1e-6

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor.files import whole_file, write_whole
+from rumor.core.files import whole_file, write_whole
 
 
 def test_a_written_file_replaces_the_old_one(tmp_path: Path) -> None:

@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.errors import InputError
-from rumor.exact import log_up
-from rumor.grid import Grid
+from rumor.core.errors import InputError
+from rumor.core.exact import log_up
+from rumor.core.number_range import Grid
 from rumor.mechanisms import Mechanism, from_description
-from rumor.privacy.enumeration import distribution
+from rumor.privacy.audit.enumeration import distribution
 from tests.javascript import node
 from tests.laws.laws import forced
 

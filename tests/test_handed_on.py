@@ -20,12 +20,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.characters import drawable, no_text
-from rumor.chart_files import chart_page, chart_svg, fit_to_draw, specification
 from rumor.cli import main
 from rumor.collector.drawing import png
-from rumor.tabular import csv_text
-from rumor.text import one_line
+from rumor.core.characters import drawable, no_text
+from rumor.core.plain_text import one_line
+from rumor.results.chart_files import chart_page, chart_svg, fit_to_draw, specification
+from rumor.results.rows import csv_text
 
 ATTACK = "</script><svg onload=alert(1)>"
 UGLY = ["NUL \0", "ESC \x1b[31m", "VT \x0b", "U+FFFE \ufffe", "U+FFFF \uffff", "DEL \x7f", ATTACK]
@@ -174,9 +174,9 @@ def test_a_kept_column_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_pages_escape_what_they_show() -> None:
-    from rumor.demo import run
-    from rumor.page import page
-    from rumor.privacy.certificate import certify
+    from rumor.demo.crowd import run
+    from rumor.demo.page import page
+    from rumor.privacy.audit.certificate import certify
 
     text = page(run(2000, seed=1))
     assert "default-src 'none'" in _seen(text).policy

@@ -24,12 +24,12 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.client.client import Receipt
-from rumor.collection import Collection
-from rumor.collector.problems import TYPES
-from rumor.collector.server import background
+from rumor.collector.http.problems import TYPES
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Store, open_store
-from rumor.kinds import KINDS
+from rumor.collector.store.base import Store, open_store
+from rumor.contract.collection import Collection
+from rumor.kinds.choice.question import KINDS
 from tests.collector.tools import collection, stored
 
 
@@ -227,7 +227,7 @@ class TestDelivery:
 @contextmanager
 def at_the_same_place(store: Store, url: str) -> Iterator[None]:
     """A collector at a URL where one was before."""
-    from rumor.collector.server import Server, listen
+    from rumor.collector.http.server import Server, listen
 
     host, _, port = url.removeprefix("http://").partition(":")
     ready = threading.Event()

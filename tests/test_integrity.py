@@ -12,12 +12,12 @@ import pytest
 import rumor
 from benchmarks.liars_table import ORACLES, run
 from rumor.cli import main
+from rumor.contract.report_file import write_reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms.liars import fake_clients, fake_gain, fake_mean_gain
+from rumor.mechanisms.summary import Summary
 from rumor.privacy.bit_counts import _lower_end, _upper_end, bit_counts
 from rumor.privacy.integrity import co_support, craft
-from rumor.privacy.liars import fake_clients, fake_gain, fake_mean_gain
-from rumor.reportfile import write_reports
-from rumor.summary import Summary
 
 DOMAIN, PEOPLE = 100, 50_000
 DAY = datetime.date(2026, 1, 1)

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.errors import InputError
-from rumor.intervals import NormalIntervals, ScoreIntervals, critical_value
+from rumor.core.errors import InputError
+from rumor.core.types import Target, Vector
 from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse, UnaryEncoding
-from rumor.mechanisms.oracle import Score, Target, Vector
-from rumor.summary import Summary
+from rumor.mechanisms.oracle import Score
+from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import NormalIntervals, ScoreIntervals, critical_value
 
 TARGETS: tuple[Target, Target] = ("population", "people")
 GRID = np.linspace(0.0, 1.0, 20_001)

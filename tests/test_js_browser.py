@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from rumor.exact import sum_up
+from rumor.core.exact import sum_up
 from tests.javascript import CLIENT, collection
 from tests.needs import needs
 

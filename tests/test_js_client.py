@@ -19,13 +19,13 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.errors import InputError
-from rumor.exact import sum_up
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.core.exact import sum_up
+from rumor.core.randomness import Keyed
 from rumor.mechanisms import REGISTRY, Mechanism, PrivKVM, from_description
-from rumor.privacy.accounting import series_ceiling
-from rumor.privacy.audit import external_sampler
-from rumor.randomness import Keyed
+from rumor.privacy.audit.findings import external_sampler
+from rumor.privacy.loss import series_ceiling
 from tests.javascript import CLIENT, SCRIPTS, collection, node, parsed, refusals, steps
 from tests.needs import needs
 from tests.vectors import make_vectors
@@ -794,7 +794,7 @@ def test_fresh_reports_follow_the_channel(name: str, tmp_path: Path) -> None:
 
 
 def _contract_of(mechanism: Mechanism) -> dict[str, object]:
-    from rumor.kinds import KINDS
+    from rumor.kinds.choice.question import KINDS
     from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
 
     kinds = {FrequencyOracle: "choice", KeyValueMechanism: "keyvalue", MeanMechanism: "number"}

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from rumor.admission import admission_keys, new_invitation
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.collector.problems import TYPES
-from rumor.collector.store import open_store
-from rumor.withdrawal import report_id
+from rumor.collector.http.problems import TYPES
+from rumor.collector.store.base import open_store
+from rumor.contract.admission import admission_keys, new_invitation
+from rumor.contract.collection import Collection
+from rumor.contract.withdrawal import report_id
 from tests.collector.chaos import Collector
 from tests.collector.tools import call, collection, stored
 from tests.javascript import parsed, refusals, steps

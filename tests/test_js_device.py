@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import rumor
-from rumor.canonical import digest
-from rumor.collection import Collection, Question
-from rumor.exact import sum_up
-from rumor.privacy.accounting import collection_loss, lifetime_loss, series_ceiling
-from rumor.randomness import Keyed
+from rumor.contract.collection import Collection, Question
+from rumor.core.canonical import digest
+from rumor.core.exact import sum_up
+from rumor.core.randomness import Keyed
+from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
 from tests.javascript import collection, parsed, refusals, steps
 from tests.needs import needs
 from tests.vectors import make_device

@@ -6,7 +6,7 @@ import math
 import random
 from fractions import Fraction
 
-from rumor.exact import log_up, round_up, sum_up
+from rumor.core.exact import log_up, round_up, sum_up
 from rumor.mechanisms import Mechanism, from_description
 from tests.javascript import node
 from tests.needs import needs

@@ -11,22 +11,22 @@ import pytest
 import rumor
 from benchmarks.keyvalue_data import KEYS, data_set, draw_counts, published, squared_errors
 from benchmarks.keyvalue_tables import coverage
-from rumor.errors import InputError
-from rumor.estimators.keyvalue_grid import KeyGrid
-from rumor.estimators.keyvalue_mle import most_likely
-from rumor.estimators.keyvalue_pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue_prior import KNOTS, hats
-from rumor.estimators.keyvalue_published import (
+from rumor.core.errors import InputError
+from rumor.estimators.keyvalue.likelihood_grid import KeyGrid
+from rumor.estimators.keyvalue.most_likely import most_likely
+from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
+from rumor.estimators.keyvalue.prior import KNOTS, hats
+from rumor.estimators.keyvalue.published import (
     calibrated,
     four_state_channel,
     four_state_em,
     published_em,
     responsibilities,
 )
-from rumor.intervals import Tails
-from rumor.intervals_keyvalue import KeyIntervals, LinearKeys
+from rumor.kinds.keyvalue.intervals import KeyIntervals, LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.papers.keyvalue import as_published, nominal_for, ours
+from rumor.results.intervals import Tails
 
 CHANNELS = {
     "block 1": rumor.KeyValueBlock(keys=KEYS, epsilon=1.0).rates,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 LABELLED = rumor.KeyValueBlock(keys=["mail", "maps"], epsilon=1.0, low=0.0, high=10.0)
 PLAIN = rumor.KeyValueBlock(keys=3, epsilon=1.0)

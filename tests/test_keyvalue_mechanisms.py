@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumor
+from rumor.core.pairs import StepTable, WideTable
+from rumor.kinds.keyvalue.choose import key_value
 from rumor.mechanisms import KeyValueMechanism, from_description
-from rumor.mechanisms.keyvalue_choice import key_value
-from rumor.pairs import StepTable, WideTable
 
 Maker = Callable[..., KeyValueMechanism]
 
@@ -230,7 +230,7 @@ def test_rejected_words_are_drawn_again() -> None:
     table = np.full((1, 3), 1.0)
     for pairs in (mechanism.read(table), mechanism.checked(table)):
         assert isinstance(pairs, (WideTable, StepTable))
-        from rumor import pairs as module
+        from rumor.core import pairs as module
 
         seen = set()
         for seed in range(40):

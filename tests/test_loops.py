@@ -16,8 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rumor import kernels, loops, twins
-from rumor.exact import WORD
+from rumor.core import loops
+from rumor.core.exact import WORD
+from rumor.core.loops.compiled import reports as kernels
+from rumor.core.loops.plain import reports as twins
 
 BOTH = [kernels, twins]
 SHAPES = [(1, 1), (7, 3), (8, 1), (9, 2), (64, 5), (250, 9), (2048, 2), (2500, 3), (100, 1100)]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
 KINDS = (rumor.Harmony, rumor.Piecewise)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.errors import InputError
-from rumor.exact import WORD
+from rumor.core.errors import InputError
+from rumor.core.exact import WORD
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.two_stage import TwoStageNoise
 

@@ -11,7 +11,7 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.estimators.solver import single_support
+from rumor.estimators.frequency.solver import single_support
 from rumor.papers import decoding, frequency, keyvalue, minimax, paper, rappor_privacy
 from rumor.papers.laws import truth
 from rumor.papers.model import Claim, Verdict

@@ -12,14 +12,14 @@ import pytest
 import rumor
 from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
+from rumor.kinds.keyvalue.plan import holders
+from rumor.kinds.planning.forecast import default_error, drawn_estimates, linear_error, typical_law
+from rumor.kinds.planning.forecast_range import drawn_tally
+from rumor.kinds.planning.permanent import permanent_noise
+from rumor.kinds.planning.plan import KINDS, Option, make_plan
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.rappor_simulation import simulate_counts
-from rumor.privacy.forecast import default_error, drawn_estimates, linear_error, typical_law
-from rumor.privacy.forecast_range import drawn_tally
-from rumor.privacy.plan import KINDS, Option, make_plan
-from rumor.privacy.plan_keyvalue import holders
-from rumor.privacy.plan_permanent import permanent_noise
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 
 def oracle_of(option: Option) -> FrequencyOracle:

@@ -28,14 +28,14 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
+from rumor.contract.collection import Collection
+from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms import REGISTRY, MeanMechanism, Mechanism
 from rumor.mechanisms.mean import Harmony
-from rumor.randomness import Keyed, Seeded
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 from tests.javascript import parsed, steps
 from tests.planted import INTEGER, NUMBER, TEXT, assert_nothing_left, assert_silent
 from tests.planted import refused_silently as refused

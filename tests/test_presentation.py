@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.estimates import Estimate
-from rumor.text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.results.estimate import Estimate
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.errors import InputError
-from rumor.rounds import checked_rounds, simulate_rounds
-from rumor.summary import Summary
+from rumor.contract.rounds import checked_rounds, simulate_rounds
+from rumor.core.errors import InputError
+from rumor.mechanisms.summary import Summary
 
 QUESTION = {
     "id": "apps",

@@ -17,9 +17,9 @@ import pytest
 import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.pins import Change
-from rumor.collection import Collection, Question
+from rumor.contract.collection import Collection, Question
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
-from rumor.privacy.accounting import series_ceiling
+from rumor.privacy.loss import series_ceiling
 
 
 def contract(
@@ -297,7 +297,7 @@ CREATE TABLE event (
 def test_older_ledgers_stay_charged_and_new_answers_open_new_rows(
     tmp_path: Path, version: int
 ) -> None:
-    from rumor.canonical import canonical_json, digest
+    from rumor.core.canonical import canonical_json, digest
 
     mechanism = one_time(b"k")
     kind = digest(mechanism.describe())

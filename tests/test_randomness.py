@@ -15,12 +15,18 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.bulk import CHUNK_WORDS, bernoulli_words, fill_bernoulli, keep_or_replace, tied_coins
-from rumor.errors import InputError
-from rumor.exact import WORD
+from rumor.core.coins import (
+    CHUNK_WORDS,
+    bernoulli_words,
+    fill_bernoulli,
+    keep_or_replace,
+    tied_coins,
+)
+from rumor.core.errors import InputError
+from rumor.core.exact import WORD
+from rumor.core.randomness import Keyed, Seeded, Stream, StreamDraws, System, encode_context
+from rumor.core.reports import Reports
 from rumor.mechanisms import from_description
-from rumor.randomness import Keyed, Seeded, Stream, StreamDraws, System, encode_context
-from rumor.report import Reports
 from tests import reference
 from tests.laws.laws import forced
 from tests.scripted import Scripted
@@ -386,7 +392,7 @@ def test_lies_whose_pick_is_biased_are_drawn_again(path: str) -> None:
 
 FORK = """
 import os
-from rumor.randomness import System, StreamDraws
+from rumor.core.randomness import System, StreamDraws
 
 source = System()
 held = source.stream()

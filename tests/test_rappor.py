@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumor
-from rumor.mechanisms.bloom import BloomFilter, mix64
+from rumor.core.mixing import mix64
+from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.two_stage import TwoStageNoise
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "bloom.json").read_text("utf-8"))
@@ -50,7 +51,7 @@ class TestFilters:
         words = [f"wörd {i}" for i in range(200)]
         expected = np.array([[bloom.positions(w, c) for c in range(5)] for w in words])
         for small in (0, 1 << 60):  # compiled and plain
-            monkeypatch.setattr("rumor.loops.SMALL_BYTES", small)
+            monkeypatch.setattr("rumor.core.loops.SMALL_BYTES", small)
             table = bloom.map(bloom.seeds(words))
             assert np.array_equal(table.reshape(200, 5, 3), expected)
         cohorts = np.arange(200) % 5

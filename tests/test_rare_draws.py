@@ -19,15 +19,16 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor import kernels, twins
-from rumor.bulk import keep_or_replace
-from rumor.exact import WORD
+from rumor.core.coins import keep_or_replace
+from rumor.core.exact import WORD
+from rumor.core.loops.compiled import reports as kernels
+from rumor.core.loops.plain import reports as twins
+from rumor.core.pairs import StepTable, WideTable
+from rumor.core.randomness import Keyed, Seeded, Stream, System
 from rumor.mechanisms import REGISTRY, Mechanism
 from rumor.mechanisms.item_sampling import drawn_slots
 from rumor.mechanisms.keyvalue import NOTHING
-from rumor.pairs import StepTable, WideTable
-from rumor.privacy.enumeration import EnumeratingDraws
-from rumor.randomness import Keyed, Seeded, Stream, System
+from rumor.privacy.audit.enumeration import EnumeratingDraws
 from tests.javascript import node
 from tests.laws.laws import forced, some_inputs
 from tests.scripted import Scripted, ScriptedSource

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.errors import InputError, shown
-from rumor.report import (
+from rumor.core.errors import InputError, shown
+from rumor.core.reports import (
     Validity,
     as_reports,
     bytes_for,

@@ -11,12 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rumor import reportfile
-from rumor.collection import Collection
-from rumor.engines.sources import ParquetSource
-from rumor.errors import InputError
-from rumor.randomness import Seeded
-from rumor.reportfile import (
+from rumor.contract import report_file as reportfile
+from rumor.contract.collection import Collection
+from rumor.contract.report_file import (
     ReportFile,
     find_files,
     fixed_binary,
@@ -24,6 +21,9 @@ from rumor.reportfile import (
     report_bytes,
     write_reports,
 )
+from rumor.core.errors import InputError
+from rumor.core.randomness import Seeded
+from rumor.engines.sources import ParquetSource
 from tests.flow import TOML, home_pages, made_reports, write_days
 
 DAY = datetime.date(2026, 1, 5)

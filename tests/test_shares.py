@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.rappor_simulation import simulate_counts
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 DOMAIN, PEOPLE = 24, 600
 TRUTH = np.arange(DOMAIN, 0, -1.0) / (DOMAIN * (DOMAIN + 1) / 2)

@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 
 import rumor
-from rumor.intervals import ScoreIntervals, Tails
+from rumor.kinds.planning.forecast_range import drawn_tally
 from rumor.mechanisms import FrequencyOracle
-from rumor.privacy.forecast_range import drawn_tally
-from rumor.selection import both_sided_tails, prefix_tails, rank_tails, ranked, split_tails
-from rumor.summary import Summary
-from rumor.view import View
+from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import ScoreIntervals, Tails
+from rumor.results.selection import both_sided_tails, prefix_tails, rank_tails, ranked, split_tails
+from rumor.results.view import View
 
 Vector = NDArray[np.float64]
 SHOWN = View(order="estimate", rows=10)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor import simulate as module
-from rumor.errors import InputError
-from rumor.randomness import Seeded
-from rumor.simulate import read_histogram, rescaled, simulate
-from rumor.tables import Table
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.randomness import Seeded
+from rumor.kinds.choice import simulate as module
+from rumor.kinds.choice.simulate import read_histogram, rescaled, simulate
 from tests.flow import home_pages
 
 COUNTS = np.array([500, 300, 150, 50, 0])

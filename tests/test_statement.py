@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import rumor
-from rumor.collection import Collection
 from rumor.collector.overview import overview
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
+from rumor.contract.collection import Collection
 from rumor.privacy.promise import collection_promise, question_promise
 from tests.test_keyvalue_cli import run
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumor
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 from rumor.mechanisms import RandomizedResponse, UnaryEncoding
 from rumor.mechanisms.base import MAX_REPORTS
-from rumor.summary import Summary, merge
+from rumor.mechanisms.summary import Summary, merge
 
 ORACLE = RandomizedResponse(domain=4, epsilon=1.0)
 REPORTS = np.array([[0], [1], [1], [3], [1]], dtype=np.uint8)

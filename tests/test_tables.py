@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rumor import tables
-from rumor.errors import InputError
-from rumor.tables import Table
+from rumor.core import answer_table as tables
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
 
 
 def _table(folder: Path, text: str | bytes, name: str = "t.csv") -> Table:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.errors import InputError
-from rumor.values import checked_labels, checked_size, encode, split_domain
+from rumor.core.checks import checked_size
+from rumor.core.columns import checked_labels, encode, split_domain
+from rumor.core.errors import InputError
 
 LABELS = ("news", "mail", "blank", "déjà vu")
 POSITIONS = {label: i for i, label in enumerate(LABELS)}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.errors import InputError
-from rumor.estimates import Estimate
-from rumor.estimates_numeric import KeyValueEstimate
-from rumor.view import View, viewed
+from rumor.core.errors import InputError
+from rumor.kinds.keyvalue.result import KeyValueEstimate
+from rumor.results.estimate import Estimate
+from rumor.results.view import View, viewed
 
 
 def frequencies() -> Estimate:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import rumor
-from rumor.admission import admission_key, admission_keys, new_invitation
 from rumor.client.client import Receipt, _groups
 from rumor.client.ledger import Envelope
-from rumor.withdrawal import report_id
+from rumor.contract.admission import admission_key, admission_keys, new_invitation
+from rumor.contract.withdrawal import report_id
 from tests.collector.tools import collection, many_questions, two_rounds
 from tests.impostor import Heard, Told, failing, impostor, redirecting
 

@@ -15,17 +15,17 @@ __version__ = "0.1.0"
 # `import rumor` costs next to nothing.
 _HOMES = {
     "Client": "rumor.client.client",
-    "Collection": "rumor.collection",
-    "Estimate": "rumor.estimates",
+    "Collection": "rumor.contract.collection",
+    "Estimate": "rumor.results.estimate",
     "HadamardResponse": "rumor.mechanisms",
     "Harmony": "rumor.mechanisms",
-    "InputError": "rumor.errors",
+    "InputError": "rumor.core.errors",
     "ItemSampling": "rumor.mechanisms",
     "KeyValueBlock": "rumor.mechanisms",
-    "KeyValueEstimate": "rumor.estimates_numeric",
-    "Keyed": "rumor.randomness",
+    "KeyValueEstimate": "rumor.kinds.keyvalue.result",
+    "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
-    "MeanEstimate": "rumor.estimates_numeric",
+    "MeanEstimate": "rumor.kinds.keyvalue.result",
     "PckvGrr": "rumor.mechanisms",
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
@@ -33,17 +33,17 @@ _HOMES = {
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
     "Respondent": "rumor.client.respondent",
-    "Seeded": "rumor.randomness",
+    "Seeded": "rumor.core.randomness",
     "SubsetSelection": "rumor.mechanisms",
-    "Summary": "rumor.summary",
-    "System": "rumor.randomness",
+    "Summary": "rumor.mechanisms.summary",
+    "System": "rumor.core.randomness",
     "UnaryEncoding": "rumor.mechanisms",
-    "View": "rumor.view",
-    "WordEstimate": "rumor.estimates_words",
-    "estimate": "rumor.estimators",
-    "key_value": "rumor.mechanisms.keyvalue_choice",
-    "merge": "rumor.summary",
-    "next_round": "rumor.rounds",
+    "View": "rumor.results.view",
+    "WordEstimate": "rumor.kinds.text.result",
+    "estimate": "rumor.kinds.estimating",
+    "key_value": "rumor.kinds.keyvalue.choose",
+    "merge": "rumor.mechanisms.summary",
+    "next_round": "rumor.contract.rounds",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -51,13 +51,17 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
-    from rumor.collection import Collection as Collection
-    from rumor.errors import InputError as InputError
-    from rumor.estimates import Estimate as Estimate
-    from rumor.estimates_numeric import KeyValueEstimate as KeyValueEstimate
-    from rumor.estimates_numeric import MeanEstimate as MeanEstimate
-    from rumor.estimates_words import WordEstimate as WordEstimate
-    from rumor.estimators import estimate as estimate
+    from rumor.contract.collection import Collection as Collection
+    from rumor.contract.rounds import next_round as next_round
+    from rumor.core.errors import InputError as InputError
+    from rumor.core.randomness import Keyed as Keyed
+    from rumor.core.randomness import Seeded as Seeded
+    from rumor.core.randomness import System as System
+    from rumor.kinds.estimating import estimate as estimate
+    from rumor.kinds.keyvalue.choose import key_value as key_value
+    from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
+    from rumor.kinds.keyvalue.result import MeanEstimate as MeanEstimate
+    from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
     from rumor.mechanisms import ItemSampling as ItemSampling
@@ -71,14 +75,10 @@ if TYPE_CHECKING:
     from rumor.mechanisms import Rappor as Rappor
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
-    from rumor.mechanisms.keyvalue_choice import key_value as key_value
-    from rumor.randomness import Keyed as Keyed
-    from rumor.randomness import Seeded as Seeded
-    from rumor.randomness import System as System
-    from rumor.rounds import next_round as next_round
-    from rumor.summary import Summary as Summary
-    from rumor.summary import merge as merge
-    from rumor.view import View as View
+    from rumor.mechanisms.summary import Summary as Summary
+    from rumor.mechanisms.summary import merge as merge
+    from rumor.results.estimate import Estimate as Estimate
+    from rumor.results.view import View as View
 
 
 def __getattr__(name: str) -> Any:

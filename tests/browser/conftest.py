@@ -18,7 +18,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from rumor.collector.showcase import Showcase, showcase
+from rumor.demo.showcase import Showcase, showcase
 from tests.needs import needs
 
 ARGUMENTS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from rumor.collector.showcase import Showcase
+from rumor.demo.showcase import Showcase
 from tests.browser.conftest import OpenPage
 
 LOOKS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]

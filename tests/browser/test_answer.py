@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
-from rumor.admission import admission_keys, new_invitation
-from rumor.collection import Collection, Question
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.showcase import Showcase
-from rumor.collector.store import Registered, Store, open_store
+from rumor.collector.store.base import Registered, Store, open_store
+from rumor.contract.admission import admission_keys, new_invitation
+from rumor.contract.collection import Collection, Question
+from rumor.demo.showcase import Showcase
 from rumor.mechanisms import BY_NAME
 from tests.browser.conftest import OpenPage
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import altair as alt
 from playwright.sync_api import expect
 
-from rumor.chart_files import save_chart
+from rumor.results.chart_files import save_chart
 from tests.browser.conftest import OpenPage
 
 ATTACK = "</script><svg onload=\"document.title='run'\">"

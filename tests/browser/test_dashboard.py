@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from rumor.collection import Collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.showcase import Showcase, showcase
-from rumor.collector.store import Batch, open_store
+from rumor.collector.store.base import Batch, open_store
 from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.collection import Collection
+from rumor.demo.showcase import Showcase, showcase
 from rumor.privacy.integrity import craft
 from tests.browser.conftest import OpenPage
 from tests.collector.tools import batch, collection, rows

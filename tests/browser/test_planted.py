@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from rumor.collection import Collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
+from rumor.contract.collection import Collection
 from tests.browser.conftest import OpenPage
 from tests.planted import INTEGER, NUMBER, TEXT, assert_nothing_left, assert_silent
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rumor.collector.store import Registered, open_store
-from rumor.report import Reports
+from rumor.collector.store.base import Registered, open_store
+from rumor.core.reports import Reports
 from tests.collector.tools import collection, rows, send, stored
 
 _READY = re.compile(r"serving .* at (http://\S+)")

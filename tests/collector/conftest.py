@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor.collector.store import Store, open_store
+from rumor.collector.store.base import Store, open_store
 from tests.collector.postgres import Postgres
 
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from rumor.collector.app import make_app
-from rumor.collector.limits import Limits
+from rumor.collector.http.app import make_app
+from rumor.collector.http.limits import Limits
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, Store
+from rumor.collector.store.base import Registered, Store
 from tests.collector.tools import as_json, rows
 
 LIMITS = Limits(body_bytes=20_000, json_reports=50, binary_reports=200, requests_per_second=1e9)

@@ -12,14 +12,11 @@ import psycopg
 import pytest
 
 import rumor
-from rumor.admission import admission_key, admission_keys, new_invitation, read_invitation, token
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.collector import sqlite
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.sqlstore import SqlStore
-from rumor.collector.store import (
+from rumor.collector.store import sqlite
+from rumor.collector.store.base import (
     Accepted,
     Conflict,
     NotAdmitted,
@@ -28,7 +25,16 @@ from rumor.collector.store import (
     StoreUnavailable,
     open_store,
 )
-from rumor.errors import InputError
+from rumor.collector.store.sqlstore import SqlStore
+from rumor.contract.admission import (
+    admission_key,
+    admission_keys,
+    new_invitation,
+    read_invitation,
+    token,
+)
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
 from tests.collector.tools import batch, call, rows, send, stored, typing
 
 WISH = {
@@ -159,15 +165,15 @@ class TestStore:
             store.forget_tokens(thorough=True)
             with psycopg.connect(store_url) as connection:
                 pages = connection.execute(
-                    "SELECT pg_relation_size('rumor.admission'),"
-                    " (SELECT COUNT(*) FROM rumor.admission)"
+                    "SELECT pg_relation_size('rumor.contract.admission'),"
+                    " (SELECT COUNT(*) FROM rumor.contract.admission)"
                 ).fetchone()
             assert pages is not None
             size, rows = pages
             with psycopg.connect(store_url) as connection:
                 (path_in,) = connection.execute(
                     "SELECT current_setting('data_directory') || '/' ||"
-                    " pg_relation_filepath('rumor.admission')"
+                    " pg_relation_filepath('rumor.contract.admission')"
                 ).fetchone() or ("",)
             assert rows == 2
             assert len(Path(path_in).read_bytes()) == size

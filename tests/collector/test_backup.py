@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import rumor
-from rumor.analysis import analyse
 from rumor.cli import main
-from rumor.collector import sqlstore
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.store import Accepted, Store, open_store
+from rumor.collector.store import sqlstore
+from rumor.collector.store.base import Accepted, Store, open_store
+from rumor.engines.analysis import analyse
 from tests.collector.tools import batch, collection, stored
 
 DAY = datetime.date(2026, 3, 1)

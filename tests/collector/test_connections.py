@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.collector import server
-from rumor.collector.connections import WaitingRoom, sender
-from rumor.collector.limits import Limits
-from rumor.collector.server import background
+from rumor.collector.http import server
+from rumor.collector.http.connections import WaitingRoom, sender
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, open_store
+from rumor.collector.store.base import Registered, open_store
 from tests.collector.tools import call, collection, rows, send
 
 LIMITS = Limits(connections=40, unfinished=10, seconds_to_send=30)

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from rumor.cli import main
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import StoreUnavailable, open_store
+from rumor.collector.store.base import StoreUnavailable, open_store
 from tests.collector.chaos import kill_again_and_again
 from tests.collector.postgres import Postgres
 from tests.collector.tools import batch, call, collection, rows, send, stored
@@ -38,9 +38,9 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     script = """
         import resource, signal, sys
         sys.path.insert(0, sys.argv[2])
-        from rumor.collector.server import background
+        from rumor.collector.http.server import background
         from rumor.collector.service import Service
-        from rumor.collector.store import open_store
+        from rumor.collector.store.base import open_store
         from tests.collector.tools import call, collection, rows, send, stored
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -138,7 +138,7 @@ def test_a_database_that_goes_away_as_a_collector_says_hello_does_not_end_it(
         monkeypatch.setattr(service.store, "find", gone)
         ready("http://127.0.0.1:1")
 
-    monkeypatch.setattr("rumor.collector.server.serve", serve)
+    monkeypatch.setattr("rumor.collector.http.server.serve", serve)
     collection().save(tmp_path / "contract.json")
     store = f"sqlite:///{tmp_path / 'store.db'}"
     assert main(["serve", str(tmp_path / "contract.json"), "--store", store, "--port", "0"]) == 0

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.cli import main
-from rumor.collector import checksums, sqlite
 from rumor.collector.backup import export_collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Accepted, Store, StoreDamaged, StoreUnavailable, open_store
+from rumor.collector.store import checksums, sqlite
+from rumor.collector.store.base import Accepted, Store, StoreDamaged, StoreUnavailable, open_store
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.tools import batch, call, collection, rows, send, stored
 

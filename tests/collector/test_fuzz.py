@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
 from tests.collector.fuzzing import fuzz
 from tests.collector.tools import collection, stored
 

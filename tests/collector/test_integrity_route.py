@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor import loops
-from rumor.collection import Collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.collection import Collection
+from rumor.core import loops
 from tests.collector.tools import batch, call
 
 

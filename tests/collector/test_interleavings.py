@@ -14,11 +14,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from rumor.admission import admission_keys, new_invitation
-from rumor.collection import Collection
-from rumor.collector.postgres import PostgresStore
-from rumor.collector.sqlite import SqliteStore
-from rumor.collector.store import Accepted, Batch, Conflict, NotAdmitted, Outcome, Registered
+from rumor.collector.store.base import Accepted, Batch, Conflict, NotAdmitted, Outcome, Registered
+from rumor.collector.store.postgres import PostgresStore
+from rumor.collector.store.sqlite import SqliteStore
+from rumor.contract.admission import admission_keys, new_invitation
+from rumor.contract.collection import Collection
 from tests.collector.postgres import Postgres
 from tests.collector.tools import batch, collection, stored
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rumor.collector.keeper import Keeper
-from rumor.collector.sqlite import SqliteStore
-from rumor.collector.store import StoreUnavailable
+from rumor.collector.retention import Keeper
+from rumor.collector.store.base import StoreUnavailable
+from rumor.collector.store.sqlite import SqliteStore
 from tests.collector.tools import batch, collection
 
 DAY = datetime.date(2026, 3, 1)

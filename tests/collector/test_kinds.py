@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.collection import Collection
-from rumor.collector.rounds import advance, chain
-from rumor.collector.server import background
+from rumor.collector.http.server import background
+from rumor.collector.next_round import advance, chain
 from rumor.collector.service import Service
-from rumor.collector.store import open_store, today
+from rumor.collector.store.base import open_store, today
 from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.collection import Collection
 from tests.collector.tools import call, rows, send
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

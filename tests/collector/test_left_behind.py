@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rumor.cli import main
-from rumor.collector.server import listen
-from rumor.collector.store import filled_store, open_store
+from rumor.collector.http.server import listen
+from rumor.collector.store.base import filled_store, open_store
 from rumor.collector.tokens import Tokens
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 from tests.collector.chaos import Collector
 from tests.collector.tools import collection
 

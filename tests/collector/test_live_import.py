@@ -17,10 +17,10 @@ import pytest
 import rumor
 from rumor.collector import service
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Batch, Closed, Store, Unknown, open_store
-from rumor.withdrawal import report_id
+from rumor.collector.store.base import Batch, Closed, Store, Unknown, open_store
+from rumor.contract.withdrawal import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
 
 
@@ -196,7 +196,7 @@ _SLOW = """
                 time.sleep(60)
         return work
     backup._stored = slowly(backup._stored)
-    from rumor.collector.sqlstore import SqlStore
+    from rumor.collector.store.sqlstore import SqlStore
     SqlStore.reports = slowly(SqlStore.reports)
     sys.exit(main())
 """

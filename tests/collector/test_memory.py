@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from rumor.collector.limits import Limits
-from rumor.collector.server import background
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, open_store
+from rumor.collector.store.base import Registered, open_store
 from tests.collector.tools import collection, send
 
 # Above what the server hands on at once, so that a body comes in many parts.

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rumor.collector.pages import CLIENT, WEB
-from rumor.collector.server import background
+from rumor.collector.http.pages import CLIENT, WEB
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Batch, Registered, Store, open_store, today
+from rumor.collector.store.base import Batch, Registered, Store, open_store, today
 from rumor.collector.tokens import Tokens, add_token
+from rumor.core.reports import Reports
 from rumor.privacy.integrity import craft
-from rumor.report import Reports
 from tests.collector.tools import Answer, batch, call, collection, rows
 
 ALWAYS = {

@@ -15,15 +15,15 @@ import pytest
 
 import rumor
 from rumor.cli import main
-from rumor.collection import Collection
-from rumor.collector.app import make_app
-from rumor.collector.limits import Bucket, Limits
-from rumor.collector.openapi import openapi
-from rumor.collector.problems import TYPES
-from rumor.collector.server import background, listen
+from rumor.collector.http.app import make_app
+from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.openapi import openapi
+from rumor.collector.http.problems import TYPES
+from rumor.collector.http.server import background, listen
 from rumor.collector.service import Service
-from rumor.collector.store import Registered, Store, StoreUnavailable, open_store
+from rumor.collector.store.base import Registered, Store, StoreUnavailable, open_store
 from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.collection import Collection
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
 
 VALID = bytes(17)

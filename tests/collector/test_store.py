@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumor
-from rumor.collector import sqlarchive, sqlbase, sqlstore, sqlsummaries
-from rumor.collector.settle import joined, settle
-from rumor.collector.store import (
+from rumor.collector.store import sqlarchive, sqlbase, sqlstore, sqlsummaries
+from rumor.collector.store.base import (
     Accepted,
     Batch,
     Closed,
@@ -28,7 +27,8 @@ from rumor.collector.store import (
     open_store,
     sorted_by_id,
 )
-from rumor.summary import Summary
+from rumor.collector.store.exactly_once import joined, settle
+from rumor.mechanisms.summary import Summary
 from tests.collector.tools import batch, collection, rows, stored
 
 DAY = datetime.date(2026, 3, 1)

@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
 from tests.collector.chaos import Account, Collector, prepare, senders
 from tests.collector.tools import call, collection, rows, send
 

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 import rumor
 from rumor.cli import main
 from rumor.client.ledger import Ledger
-from rumor.collector import sqlstore, sqlsummaries
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.limits import Limits
-from rumor.collector.server import background
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Accepted, Batch, Store, Unknown, open_store
-from rumor.report import Reports
-from rumor.summary import Summary
-from rumor.withdrawal import new_key, report_id
+from rumor.collector.store import sqlstore, sqlsummaries
+from rumor.collector.store.base import Accepted, Batch, Store, Unknown, open_store
+from rumor.contract.withdrawal import new_key, report_id
+from rumor.core.reports import Reports
+from rumor.mechanisms.summary import Summary
 from tests.collector.tools import (
     Answer,
     batch,

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor.collection import Collection
-from rumor.collector.store import Batch, Registered, Store
+from rumor.collector.store.base import Batch, Registered, Store
+from rumor.contract.collection import Collection
+from rumor.core.reports import Reports
 from rumor.mechanisms import PrivKVM
-from rumor.report import Reports
 
 
 def collection(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
-from rumor.collector.store import Store
-from rumor.errors import InputError, Unavailable
+from rumor.collector.store.base import Store
+from rumor.core.errors import InputError, Unavailable
 from tests.faults import shim
 from tests.machine.books import look, records
 from tests.machine.front import Front

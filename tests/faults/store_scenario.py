@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rumor.collection import Collection
-from rumor.collector import sqlstore
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.store import Accepted, Batch, Registered, Store, open_store
-from rumor.errors import InputError, Unavailable
-from rumor.report import Reports
+from rumor.collector.store import sqlstore
+from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_store
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError, Unavailable
+from rumor.core.reports import Reports
 from tests.faults import shim
 from tests.machine.books import Kept, check_counts, look
 from tests.machine.contracts import INVITED, QUESTIONS, SERIES, contracts

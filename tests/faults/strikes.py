@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Store, open_store
+from rumor.collector.store.base import Store, open_store
 from tests.faults import device_scenario, store_scenario
 from tests.faults.shim import MODES, preloaded
 from tests.machine.contracts import SERIES, contracts

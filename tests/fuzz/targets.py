@@ -16,21 +16,21 @@ from pathlib import Path
 
 import numpy as np
 
-from rumor.collection import Collection
 from rumor.collector import backup
-from rumor.collector.limits import Limits
-from rumor.collector.problems import Problem
-from rumor.collector.wire import (
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.problems import Problem
+from rumor.collector.http.wire import (
     binary_rows,
     decompressed,
     json_rows,
     parse_json,
     parse_withdrawal,
 )
+from rumor.contract.collection import Collection
+from rumor.contract.report_file import ReportFile, write_reports
+from rumor.core.errors import InputError
 from rumor.engines.sources import ParquetSource
-from rumor.errors import InputError
-from rumor.reportfile import ReportFile, write_reports
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 from tests.collector.tools import as_json
 from tests.machine.contracts import contracts
 from tests.machine.quick import new_folder

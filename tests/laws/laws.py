@@ -23,14 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rumor import loops
-from rumor.canonical import Json, canonical_json
-from rumor.errors import InputError
+from rumor.core import loops
+from rumor.core.canonical import Json, canonical_json
+from rumor.core.errors import InputError
+from rumor.core.randomness import Seeded
+from rumor.core.reports import Reports
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
-from rumor.privacy.enumeration import distribution
-from rumor.randomness import Seeded
-from rumor.report import Reports
-from rumor.summary import Summary, merge
+from rumor.mechanisms.summary import Summary, merge
+from rumor.privacy.audit.enumeration import distribution
 from tests.laws.chance import (
     UNLIKELY,
     chi_squared,
@@ -100,7 +100,7 @@ def forced(path: str) -> Iterator[None]:
 
 
 def logarithm(ratio: Fraction) -> Decimal:
-    """The natural logarithm to 60 digits, independent of rumor.exact."""
+    """The natural logarithm to 60 digits, independent of rumor.core.exact."""
     with localcontext(Context(prec=60)):
         return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
 

@@ -31,13 +31,13 @@ import pytest
 from rumor.client import ledger, respondent
 from rumor.client.ledger import Ledger
 from rumor.client.respondent import Respondent
-from rumor.collection import Collection, Question
-from rumor.errors import InputError
-from rumor.exact import WORD
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError
+from rumor.core.exact import WORD
+from rumor.core.randomness import Draws, Keyed, Stream
 from rumor.mechanisms import REGISTRY, Mechanism
 from rumor.mechanisms.permanent import PermanentAnswers
-from rumor.privacy.enumeration import distribution
-from rumor.randomness import Draws, Keyed, Stream
+from rumor.privacy.audit.enumeration import distribution
 from tests.laws.laws import logarithm
 
 PERMANENT = [one for one in REGISTRY if issubclass(one, PermanentAnswers)]

@@ -16,14 +16,14 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rumor.errors import InputError
-from rumor.estimators import estimate
-from rumor.estimators.linear import MENDING
+from rumor.core.errors import InputError
+from rumor.core.randomness import Seeded
+from rumor.core.reports import Reports
+from rumor.core.types import Target, Vector
+from rumor.estimators.frequency.linear import MENDING
+from rumor.kinds.estimating import estimate
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.oracle import Target, Vector
-from rumor.randomness import Seeded
-from rumor.report import Reports
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 from tests.laws.chance import UNLIKELY, chi_squared
 from tests.laws.laws import (
     forced,

@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumor import Collection, KeyValueBlock, RandomizedResponse
-from rumor.errors import InputError
+from rumor.contract.privatize import read_answers
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.pairs import LongTable
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.pairs import LongTable
-from rumor.privatize import read_answers
-from rumor.tables import Table
 
 Reader = Callable[[Collection, Path, Sequence[int]], list[int]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rumor import loops
-from rumor.errors import InputError
+from rumor.core import loops
+from rumor.core.errors import InputError
+from rumor.core.randomness import Seeded
+from rumor.core.reports import Reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.randomness import Seeded
-from rumor.report import Reports
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 from tests.laws.test_laws import EXAMPLES, KINDS
 
 

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.collection import Collection, Question
-from rumor.errors import InputError
-from rumor.kinds import KINDS
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError
+from rumor.kinds.choice.question import KINDS
 from rumor.mechanisms import (
     REGISTRY,
     FrequencyOracle,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rumor.mechanisms import BY_NAME, REGISTRY, FrequencyOracle, Mechanism
-from rumor.privacy.enumeration import TooManyBranchesError
+from rumor.privacy.audit.enumeration import TooManyBranchesError
 from tests.laws.laws import LAWS, Law, law_draw_is_the_channel
 from tests.laws.oracle_laws import ORACLE_LAWS, OracleLaw, law_epsilon_is_a_ceiling
 

@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rumor.exact import WORD
+from rumor.core.exact import WORD
+from rumor.core.randomness import Draws, Seeded, Source, StreamDraws
+from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism, RandomizedResponse, UnaryEncoding
-from rumor.randomness import Draws, Seeded, Source, StreamDraws
-from rumor.report import Reports
 from tests.laws import laws, oracle_laws
 from tests.laws.laws import (
     LAWS,

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from rumor.client.ledger import Ledger
-from rumor.collection import Collection, Question
+from rumor.contract.collection import Collection, Question
+from rumor.core.randomness import Draws, Keyed
 from rumor.mechanisms import BasicRappor, Mechanism, PrivKVM, RandomizedResponse, Rappor
 from rumor.mechanisms.permanent import PermanentAnswers
-from rumor.randomness import Draws, Keyed
 from tests.laws.longitudinal import (
     PERMANENT,
     Family,

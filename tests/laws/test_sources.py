@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rumor.bulk import bernoulli_words, keep_or_replace
-from rumor.exact import WORD
-from rumor.randomness import Keyed, Seeded, Source, StreamDraws, System
+from rumor.core.coins import bernoulli_words, keep_or_replace
+from rumor.core.exact import WORD
+from rumor.core.randomness import Keyed, Seeded, Source, StreamDraws, System
 from tests.laws.chance import NEVER, UNLIKELY, chi_squared, largest_autocorrelation, normal_tail
 from tests.laws.laws import forced
 

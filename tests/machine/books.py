@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rumor.collection import Collection
-from rumor.collector.store import ID_BYTES, Registered, Store
-from rumor.summary import Summary
+from rumor.collector.store.base import ID_BYTES, Registered, Store
+from rumor.contract.collection import Collection
+from rumor.mechanisms.summary import Summary
 from tests.machine.contracts import QUESTIONS, SERIES, contracts, width
 from tests.machine.front import Exchange, TakenBack
 

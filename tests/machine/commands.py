@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from rumor.cli import main
-from rumor.collector.store import open_store
+from rumor.collector.store.base import open_store
 
 
 def starved(arguments: Sequence[str], room: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from rumor.collection import Collection
+from rumor.contract.collection import Collection
 
 SERIES = "series"
 QUESTIONS = ("colour", "many")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rumor.withdrawal import report_id
+from rumor.contract.withdrawal import report_id
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from rumor.admission import admission_key, read_invitation, token
 from rumor.client.transport import Refused, Unreachable
-from rumor.collection import Collection
-from rumor.errors import InputError
+from rumor.contract.admission import admission_key, read_invitation, token
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
 from tests.machine.books import Books, Step
 from tests.machine.contracts import INVITED, QUESTIONS, SERIES, answer, contracts
 from tests.machine.nursery import Nursery

@@ -217,7 +217,9 @@ def _live(request: Mapping[str, Any]) -> None:
 
 def _keep_time(clock: Clock, brake: int) -> None:
     """Let the collector live by the shared clock, and stop at its transactions' ends."""
-    from rumor.collector import keeper, postgres, service, sqlite, sqlstore
+    from rumor.collector import retention as keeper
+    from rumor.collector import service
+    from rumor.collector.store import postgres, sqlite, sqlstore
 
     for module in (keeper, sqlstore):
         assert hasattr(module, "today")

@@ -20,10 +20,10 @@ import psutil
 import psycopg
 
 from rumor.client.client import Client, Receipt
-from rumor.collection import Collection
-from rumor.collector.store import Store, open_store
+from rumor.collector.store.base import Store, open_store
 from rumor.collector.tokens import add_token
-from rumor.errors import InputError
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
 from tests.collector.tools import Answer, call, send
 from tests.machine.books import Held, records
 from tests.machine.contracts import contracts

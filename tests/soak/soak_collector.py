@@ -16,9 +16,9 @@ import numpy as np
 import psutil
 import pytest
 
-from rumor.collector.server import background
+from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import Store, open_store
+from rumor.collector.store.base import Store, open_store
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.chaos import Collector, kill_again_and_again, prepare, senders
 from tests.collector.fuzzing import fuzz

@@ -23,10 +23,10 @@ from typing import Any
 
 from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
-from rumor.collection import Collection
-from rumor.errors import InputError
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
 from rumor.mechanisms import PrivKVM
-from rumor.privacy.accounting import series_ceiling
+from rumor.privacy.loss import series_ceiling
 
 SECRET = bytes(range(200, 232))
 VISIBLE = {"f": 0.5, "p": 0, "q": 1}

@@ -18,6 +18,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from rumor.core.randomness import Keyed
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
 from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
@@ -34,7 +35,6 @@ from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
-from rumor.randomness import Keyed
 
 SECRET = bytes(range(32))
 SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from rumor.errors import Damaged, InputError, Unavailable
+from rumor.core.errors import Damaged, InputError, Unavailable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,7 +33,7 @@ def account(
       rumor account examples/words.toml
       rumor account examples/words.toml examples/browser.toml --days 90 --changes 3
     """
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
     from rumor.privacy.account import account as spending
 
     found = spending([Collection.load(path) for path in collections], days=days, changes=changes)

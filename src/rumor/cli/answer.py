@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rumor.cli.common import AsJson, print_json
-from rumor.errors import AnswerError, InputError
+from rumor.core.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
     from rumor.client.pins import Change
-    from rumor.collection import Collection, Question
+    from rumor.contract.collection import Collection, Question
 
 _MANY_DIGITS = 1000
 
@@ -192,13 +192,13 @@ def _prompted(asked: Sequence[Question]) -> Iterator[tuple[str, object]]:
 
 
 def _read(question: Question, text: str) -> object:
-    from rumor.kinds import KINDS
+    from rumor.kinds.choice.question import KINDS
 
     return KINDS[question.kind].typed(question.mechanism, text)
 
 
 def _hint(question: Question) -> str:
-    from rumor.kinds import KINDS
+    from rumor.kinds.choice.question import KINDS
 
     return KINDS[question.kind].hint(question.mechanism)
 

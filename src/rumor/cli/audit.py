@@ -53,10 +53,10 @@ def audit(
     import json
     from pathlib import Path
 
-    from rumor.collection import Collection
-    from rumor.errors import InputError
-    from rumor.files import write_whole
-    from rumor.privacy.certificate import certify
+    from rumor.contract.collection import Collection
+    from rumor.core.errors import InputError
+    from rumor.core.files import write_whole
+    from rumor.privacy.audit.certificate import certify
 
     if certificate is not None and Path(certificate).suffix not in (".html", ".json"):
         raise InputError(f"a certificate's file must end in .html or .json; got {certificate!r}")

@@ -10,10 +10,10 @@ import typer
 
 from rumor.cli.common import AsJson, print_json
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from rumor.collector.store import Registered, Store
+    from rumor.collector.store.base import Registered, Store
 
 
 def collections(
@@ -74,7 +74,7 @@ def collections(
 
 
 def _revise(store: Store, path: str, yes: bool) -> str:
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
 
     contract = Collection.load(path)
     known = [entry.collection for entry in store.registered()]
@@ -89,7 +89,7 @@ def _revise(store: Store, path: str, yes: bool) -> str:
 
 
 def _advance(store: Store, digest: str, yes: bool) -> str:
-    from rumor.collector.rounds import advance
+    from rumor.collector.next_round import advance
 
     entry = advance(store, digest)
     return f"{entry.collection.digest} is the next round of series {entry.collection.series!r}"
@@ -128,7 +128,7 @@ def _facts(entry: Registered, counts: dict[str, int]) -> dict[str, object]:
 
 
 def _table(entries: list[Registered], counts: list[dict[str, int]]) -> str:
-    from rumor.text import aligned, one_line
+    from rumor.core.plain_text import aligned, one_line
 
     rows = [
         (

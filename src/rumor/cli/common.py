@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 
 CollectionFile = Annotated[
     str,

@@ -10,7 +10,7 @@ import typer
 from rumor.cli.common import AsJson, print_json, progress
 
 if TYPE_CHECKING:
-    from rumor.collector.demo import ServiceDemo
+    from rumor.demo.serving import ServiceDemo
 
 # Devices are real clients with a disk of their own, so a few dozen stand for all.
 _SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
@@ -44,8 +44,8 @@ def demo(
     Example:
       rumor demo --people 100000 --out rumor-demo.html
     """
-    from rumor.demo import run
-    from rumor.page import write_page
+    from rumor.demo.crowd import run
+    from rumor.demo.page import write_page
 
     with progress("answering") as update:
         shown = run(people, seed=seed, on_progress=update)
@@ -69,17 +69,17 @@ def demo(
         )
         print(f"\nThe same as a page: {page}")
         if served is not None and sys.stdin.isatty() and sys.stdout.isatty():
-            from rumor.collector.showcase import stay
+            from rumor.demo.showcase import stay
 
             stay()
 
 
 def _served(people: int, seed: int | None) -> ServiceDemo | None:
     """The same through a collector, or None where its packages are missing."""
-    from rumor.demo import SHARES, demo_collection
+    from rumor.demo.crowd import SHARES, demo_collection
 
     try:
-        from rumor.collector.demo import run
+        from rumor.demo.serving import run
     except ImportError:
         return None
     crowd = min(people, _SERVED_PEOPLE)

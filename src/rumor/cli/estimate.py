@@ -27,7 +27,7 @@ class MethodsInHelp(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """The help text, with `{methods}` filled in."""
-        from rumor.estimators import METHODS
+        from rumor.kinds.estimating import METHODS
 
         for option in self.params:
             if option.name == "method":
@@ -158,14 +158,14 @@ def estimate(
       rumor estimate examples/words.toml reports.parquet --candidates words.txt
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
     """
-    from rumor.analysis import analyse, checked_engine, chosen_engine
-    from rumor.view import View
+    from rumor.engines.analysis import analyse, checked_engine, chosen_engine
+    from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(level, of, simultaneous, top)
     keep_inputs(collection, reports, candidates, plot=plot, csv=csv, save_summary=save_summary)
     if plot is not None:
-        from rumor.charts import checked_chart_path
+        from rumor.results.charts import checked_chart_path
 
         checked_chart_path(plot)
     window = (parse_day("--from", first), parse_day("--to", last))
@@ -196,7 +196,7 @@ def estimate(
     if save_summary is not None:
         analysis.summary().save(save_summary)
     if csv is not None:
-        from rumor.files import write_whole
+        from rumor.core.files import write_whole
 
         write_whole(csv, analysis.to_csv().encode("utf-8"))
     if plot is not None:

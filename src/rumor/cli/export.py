@@ -9,7 +9,7 @@ import typer
 
 from rumor.cli.common import AsJson, ending_cleanly, print_json
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store, store_at
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
     from rumor.collector.backup import Exported

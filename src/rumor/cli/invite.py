@@ -9,7 +9,7 @@ import typer
 
 from rumor.cli.common import AsJson, CollectionFile, ending_cleanly, print_json, progress
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 # Keys that are kept in one commit.
 _CHUNK = 2_000
@@ -39,9 +39,9 @@ def invite(
       rumor invite survey.toml --count 500 --out invitations.txt
       rumor answer https://collect.example.org smoking --invitation CODE
     """
-    from rumor.admission import admission_keys, new_invitation
-    from rumor.collection import Collection
-    from rumor.files import write_whole
+    from rumor.contract.admission import admission_keys, new_invitation
+    from rumor.contract.collection import Collection
+    from rumor.core.files import write_whole
 
     contract = Collection.load(collection)
     if contract.admission != "invited":

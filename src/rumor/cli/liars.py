@@ -9,9 +9,9 @@ import typer
 from rumor.cli.common import AsJson, CollectionFile, QuestionId, print_json
 
 if TYPE_CHECKING:
+    from rumor.core.reports import Reports
     from rumor.mechanisms import Mechanism
     from rumor.privacy.integrity import Integrity
-    from rumor.report import Reports
 
 
 def liars(
@@ -46,9 +46,9 @@ def liars(
     Example:
       rumor liars examples/survey.toml reports.parquet --question medicine
     """
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
     from rumor.engines.sources import ParquetSource
-    from rumor.privacy.liars import FakeClients, fake_clients, fake_gain
+    from rumor.mechanisms.liars import FakeClients, fake_clients, fake_gain
 
     loaded = Collection.load(collection)
     asked = None if question is None else loaded.question(question)
@@ -92,10 +92,10 @@ def _gathered(source: object, most: int) -> Reports:
 
 
 def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[str, Integrity]:
+    from rumor.core.randomness import Seeded
     from rumor.mechanisms import FrequencyOracle
     from rumor.privacy.bit_counts import bit_counts, has_bits
     from rumor.privacy.integrity import SINGLE, Integrity, co_support
-    from rumor.randomness import Seeded
 
     findings: dict[str, Integrity] = {}
     if isinstance(mechanism, FrequencyOracle):

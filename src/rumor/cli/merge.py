@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rumor.cli.common import AsJson, print_json
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 
 def merge(
@@ -32,8 +32,8 @@ def merge(
       rumor merge year.rumor 2026-*.rumor
       rumor estimate examples/browser.toml year.rumor
     """
-    from rumor.summary import Summary
-    from rumor.summary import merge as add_up
+    from rumor.mechanisms.summary import Summary
+    from rumor.mechanisms.summary import merge as add_up
 
     if Path(out).exists() and not force:
         raise InputError(f"OUT must be a new file (or use --force to replace it); got {out!r}")

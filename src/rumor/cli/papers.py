@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rumor.cli.common import AsJson, print_json
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 
 
 def papers(
@@ -78,8 +78,8 @@ def papers(
 
 
 def _list(as_json: bool) -> None:
+    from rumor.core.plain_text import aligned
     from rumor.papers import MODULES, paper
-    from rumor.text import aligned
 
     found = [paper(name) for name in MODULES]
     if as_json:
@@ -108,7 +108,7 @@ def _run(
 ) -> dict[str, object]:
     from pathlib import Path
 
-    from rumor.files import write_whole
+    from rumor.core.files import write_whole
     from rumor.papers import paper
     from rumor.papers.render import counts, provenance, said, write
     from rumor.papers.runner import as_text, results, run

@@ -9,7 +9,7 @@ import typer
 from rumor.cli.common import AsJson, print_json, progress
 
 if TYPE_CHECKING:
-    from rumor.privacy.plan_topic import Forecast
+    from rumor.kinds.planning.topic import Forecast
 
 
 def plan(
@@ -99,9 +99,9 @@ def plan(
     """
     from pathlib import Path
 
-    from rumor.errors import InputError
-    from rumor.files import write_whole
-    from rumor.privacy.plan import make_plan
+    from rumor.core.errors import InputError
+    from rumor.core.files import write_whole
+    from rumor.kinds.planning.plan import make_plan
 
     if users is not None and users != int(users):
         raise InputError(f"people must be a whole number; got {users:g}")
@@ -139,7 +139,7 @@ def plan(
 
 
 def _simulated(found: Forecast, share: bool) -> str:
-    from rumor.text import wrapped
+    from rumor.core.plain_text import wrapped
 
     def pair(errors: tuple[float, float]) -> str:
         predicted, seen = (f"{x:.3%}" if share else f"{x:.4g}" for x in errors)

@@ -17,7 +17,7 @@ from rumor.cli.common import (
     progress,
     warn,
 )
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
 _MANY, _CROWD = 20, 100
@@ -77,10 +77,10 @@ def privatize(
     Example:
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
     """
-    from rumor.collection import Collection
-    from rumor.privatize import group_sizes, privatize_table
-    from rumor.randomness import Seeded
-    from rumor.tables import Table
+    from rumor.contract.collection import Collection
+    from rumor.contract.privatize import group_sizes, privatize_table
+    from rumor.core.answer_table import Table
+    from rumor.core.randomness import Seeded
 
     keep_inputs(collection, table, out=out)
     if Path(out).suffix != ".parquet":

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rumor.cli.common import AsJson, CollectionFile, print_json
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rumor.collection import Collection
-    from rumor.collector.store import Store
+    from rumor.collector.store.base import Store
+    from rumor.contract.collection import Collection
 
 DEFAULT_STORE = "sqlite:///rumor.db"
 
@@ -32,7 +32,7 @@ StoreUrl = Annotated[
 def store_at(url: str, *, check: bool = True) -> Store:
     """The store at a URL, which must be there, or the sentence that says what to install."""
     try:
-        from rumor.collector.store import open_store
+        from rumor.collector.store.base import open_store
     except ImportError as problem:
         raise needs_server(problem) from None
     file = url.removeprefix("sqlite:///")
@@ -44,7 +44,7 @@ def store_at(url: str, *, check: bool = True) -> Store:
 def made_store(url: str) -> AbstractContextManager[Store]:
     """The store at a URL, made where there is none; a new one appears once the block is done."""
     try:
-        from rumor.collector.store import filled_store
+        from rumor.collector.store.base import filled_store
     except ImportError as problem:
         raise needs_server(problem) from None
     return filled_store(url)
@@ -103,13 +103,13 @@ def serve(
       rumor answer http://127.0.0.1:8000 homepage
       curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8000/v1/estimates/homepage
     """
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
 
     contract = Collection.load(collection)
     try:
-        from rumor.collector.limits import Limits
-        from rumor.collector.server import listen
-        from rumor.collector.server import serve as run
+        from rumor.collector.http.limits import Limits
+        from rumor.collector.http.server import listen
+        from rumor.collector.http.server import serve as run
         from rumor.collector.service import Service
         from rumor.collector.tokens import Tokens, first_token
     except ImportError as problem:

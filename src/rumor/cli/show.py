@@ -9,7 +9,7 @@ import typer
 from rumor.cli.common import AsJson, CollectionFile, print_json
 
 if TYPE_CHECKING:
-    from rumor.collection import Collection, Question
+    from rumor.contract.collection import Collection, Question
     from rumor.privacy.promise import QuestionPromise
 
 
@@ -31,7 +31,7 @@ def show(
       rumor show examples/browser.toml
       rumor show examples/browser.toml --contract > contract.json
     """
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
 
     loaded = Collection.load(collection)
     if contract:
@@ -84,7 +84,7 @@ def _words(collection: Collection) -> str:
 
 
 def _question(question: Question, costs: QuestionPromise) -> list[str]:
-    from rumor.text import one_line, wrapped
+    from rumor.core.plain_text import one_line, wrapped
 
     mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]

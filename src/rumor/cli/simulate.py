@@ -16,10 +16,10 @@ from rumor.cli.common import (
     print_json,
     progress,
 )
-from rumor.errors import InputError
+from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rumor.collection import Question
+    from rumor.contract.collection import Question
 
 
 def simulate(
@@ -87,16 +87,16 @@ def simulate(
     Example:
       rumor simulate examples/browser.toml examples/homepages.csv --people 100000
     """
-    from rumor.collection import Collection
+    from rumor.contract.collection import Collection
+    from rumor.core.answer_table import Table
+    from rumor.core.plain_text import wrapped
+    from rumor.core.randomness import Seeded
+    from rumor.kinds.choice.simulate import read_histogram, rescaled
+    from rumor.kinds.choice.simulate import simulate as run
     from rumor.privacy.promise import question_promise
-    from rumor.randomness import Seeded
-    from rumor.simulate import read_histogram, rescaled
-    from rumor.simulate import simulate as run
-    from rumor.tables import Table
-    from rumor.text import wrapped
 
     if plot is not None:
-        from rumor.charts import checked_chart_path
+        from rumor.results.charts import checked_chart_path
 
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
@@ -122,7 +122,7 @@ def simulate(
             f"whose kind is {asked.kind!r}"
         )
     if asked.kind in ("number", "keyvalue"):
-        from rumor.simulate_numeric import read_crowd, simulate_numeric
+        from rumor.kinds.keyvalue.simulate import read_crowd, simulate_numeric
 
         crowd = read_crowd(asked, Table.open(histogram), column, people)
         with progress("simulating") as update:
@@ -159,8 +159,8 @@ def simulate(
             on_progress=update,
         )
     if plot is not None:
-        from rumor.charts import frequency_chart, save_chart
-        from rumor.view import View
+        from rumor.results.charts import frequency_chart, save_chart
+        from rumor.results.view import View
 
         view, title = View(level, of="people", rows=top), asked.text or asked.id
         save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)
@@ -193,12 +193,12 @@ def _simulate_text(
     as_json: bool,
 ) -> None:
     """A text question: its bit counts are drawn directly."""
-    from rumor.estimators.candidates import default_cache, read_words
+    from rumor.core.answer_table import Table
+    from rumor.core.plain_text import wrapped
+    from rumor.core.randomness import Seeded
+    from rumor.estimators.decode.candidates import default_cache, read_words
+    from rumor.kinds.text.simulate import read_words_held, simulate_words
     from rumor.privacy.promise import question_promise
-    from rumor.randomness import Seeded
-    from rumor.simulate_words import read_words_held, simulate_words
-    from rumor.tables import Table
-    from rumor.text import wrapped
 
     words = None if candidates is None else read_words(candidates)
     held = read_words_held(asked, Table.open(histogram), column)
@@ -215,8 +215,8 @@ def _simulate_text(
             on_progress=update,
         )
     if plot is not None:
-        from rumor.charts import frequency_chart, save_chart
-        from rumor.view import View
+        from rumor.results.charts import frequency_chart, save_chart
+        from rumor.results.view import View
 
         view, title = View(level, of="people", rows=top), asked.text or asked.id
         save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)

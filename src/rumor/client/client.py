@@ -27,9 +27,9 @@ from rumor.client.pins import Consent
 from rumor.client.respondent import Respondent
 from rumor.client.sent import Made
 from rumor.client.transport import Refused, Transport, Unreachable
-from rumor.collection import Collection
-from rumor.errors import InputError, Unavailable, shown
-from rumor.files import write_whole
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError, Unavailable, shown
+from rumor.core.files import write_whole
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000

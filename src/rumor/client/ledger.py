@@ -24,13 +24,13 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from rumor.canonical import canonical_json, digest
 from rumor.client.pins import Pin
 from rumor.client.sent import Made, Sent
-from rumor.errors import InputError, Unavailable
-from rumor.exact import sum_up
+from rumor.contract.withdrawal import new_key, report_id
+from rumor.core.canonical import canonical_json, digest
+from rumor.core.errors import InputError, Unavailable
+from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
-from rumor.withdrawal import new_key, report_id
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rumor.collection import Collection
-from rumor.errors import InputError
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
 
 
 @dataclass(frozen=True)

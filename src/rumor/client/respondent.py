@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rumor.admission import read_invitation, token
 from rumor.client.ledger import (
     CeilingError,
     Ceilings,
@@ -29,12 +28,13 @@ from rumor.client.ledger import (
 from rumor.client.pins import Change, Consent, Pin
 from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
-from rumor.collection import Collection, Question
-from rumor.errors import AnswerError, InputError, shown
-from rumor.exact import sum_up
+from rumor.contract.admission import read_invitation, token
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.exact import sum_up
+from rumor.core.randomness import Keyed, Source
 from rumor.mechanisms.permanent import PermanentAnswers
-from rumor.privacy.accounting import series_ceiling
-from rumor.randomness import Keyed, Source
+from rumor.privacy.loss import series_ceiling
 
 _FIRST_DAY = datetime.date(1970, 1, 1)
 

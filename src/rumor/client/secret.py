@@ -12,8 +12,8 @@ import secrets
 import stat
 from pathlib import Path
 
-from rumor.errors import InputError
-from rumor.files import sync_folder
+from rumor.core.errors import InputError
+from rumor.core.files import sync_folder
 
 _HEADER = "rumor secret 1"
 _BYTES = 32

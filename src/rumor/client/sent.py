@@ -1,7 +1,7 @@
 """What a device keeps of reports that it made: the keys that take them back.
 
-Each report has a key from the moment it is made (see rumor.withdrawal). It is kept until the
-report is withdrawn, or until the retention of its question is over: then the collector has
+Each report has a key from the moment it is made (rumor.contract.withdrawal). It is kept until
+the report is withdrawn, or until the retention of its question is over: then the collector has
 deleted the report, and only counts are left, which nobody's key can reach. Whoever reads this
 table can tell which stored reports are this person's, and nothing more about their answers.
 """

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 
 _PROBLEM = "urn:rumor:problem:"
 # Problems that pass by themselves.

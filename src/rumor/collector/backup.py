@@ -27,12 +27,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rumor.collection import Collection, Question
-from rumor.collector.store import ID_BYTES, Contents, Registered, Store, StoredReports
-from rumor.errors import InputError
-from rumor.files import PathLike, sync_folder, write_whole
-from rumor.report import Reports
-from rumor.reportfile import (
+from rumor.collector.store.base import ID_BYTES, Contents, Registered, Store, StoredReports
+from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import (
     DAMAGE,
     ReportFile,
     ReportWriter,
@@ -40,7 +37,10 @@ from rumor.reportfile import (
     report_bytes,
     write_reports,
 )
-from rumor.summary import Summary
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike, sync_folder, write_whole
+from rumor.core.reports import Reports
+from rumor.mechanisms.summary import Summary
 
 _VERSION = 1
 _ROWS = 50_000

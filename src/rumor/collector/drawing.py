@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from rumor.chart_files import fit_to_draw
+from rumor.results.chart_files import fit_to_draw
 
 _SNIPPET = "window.vega = vega; window.vegaEmbed = vegaEmbed;"
 _SCALE = 2

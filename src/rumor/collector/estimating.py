@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rumor.collector.drawing import png
-from rumor.errors import InputError
-from rumor.estimators import estimate
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
+from rumor.kinds.estimating import estimate
 from rumor.mechanisms import FrequencyOracle, Mechanism, Rappor
+from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import co_support
-from rumor.report import Reports
-from rumor.summary import Summary
 
 if TYPE_CHECKING:
     from rumor.collector.service import EstimateQuery
@@ -43,7 +43,7 @@ def make_estimate(
             )
         options["candidates"] = dictionary
     if rounds is not None:
-        from rumor.estimators.keyvalue import estimate_rounds
+        from rumor.kinds.keyvalue.estimate import estimate_rounds
 
         return estimate_rounds(rounds, method)
     return estimate(mechanism, summary, **options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rumor.collection import Question
-from rumor.collector.store import Registered, Store
+from rumor.collector.store.base import Registered, Store
+from rumor.contract.collection import Question
 from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
 from rumor.privacy.promise import question_promise
 

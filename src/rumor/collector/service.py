@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from rumor.admission import TOKEN_BYTES, admission_key
-from rumor.collection import Collection, Question
-from rumor.collector.keeper import Keeper
-from rumor.collector.limits import Bucket, Limits
+from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
+from rumor.collector.next_round import chain
 from rumor.collector.overview import overview
-from rumor.collector.problems import Problem, unavailable
-from rumor.collector.rounds import chain
-from rumor.collector.store import (
+from rumor.collector.retention import Keeper
+from rumor.collector.store.base import (
     Accepted,
     Batch,
     Closed,
@@ -35,9 +33,11 @@ from rumor.collector.store import (
 )
 from rumor.collector.tokens import Tokens
 from rumor.collector.writer import Writer
-from rumor.errors import InputError, shown
-from rumor.report import Reports
-from rumor.view import View
+from rumor.contract.admission import TOKEN_BYTES, admission_key
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError, shown
+from rumor.core.reports import Reports
+from rumor.results.view import View
 
 # Whether a collection was closed or revised is asked of the store at most this often.
 _FRESH_SECONDS = 1.0

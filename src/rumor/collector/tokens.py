@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rumor.errors import InputError, shown
-from rumor.files import PathLike, new_file
-from rumor.wishes import checked_slug
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike, new_file
+from rumor.core.settings import checked_slug
 
 _PREFIX = "rumor-"
 

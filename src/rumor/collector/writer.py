@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Sequence
 
+from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
-from rumor.collector.problems import Problem, unavailable
-from rumor.collector.store import Batch, Outcome, Store, StoreUnavailable
+from rumor.collector.store.base import Batch, Outcome, Store, StoreUnavailable
 
 # Enough for the cost of a commit to vanish; the time it takes is the answer's delay.
 _MOST_ROWS = 5_000

@@ -14,10 +14,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from rumor.report import Reports
+from rumor.core.reports import Reports
 
 if TYPE_CHECKING:
-    from rumor.collection import Question
+    from rumor.contract.collection import Question
 
 S = TypeVar("S")
 M = TypeVar("M")

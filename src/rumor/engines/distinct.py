@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.core.errors import InputError
 from rumor.engines import Engine
 from rumor.engines.sources import IdPart, ParquetSource
-from rumor.errors import InputError
 
 # The bytes of an id as two numbers, and the place: the number of the part, then of the row.
 _ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("place", "<u8")])

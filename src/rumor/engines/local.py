@@ -15,9 +15,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from rumor.core.checks import checked_size
 from rumor.engines import Batch, M, P, Part, Progress, R, S, Source
-from rumor.engines.held import HeldSource, PreparedSource, gathered
-from rumor.values import checked_size
+from rumor.engines.in_memory import HeldSource, PreparedSource, gathered
 
 _MAX_WORKERS = 1024
 

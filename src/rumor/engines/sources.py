@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rumor.collection import Collection, Question
+from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import DAMAGE, ReportFile, damaged, find_files, report_bytes
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.reports import Mask, Reports
 from rumor.engines import Batch, Stratum
-from rumor.errors import InputError, shown
-from rumor.files import PathLike
-from rumor.report import Mask, Reports
-from rumor.reportfile import DAMAGE, ReportFile, damaged, find_files, report_bytes
 
 # Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
 # cache when it is counted (measured fastest from one megabyte to two).

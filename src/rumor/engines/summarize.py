@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
 from rumor.engines import Batch, Engine, Progress, Source, Stratum
 from rumor.engines.local import LocalEngine
-from rumor.errors import InputError
 from rumor.mechanisms import Mechanism
-from rumor.report import Reports
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 # Strata times counters that one run may hold: 256 MB of them, and as much again while merging.
 _MAX_COUNTERS = 1 << 25

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar, runtime_checkable
 
-from rumor.mechanisms.oracle import Vector
-from rumor.report import Reports
+from rumor.core.reports import Reports
+from rumor.core.types import Vector
 
 S = TypeVar("S")
 

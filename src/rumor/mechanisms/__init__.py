@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 from rumor.mechanisms.base import Channel, Mechanism
 from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse

@@ -21,13 +21,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import Json, digest, well_formed
-from rumor.errors import InputError, shown
-from rumor.exact import round_up
-from rumor.randomness import Draws, Keyed, Source, System
-from rumor.report import Reports, Validity, as_reports, wrong_widths
-
-Tally = NDArray[np.int64]
+from rumor.core.canonical import Json, digest, well_formed
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import round_up
+from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.reports import Reports, Validity, as_reports, wrong_widths
+from rumor.core.types import Tally
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22

@@ -15,16 +15,16 @@ from typing import Self
 
 import numpy as np
 
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.exact import checked_epsilon
+from rumor.core.canonical import Json
+from rumor.core.errors import InputError
+from rumor.core.exact import checked_epsilon
+from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.reports import Reports
 from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.two_stage import TwoStageNoise, noises
-from rumor.randomness import Draws, Keyed, Source, System
-from rumor.report import Reports
 
 
 class BasicRappor(BitPerValue, PermanentAnswers):

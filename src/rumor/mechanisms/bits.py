@@ -14,10 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.report import Reports, Validity, from_little_endian, little_endian
+from rumor.core.loops import loops
+from rumor.core.reports import Reports, Validity, from_little_endian, little_endian
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.oracle import FrequencyOracle
 
 # Up to this many bits a summary counts whole reports: they tell more than single bits.
 _WHOLE_REPORT_BITS = 12

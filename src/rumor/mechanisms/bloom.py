@@ -21,16 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import well_formed
-from rumor.errors import InputError, shown
-from rumor.loops import loops
-from rumor.values import checked_size
+from rumor.core.canonical import well_formed
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.loops import loops
+from rumor.core.mixing import mix64, mix64_array
 
 Seeds = NDArray[np.uint64]
 
 MAX_BITS = 65_536
 MAX_COUNTERS = 1 << 24
-_MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -99,18 +99,3 @@ class BloomFilter:
         first = seeds[:, 1] + cohorts.astype(np.uint64) * np.uint64(self.hashes)
         mixed = mix64_array(seeds[:, :1] ^ mix64_array(first[:, None] + step))
         return (mixed & np.uint64(self.bits - 1)).astype(np.int64)
-
-
-def mix64(z: int) -> int:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a fixed permutation of words."""
-    z &= _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return z ^ (z >> 31)
-
-
-def mix64_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`mix64` of every element."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

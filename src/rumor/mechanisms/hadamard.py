@@ -28,22 +28,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.bulk import tied_coins
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import (
-    FrequencyOracle,
-    ItemCounts,
-    Score,
-    Target,
-    Vector,
-    centred_score,
-)
-from rumor.randomness import Draws, Source
-from rumor.report import (
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.coins import tied_coins
+from rumor.core.errors import InputError
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import (
     Reports,
     Validity,
     bytes_for,
@@ -51,7 +43,9 @@ from rumor.report import (
     little_endian,
     narrow_integers,
 )
-from rumor.values import checked_size
+from rumor.core.types import Tally, Target, Vector
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, centred_score
 
 # Rows made at a time: their words stay in the second-level cache.
 _CHUNK = 1 << 14

@@ -23,12 +23,17 @@ from typing import Self
 
 import numpy as np
 
-from rumor import exact
-from rumor.canonical import Json
-from rumor.errors import AnswerError, InputError
-from rumor.grid import Grid
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice, checked_size
+from rumor.core.errors import AnswerError, InputError
+from rumor.core.loops import loops
+from rumor.core.number_range import Grid
+from rumor.core.pairs import Keys, Pairs
+from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Tally
+from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
     GRID,
     MINUS,
@@ -39,10 +44,6 @@ from rumor.mechanisms.keyvalue import (
     KeyValueMechanism,
     make_grid,
 )
-from rumor.pairs import Keys, Pairs
-from rumor.randomness import Draws, Source, Stream
-from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_choice, checked_size
 
 OVER_CAP = ("refuse", "sample")
 

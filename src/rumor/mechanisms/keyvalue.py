@@ -23,14 +23,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import Json
-from rumor.errors import InputError, shown
-from rumor.grid import Grid
-from rumor.mechanisms.base import Mechanism, Tally
-from rumor.mechanisms.oracle import Vector
-from rumor.pairs import Keys, Layout, LongTable, Pairs, WideTable
-from rumor.randomness import Stream
-from rumor.values import checked_labels, checked_size, split_domain
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.columns import checked_labels, split_domain
+from rumor.core.errors import InputError, shown
+from rumor.core.number_range import Grid
+from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
+from rumor.core.randomness import Stream
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.base import Mechanism
 
 MAX_KEYS = 100_000
 # Steps of the values' grid unless said: finer than any crowd can show (a value moves by at
@@ -117,7 +118,7 @@ class KeyValueMechanism(Mechanism):
         return (told,) if clips else ()
 
     def read(self, values: object) -> Pairs:
-        """People's pairs in any of the ways of rumor.pairs."""
+        """People's pairs in any of the ways of rumor.core.pairs."""
         return self.layout.read(values)
 
     def checked(self, values: object) -> Pairs:

@@ -27,13 +27,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.bulk import keep_or_replace
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.grid import Grid
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.coins import keep_or_replace
+from rumor.core.errors import InputError
+from rumor.core.loops import loops
+from rumor.core.number_range import Grid
+from rumor.core.pairs import StepTable, WideTable
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Tally
+from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
     GRID,
     MINUS,
@@ -46,10 +51,6 @@ from rumor.mechanisms.keyvalue import (
     rounded_signs,
     sampled_keys,
 )
-from rumor.pairs import StepTable, WideTable
-from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_size
 
 _MAX_BLOCK = 5
 # People handled at a time: their words, keys and steps stay in the second-level cache.

@@ -28,16 +28,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.bulk import keep_or_replace
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, bytes_for, from_little_endian, little_endian
-from rumor.values import checked_size
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.coins import keep_or_replace
+from rumor.core.errors import InputError
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.oracle import FrequencyOracle
 
 _NARROW_DOMAIN = 1 << 16
 _MAX_BUCKETS = 1 << 16

@@ -14,15 +14,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from rumor import exact
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.grid import MAX_STEPS, Grid, numbers, one_number
-from rumor.loops import loops
-from rumor.mechanisms.base import Mechanism, Tally, only_keys
-from rumor.mechanisms.oracle import Vector
-from rumor.randomness import Draws, Source
-from rumor.report import (
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError
+from rumor.core.loops import loops
+from rumor.core.number_range import MAX_STEPS, Grid, numbers, one_number
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import (
     Reports,
     Validity,
     bytes_for,
@@ -30,7 +29,8 @@ from rumor.report import (
     little_endian,
     narrow_integers,
 )
-from rumor.values import Codes, checked_size
+from rumor.core.types import Codes, Tally, Vector
+from rumor.mechanisms.base import Mechanism, only_keys
 
 
 class MeanMechanism(Mechanism):

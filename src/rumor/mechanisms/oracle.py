@@ -16,19 +16,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import AnswerError, InputError, shown, type_of
-from rumor.exact import worst_log_ratio
-from rumor.mechanisms.base import Mechanism, Tally
-from rumor.report import Reports
-from rumor.values import Codes, checked_labels, checked_size, encode, split_domain
-
-Vector = NDArray[np.float64]
-Target = Literal["population", "people"]
+from rumor.core.checks import checked_size
+from rumor.core.columns import checked_labels, encode, split_domain
+from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.exact import worst_log_ratio
+from rumor.core.reports import Reports
+from rumor.core.types import Codes, Tally, Target, Vector
+from rumor.mechanisms.base import Mechanism
 
 
 @dataclass(frozen=True)

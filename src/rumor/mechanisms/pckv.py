@@ -18,18 +18,19 @@ from typing import Self
 
 import numpy as np
 
-from rumor import exact
-from rumor.bulk import keep_or_replace
-from rumor.canonical import Json
-from rumor.errors import InputError
-from rumor.grid import Grid
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.coins import keep_or_replace
+from rumor.core.errors import InputError
+from rumor.core.loops import loops
+from rumor.core.number_range import Grid
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Tally
+from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.item_sampling import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import GRID, STEPS, KeyCounts, KeyRates, make_grid
-from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_size
 
 
 class PckvGrr(CappedMechanism):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import abc
 
+from rumor.core.randomness import Keyed, Source
 from rumor.mechanisms.base import Mechanism
-from rumor.randomness import Keyed, Source
 
 
 class PermanentAnswers(Mechanism):

@@ -26,12 +26,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.canonical import Json
-from rumor.errors import InputError, shown
-from rumor.grid import Grid
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice, checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.loops import loops
+from rumor.core.number_range import Grid
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Tally
+from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
     GRID,
     MINUS,
@@ -44,9 +48,6 @@ from rumor.mechanisms.keyvalue import (
     checked_parent,
     make_grid,
 )
-from rumor.randomness import Draws, Source
-from rumor.report import Reports, Validity, bytes_for, little_endian, narrow_integers
-from rumor.values import checked_choice, checked_size
 
 SPLITS = ("nominal", "exact")
 _MAX_ROUNDS = 100
@@ -279,7 +280,7 @@ class PrivKVM(_PairMechanism):
     Of the budget, all of epsilon_1 (half) goes to the keys of round 1, and epsilon_2 / c to
     the values of each of the c rounds; later rounds say nothing about keys (p1 = 1/2). So
     frequencies are learned from round 1 and means from the last. `next(means)` is the
-    mechanism of the next round; `rumor.rounds` makes the collection that carries it.
+    mechanism of the next round; `rumor.contract.rounds` makes the collection that carries it.
     """
 
     name = "privkvm"

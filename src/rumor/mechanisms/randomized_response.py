@@ -18,14 +18,12 @@ from typing import Self
 
 import numpy as np
 
-from rumor import exact
-from rumor.bulk import keep_or_replace
-from rumor.canonical import Json
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.randomness import Draws, Source
-from rumor.report import (
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.coins import keep_or_replace
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import (
     Reports,
     Validity,
     bytes_for,
@@ -33,6 +31,9 @@ from rumor.report import (
     little_endian,
     narrow_integers,
 )
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.oracle import FrequencyOracle
 
 
 class RandomizedResponse(FrequencyOracle):

@@ -26,23 +26,24 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.canonical import Json
-from rumor.errors import AnswerError, InputError, shown, type_of
-from rumor.loops import loops
-from rumor.mechanisms.base import Mechanism, Tally, only_keys
-from rumor.mechanisms.bloom import BloomFilter
-from rumor.mechanisms.permanent import PermanentAnswers
-from rumor.mechanisms.two_stage import TwoStageNoise, noises
-from rumor.randomness import Draws, Keyed, Source, System
-from rumor.report import (
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.columns import words_and_codes
+from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.reports import (
     Reports,
     Validity,
     bytes_for,
     from_little_endian,
     little_endian,
 )
-from rumor.values import words_and_codes
+from rumor.core.types import Tally
+from rumor.mechanisms.base import Mechanism, only_keys
+from rumor.mechanisms.bloom import BloomFilter
+from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.two_stage import TwoStageNoise, noises
 
 if TYPE_CHECKING:
     from rumor.mechanisms.basic_rappor import BasicRappor

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError
-from rumor.mechanisms.base import Tally
+from rumor.core.errors import InputError
+from rumor.core.randomness import Source, System
+from rumor.core.types import Tally
 from rumor.mechanisms.rappor import Rappor
-from rumor.randomness import Source, System
-from rumor.summary import Summary
+from rumor.mechanisms.summary import Summary
 
 # Words spread over the cohorts at a time.
 _WORDS = 1 << 12

@@ -23,14 +23,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.bulk import bernoulli_words, fill_bernoulli, keep_or_replace
-from rumor.canonical import Json
-from rumor.loops import loops
-from rumor.mechanisms.base import Tally, only_keys
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.randomness import Draws, Source, Stream
-from rumor.report import (
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.coins import bernoulli_words, fill_bernoulli, keep_or_replace
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.reports import (
     Reports,
     Validity,
     bytes_for,
@@ -38,7 +37,9 @@ from rumor.report import (
     little_endian,
     narrow_integers,
 )
-from rumor.values import checked_size
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.oracle import FrequencyOracle
 
 # Bitmaps are completed in blocks of about this many words, to stay in the cache.
 _BLOCK_WORDS = 1 << 14

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.bulk import fill_bernoulli
-from rumor.canonical import Json
-from rumor.errors import InputError, shown
-from rumor.exact import WORD, log_up
-from rumor.randomness import Draws, Stream
+from rumor.core.canonical import Json
+from rumor.core.coins import fill_bernoulli
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import WORD, log_up
+from rumor.core.randomness import Draws, Stream
 
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism

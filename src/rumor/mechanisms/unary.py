@@ -13,16 +13,16 @@ from typing import Literal, Self
 
 import numpy as np
 
-from rumor import exact
-from rumor.bulk import bernoulli_words, fill_bernoulli
-from rumor.canonical import Json
-from rumor.errors import InputError, shown
-from rumor.loops import loops
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.coins import bernoulli_words, fill_bernoulli
+from rumor.core.errors import InputError, shown
+from rumor.core.loops import loops
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.randomness import Draws, Source
-from rumor.report import Reports
 
 Variant = Literal["symmetric", "optimized"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 
-from rumor.errors import InputError, shown
+from rumor.core.errors import InputError, shown
 from rumor.papers.model import Paper
 
 MODULES: Mapping[str, str] = {
-    "css2020": "rumor.papers.css2020",
-    "privkv-em": "rumor.papers.privkv_em",
+    "css2020": "rumor.papers.css2020.experiments",
+    "privkv-em": "rumor.papers.privkv_em.experiments",
     "rappor-decode": "rumor.papers.rappor_decode",
     "rappor-privacy": "rumor.papers.rappor_privacy",
     "rappor-primer": "rumor.papers.rappor_primer",

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.estimators.candidates import Candidates, candidate_map
-from rumor.estimators.decode_counts import BitShares
-from rumor.estimators.decode_lasso import Lasso
-from rumor.estimators.decode_literature import CUT, PENALTY, decode_literature
+from rumor.estimators.decode.candidates import Candidates, candidate_map
+from rumor.estimators.decode.counts import BitShares
+from rumor.estimators.decode.lasso import Lasso
+from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
 from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.papers.model import Numbers, Parameters

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.errors import InputError
-from rumor.estimators.likelihood import oracle_likelihood
-from rumor.estimators.scaling import smallest_probability, smallest_scaled
-from rumor.estimators.solver import single_support
+from rumor.core.errors import InputError
+from rumor.estimators.frequency.likelihood import oracle_likelihood
+from rumor.estimators.frequency.scaling import smallest_probability, smallest_scaled
+from rumor.estimators.frequency.solver import single_support
 from rumor.mechanisms import FrequencyOracle
+from rumor.mechanisms.summary import Summary
 from rumor.papers.laws import truth
 from rumor.papers.model import Numbers, Parameters
-from rumor.summary import Summary
 
 Vector = NDArray[np.float64]
 

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor import exact
-from rumor.estimators.keyvalue_mle import most_likely
-from rumor.estimators.keyvalue_pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue_published import (
+from rumor.core import exact
+from rumor.core.types import Vector
+from rumor.estimators.keyvalue.most_likely import most_likely
+from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
+from rumor.estimators.keyvalue.published import (
     calibrated,
     four_state_channel,
     published_em,
@@ -23,7 +24,6 @@ from rumor.estimators.keyvalue_published import (
 )
 from rumor.mechanisms import KeyValueBlock, PrivKV, PrivKVM
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
-from rumor.mechanisms.oracle import Vector
 from rumor.papers.model import Numbers, Parameters
 
 KEYS = 50

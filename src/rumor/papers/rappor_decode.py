@@ -30,7 +30,7 @@ CHECKLIST = (
     Entry(
         "Lasso, OLS, t-test (2)",
         "how words are found",
-        ("rumor.estimators.decode_literature:decode_literature",),
+        ("rumor.estimators.decode.literature:decode_literature",),
     ),
     Entry(
         "B = 128, M = 200, m = 8, N = 20,000, N_j = 2,500",
@@ -41,7 +41,7 @@ CHECKLIST = (
     Entry(
         "Lasso 0.1, cut 0.001",
         "no intercept",
-        ("rumor.estimators.decode_literature:PENALTY", "rumor.estimators.decode_literature:CUT"),
+        ("rumor.estimators.decode.literature:PENALTY", "rumor.estimators.decode.literature:CUT"),
     ),
     Entry("alpha = 0.05, one-sided", "the test", ("rumor.papers.decoding:LEVEL",)),
     Entry(

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import rumor
+from rumor.core.randomness import StreamDraws
+from rumor.mechanisms.summary import Summary
 from rumor.papers.model import (
     Cell,
     Claim,
@@ -23,8 +25,6 @@ from rumor.papers.model import (
     Results,
     Table,
 )
-from rumor.randomness import StreamDraws
-from rumor.summary import Summary
 
 CHECKLIST = (
     Entry("Signal (1.1)", "a Bloom filter of k bits", ("rumor.mechanisms.bloom:BloomFilter",)),

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 
 from rumor import __version__
-from rumor.files import whole_file, write_whole
+from rumor.core.files import whole_file, write_whole
 from rumor.papers.model import STANDARD_ERRORS, Figure, Measured, Paper, Results, Table, Verdict
 from rumor.papers.pictures import picture
 

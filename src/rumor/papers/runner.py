@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from rumor import __version__
-from rumor.errors import InputError
-from rumor.files import write_whole
+from rumor.core.errors import InputError
+from rumor.core.files import write_whole
 from rumor.papers.model import Cell, Experiment, Measured, Results
 
 # Called with cells done, cells in all, and a guess of the seconds left (None: no idea yet).

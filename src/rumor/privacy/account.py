@@ -12,10 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from rumor.canonical import digest
-from rumor.collection import Collection, Question
-from rumor.exact import sum_up
-from rumor.privacy.accounting import (
+from rumor.contract.collection import Collection, Question
+from rumor.core.canonical import digest
+from rumor.core.checks import checked_size
+from rumor.core.exact import sum_up
+from rumor.privacy.loss import (
     MAX_COUNT,
     Loss,
     changing_loss,
@@ -25,8 +26,7 @@ from rumor.privacy.accounting import (
     lifetimes,
     permanent_loss,
 )
-from rumor.privacy.words import consequence
-from rumor.values import checked_size
+from rumor.privacy.sentences import consequence
 
 YEAR = 365
 
@@ -79,7 +79,7 @@ class Account:
 
     def table(self) -> str:
         """A line for each question, then what it means, in words."""
-        from rumor.text import aligned, wrapped
+        from rumor.core.plain_text import aligned, wrapped
 
         head = ["question", "asked", "one report", self._span(), "any number", "most in all"]
         if self.changes:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.values import checked_size
 
 if TYPE_CHECKING:
     import altair as alt
@@ -85,7 +85,7 @@ class Attack:
         """Success and epsilon against the number of reports, side by side."""
         import altair as alt
 
-        from rumor.charts import save_chart
+        from rumor.results.charts import save_chart
 
         data = alt.InlineData(values=[vars(guess) for guess in self.guesses])
         colour = alt.Color("device:N", sort=list(DEVICES), title="device")

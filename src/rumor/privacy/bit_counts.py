@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.errors import InputError
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports, as_reports
 from rumor.mechanisms import BasicRappor, Mechanism, Rappor, UnaryEncoding
 from rumor.privacy.integrity import ALARM, FEWEST, Integrity
-from rumor.report import Reports, as_reports
 
 # Honest reports lie beyond either end at most this often.
 _TAIL = 1e-3

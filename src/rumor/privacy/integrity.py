@@ -21,12 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.canonical import canonical_json
-from rumor.errors import InputError
-from rumor.estimators.simplex import project
-from rumor.mechanisms.oracle import FrequencyOracle, Vector
-from rumor.randomness import Keyed, Keystreams, Source, Stream, System
-from rumor.report import Reports, as_reports
+from rumor.core.canonical import canonical_json
+from rumor.core.errors import InputError
+from rumor.core.randomness import Keyed, Keystreams, Source, Stream, System
+from rumor.core.reports import Reports, as_reports
+from rumor.core.types import Vector
+from rumor.estimators.frequency.simplex import project
+from rumor.mechanisms.oracle import FrequencyOracle
 
 # Honest batches pass this many standard deviations once in some thirty thousand.
 ALARM = 4.0

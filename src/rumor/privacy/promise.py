@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rumor.collection import Collection, Question
-from rumor.privacy.accounting import collection_loss, lifetime_loss, series_ceiling
-from rumor.privacy.words import consequence, in_words
+from rumor.contract.collection import Collection, Question
+from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
+from rumor.privacy.sentences import consequence, in_words
 
 
 @dataclass(frozen=True)

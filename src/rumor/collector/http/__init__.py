@@ -1,0 +1,1 @@
+"""What a collector says and hears over HTTP."""

@@ -1,0 +1,300 @@
+"""The interface described for programs: an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rumor import __version__
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.problems import TYPES
+from rumor.collector.http.wire import BINARY_TYPE, JSON_TYPE
+
+
+def openapi(limits: Limits) -> dict[str, Any]:
+    """The document, with this collector's limits."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Rumor collector",
+            "version": __version__,
+            "description": "Takes private reports, keeps each exactly once, and estimates.",
+        },
+        "paths": {
+            "/v1/collection": {"get": _collection()},
+            "/v1/reports": {"post": _reports(limits)},
+            "/v1/withdrawals": {"post": _withdrawals(limits)},
+            "/v1/overview": {"get": _overview()},
+            "/v1/estimates/{question}": {"get": _estimates()},
+            "/v1/integrity/{question}": {"get": _integrity()},
+            "/v1/openapi.json": {"get": _plain("This document.")},
+            "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
+            "/metrics": {"get": _plain("Totals for Prometheus.", kind="text/plain")},
+            "/": {"get": _plain("The analysts' page.", kind="text/html")},
+            "/answer": {"get": _plain("The respondents' page.", kind="text/html")},
+            "/assets/{name}": {"get": _file("A style or script of the pages.", "text/css")},
+            "/client/{name}": {"get": _file("A module of the client.", "text/javascript")},
+        },
+        "components": {
+            "schemas": {
+                "Problem": {
+                    "type": "object",
+                    "required": ["type", "title", "status", "detail"],
+                    "properties": {
+                        "type": {"enum": [f"urn:rumor:problem:{name}" for name in TYPES]},
+                        "title": {"type": "string"},
+                        "status": {"type": "integer"},
+                        "detail": {"type": "string", "description": "One clear sentence."},
+                        "refused": {
+                            "type": "array",
+                            "items": {"type": "integer"},
+                            "description": "The indices of the reports that are the reason.",
+                        },
+                    },
+                }
+            },
+            "securitySchemes": {"analyst": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _collection() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["digest", "open", "contract"],
+        "properties": {
+            "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "open": {"type": "boolean"},
+            "contract": {"type": "object", "description": "The contract that was digested."},
+        },
+    }
+    return {
+        "summary": "The contract that new reports are made under, and its digest.",
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(503)},
+    }
+
+
+def _reports(limits: Limits) -> dict[str, Any]:
+    base64 = {"type": "string", "contentEncoding": "base64"}
+    report = {
+        "type": "object",
+        "required": ["id", "report"],
+        "additionalProperties": False,
+        "properties": {
+            "id": {**base64, "description": "16 random bytes that name this report alone."},
+            "report": {**base64, "description": "As many bytes as the question's mechanism says."},
+        },
+    }
+    body = {
+        "type": "object",
+        "required": ["question", "reports"],
+        "additionalProperties": False,
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {
+                "type": "array",
+                "items": report,
+                "minItems": 1,
+                "maxItems": limits.json_reports,
+            },
+        },
+    }
+    binary = {
+        "type": "string",
+        "format": "binary",
+        "maxLength": limits.body_bytes,
+        "description": "Records of 16 bytes of id and then the report, one after the other; "
+        f"at most {limits.binary_reports:,}.",
+    }
+    answer = {
+        "type": "object",
+        "required": ["accepted", "duplicates"],
+        "properties": {"accepted": {"type": "integer"}, "duplicates": {"type": "integer"}},
+    }
+    return {
+        "summary": "Send reports of one question: all are durable when this answers, or none.",
+        "description": "Sending the same reports again is safe: each counts once.",
+        "parameters": [
+            _header("Rumor-Collection", "The digest of the contract.", required=True),
+            _header("Rumor-Question", "The question's id, for binary bodies.", required=False),
+            _header("Content-Encoding", "gzip, or none.", required=False),
+            _header(
+                "Rumor-Token",
+                "32 hexadecimal digits, for one report of an invited collection.",
+                required=False,
+            ),
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {JSON_TYPE: {"schema": body}, BINARY_TYPE: {"schema": binary}},
+        },
+        "responses": {
+            "200": _content(JSON_TYPE, answer),
+            **_refusals(400, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503),
+        },
+    }
+
+
+def _withdrawals(limits: Limits) -> dict[str, Any]:
+    key = {
+        "type": "string",
+        "contentEncoding": "base64",
+        "description": "16 bytes; the report's id is the first 16 of SHA-256 of "
+        '"rumor report id" and these.',
+    }
+    body = {
+        "type": "object",
+        "required": ["question", "keys"],
+        "additionalProperties": False,
+        "properties": {
+            "question": {"type": "string"},
+            "keys": {
+                "type": "array",
+                "items": key,
+                "minItems": 1,
+                "maxItems": limits.json_reports,
+            },
+        },
+    }
+    answer = {
+        "type": "object",
+        "required": ["withdrawn", "absent"],
+        "properties": {"withdrawn": {"type": "integer"}, "absent": {"type": "integer"}},
+    }
+    return {
+        "summary": "Take reports back: they leave the store and the counts.",
+        "description": "Asking again is safe. What was exported or published is beyond reach.",
+        "parameters": [
+            _header("Rumor-Collection", "The digest of the contract.", required=True),
+            _header("Content-Encoding", "gzip, or none.", required=False),
+        ],
+        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": body}}},
+        "responses": {
+            "200": _content(JSON_TYPE, answer),
+            **_refusals(400, 404, 408, 409, 413, 415, 429, 503),
+        },
+    }
+
+
+def _estimates() -> dict[str, Any]:
+    text = {"type": "string"}
+    options = {
+        "collection": {**text, "description": "A digest, or how it begins (the newest if none)."},
+        "method": {**text, "default": "auto"},
+        "level": {"type": "number", "default": 0.95},
+        "of": {"enum": ["population", "people"], "default": "population"},
+        "simultaneous": {"type": "boolean", "default": False},
+        "rows": {"type": "integer", "minimum": 1},
+        "order": {"enum": ["estimate", "given"]},
+        "from": {**text, "format": "date"},
+        "to": {**text, "format": "date"},
+        "format": {"enum": ["json", "csv", "parquet", "png"], "default": "json"},
+    }
+    path = _path("question")
+    queries = [{"name": name, "in": "query", "schema": schema} for name, schema in options.items()]
+    schema = {
+        "type": "object",
+        "required": ["collection", "question", "reports", "estimates"],
+        "properties": {
+            "collection": text,
+            "question": text,
+            "reports": {"type": "integer"},
+            "estimates": {"type": "array", "items": {"type": "object"}},
+        },
+    }
+    return {
+        "summary": "The estimate of a question, with intervals, from all reports so far.",
+        "security": [{"analyst": []}],
+        "parameters": [path, *queries],
+        "responses": {
+            "200": _content(JSON_TYPE, schema),
+            **_refusals(401, 403, 404, 409, 422, 503),
+        },
+    }
+
+
+def _overview() -> dict[str, Any]:
+    table = {"type": "array", "items": {"type": "object"}}
+    schema = {
+        "type": "object",
+        "required": ["collection", "name", "collections", "questions"],
+        "properties": {
+            "collection": {"type": "string"},
+            "name": {"type": "string"},
+            "collections": {**table, "description": "All of the series, oldest first."},
+            "questions": {**table, "description": "With reports in all and by day."},
+        },
+    }
+    return {
+        "summary": "The collections of the series, and the questions of one of them.",
+        "security": [{"analyst": []}],
+        "parameters": [_which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _integrity() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "testable", "alarm", "explanation"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer", "description": "How many were looked at."},
+            "testable": {"type": "boolean"},
+            "alarm": {"type": "boolean"},
+            "deviations": {"type": ["number", "null"]},
+            "explanation": {"type": "string"},
+        },
+    }
+    return {
+        "summary": "Whether the newest reports of a question look crafted.",
+        "security": [{"analyst": []}],
+        "parameters": [_path("question"), _which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _which_collection() -> dict[str, Any]:
+    return {"name": "collection", "in": "query", "schema": {"type": "string"}}
+
+
+def _path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _file(summary: str, kind: str) -> dict[str, Any]:
+    return {**_plain(summary, kind=kind, refusals=[404]), "parameters": [_path("name")]}
+
+
+def _plain(
+    summary: str, *, kind: str = JSON_TYPE, refusals: list[int] | None = None
+) -> dict[str, Any]:
+    schema = {"type": "object" if kind == JSON_TYPE else "string"}
+    return {
+        "summary": summary,
+        "responses": {"200": _content(kind, schema), **_refusals(*(refusals or []))},
+    }
+
+
+def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": {"type": "string"},
+    }
+
+
+def _content(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": "As asked.", "content": {kind: {"schema": schema}}}
+
+
+def _refusals(*statuses: int) -> dict[str, Any]:
+    reference = {"$ref": "#/components/schemas/Problem"}
+    return {
+        str(status): {
+            "description": "Refused; the sentence says why.",
+            "content": {"application/problem+json": {"schema": reference}},
+        }
+        for status in statuses
+    }

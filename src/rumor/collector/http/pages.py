@@ -1,0 +1,134 @@
+"""The pages: people answer at /answer, analysts look at /; and the files these are made of.
+
+Everything is a static file of the package, kept in memory with its compressed twin and named
+by an ETag, so that a browser asks again and mostly hears "not modified". The one file that is
+made is Vega's script, when the first analyst comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import rumor.client
+from rumor.collector.drawing import bundle
+from rumor.collector.http.headers import ANSWER_POLICY, DASHBOARD_POLICY
+from rumor.collector.http.problems import Problem
+from rumor.collector.metrics import Metrics
+from rumor.core.errors import shown
+
+WEB = Path(__file__).parent / "web"
+CLIENT = Path(rumor.client.__file__).parent / "js"
+"""The client for browsers: modules that any site may load, as it may send reports."""
+
+VEGA = "vega.js"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file as it is served."""
+
+    body: bytes
+    zipped: bytes
+    kind: str
+    etag: str
+
+    @classmethod
+    def of(cls, body: bytes, suffix: str) -> Asset:
+        """A file's bytes, with all that is said of them."""
+        etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        return cls(body, gzip.compress(body, 9, mtime=0), _TYPES[suffix], etag)
+
+    def response(self, request: Request, headers: Mapping[str, str]) -> Response:
+        """The file, compressed where the browser takes that; or nothing new."""
+        said = {
+            "ETag": self.etag,
+            "Cache-Control": "no-cache",
+            "Vary": "Accept-Encoding",
+            **headers,
+        }
+        known = request.headers.get("if-none-match", "")
+        if self.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
+            return Response(status_code=304, headers=said)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            said["Content-Encoding"] = "gzip"
+            return Response(self.zipped, media_type=self.kind, headers=said)
+        return Response(self.body, media_type=self.kind, headers=said)
+
+
+class Pages:
+    """The routes of the pages."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._read: dict[Path, Asset] = {}
+        self._vega: Asset | None = None
+        self._making = asyncio.Lock()
+
+    def routes(self) -> list[Route]:
+        """What the application serves of them."""
+        return [
+            Route("/", self.dashboard, methods=["GET"]),
+            Route("/answer", self.answer, methods=["GET"]),
+            Route("/assets/{name}", self.assets, methods=["GET"]),
+            Route("/client/{name}", self.client, methods=["GET"]),
+        ]
+
+    async def dashboard(self, request: Request) -> Response:
+        """The page of the analysts; it shows nothing without a token."""
+        return self._page(request, "dashboard.html", DASHBOARD_POLICY)
+
+    async def answer(self, request: Request) -> Response:
+        """The page of the people who are asked."""
+        return self._page(request, "answer.html", ANSWER_POLICY)
+
+    def _page(self, request: Request, name: str, policy: str) -> Response:
+        headers = {"Content-Security-Policy": policy}
+        return self._count(self._asset(WEB / name).response(request, headers))
+
+    async def assets(self, request: Request) -> Response:
+        """Styles and scripts of the pages."""
+        name = request.path_params["name"]
+        asset = await self._made() if name == VEGA else self._file(WEB, name)
+        return self._count(asset.response(request, {}))
+
+    async def client(self, request: Request) -> Response:
+        """The client's modules, for pages of any site."""
+        asset = self._file(CLIENT, request.path_params["name"])
+        return self._count(asset.response(request, {"Access-Control-Allow-Origin": "*"}))
+
+    def _file(self, folder: Path, name: str) -> Asset:
+        # Names are compared with what the folder holds, never joined into a path unseen.
+        files = {path.name: path for path in folder.iterdir() if path.suffix in _TYPES}
+        if name not in files or files[name].suffix == ".html":
+            raise Problem("not-found", f"a file must be one of this service; got {shown(name)}")
+        return self._asset(files[name])
+
+    def _asset(self, path: Path) -> Asset:
+        if path not in self._read:
+            self._read[path] = Asset.of(path.read_bytes(), path.suffix)
+        return self._read[path]
+
+    async def _made(self) -> Asset:
+        async with self._making:
+            if self._vega is None:
+                self._vega = Asset.of(await asyncio.to_thread(bundle), ".js")
+        return self._vega
+
+    def _count(self, response: Response) -> Response:
+        self._metrics.responses["pages", response.status_code] += 1
+        return response

@@ -1,0 +1,62 @@
+"""PrivKVM's rounds in a store: each round is a revision that publishes what the last one found.
+
+Advancing makes the next round's contract from the counts so far and registers it; running
+collectors then serve it, and devices that fetch the contract answer the new round. An
+estimate joins the rounds by the parents that their contracts name.
+"""
+
+from __future__ import annotations
+
+from rumor.collector.store.base import Registered, Store, Window
+from rumor.core.errors import InputError
+from rumor.mechanisms import PrivKVM
+from rumor.mechanisms.summary import Summary
+
+
+def advance(store: Store, digest: str) -> Registered:
+    """Publish the means of a round and open the next one."""
+    from rumor.contract.rounds import next_round
+    from rumor.kinds.keyvalue.estimate import estimate_keyvalue
+
+    entry = store.find(digest)
+    if not entry.current:
+        raise InputError(
+            f"only the newest round of a series can be advanced; {entry.collection.digest[:16]}... "
+            f"has been already"
+        )
+    question = entry.collection.question()
+    if not isinstance(question.mechanism, PrivKVM):
+        raise InputError(f"only PrivKVM has rounds; got {question.mechanism.name!r}")
+    store.summarize()
+    summary = store.summary(entry, question.id)
+    if summary.reports == 0:
+        raise InputError("a round needs at least one report to be advanced; this one has none")
+    found = estimate_keyvalue(summary, "calibration")  # as published: every round's means
+    return store.register(next_round(entry.collection, found), revise=True)
+
+
+def chain(
+    store: Store, entry: Registered, question: str, window: Window = (None, None)
+) -> list[Summary] | None:
+    """The summaries of all rounds up to this one, or None where there are no rounds before it.
+
+    The window is about this round; those before it, on other days, count whole.
+    """
+    mechanism = entry.collection.question(question).mechanism
+    if not isinstance(mechanism, PrivKVM) or mechanism.round == 1:
+        return None
+    known = {other.collection.digest: other for other in store.registered()}
+    rounds = [entry]
+    while (parent := _parent(rounds[0], question)) is not None:
+        if parent not in known:
+            raise InputError(
+                f"the rounds before must be in the store; {parent[:16]}... is not there"
+            )
+        rounds.insert(0, known[parent])
+    before = [store.summary(each, question) for each in rounds[:-1]]
+    return [*before, store.summary(entry, question, window)]
+
+
+def _parent(entry: Registered, question: str) -> str | None:
+    mechanism = entry.collection.question(question).mechanism
+    return mechanism.parent if isinstance(mechanism, PrivKVM) else None

@@ -1,0 +1,1 @@
+"""Where a collector keeps reports: one interface, a database behind it."""

@@ -1,0 +1,332 @@
+"""Where reports are kept: what every store promises, and the few words it speaks.
+
+A store holds collections (each a contract, open or closed), the reports of their questions
+and the summaries of them. Its promises:
+
+- *Durable*: when `write` returns, what it accepted survives any crash.
+- *Exactly once*: a report is named by its 16-byte id. The same id and bytes again is a
+  duplicate and counts once; the same id with other bytes is refused, and with it the whole
+  batch that held it. Ids are kept while the collection accepts reports, even when the
+  reports themselves have been deleted.
+- *Admitted once*: where a collection asks for tokens, the commit that takes a report deletes
+  the key of its token; nothing says which report it was for. Sending the same report again
+  needs no second token.
+- *No clock*: of the time a row has the day; the rows of a commit are ordered by their ids,
+  which are random, so their order says nothing about who came first.
+- *Counted once*: `summarize` adds what is new to the stored summaries and moves on, so that
+  an estimate never reads a report again.
+- *Restored whole*: what an export held appears in one commit, open or closed as it was, or
+  not at all, whoever else uses the store meanwhile.
+- *Withdrawn*: a person's report that is still there leaves the reports and the counts
+  together.
+- *Intact*: reports and summaries carry checksums, and what does not fit its own is never
+  counted, estimated from or handed out: `StoreDamaged` says so.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.contract.collection import Collection
+from rumor.core.errors import Damaged, InputError, Unavailable, shown
+from rumor.core.files import new_file
+from rumor.core.reports import Reports
+from rumor.mechanisms.summary import Summary
+
+ID_BYTES = 16
+
+Window = tuple[datetime.date | None, datetime.date | None]
+"""The first and the last day, both included; None where there is no bound."""
+
+
+class StoreUnavailable(Unavailable):
+    """The store cannot write or read just now (disk full, database gone); try again later."""
+
+
+class StoreDamaged(StoreUnavailable, Damaged):
+    """The store holds something that it did not write; the sentence says what can be done."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A collection that a store knows: its contract, and whether it takes reports."""
+
+    number: int
+    collection: Collection
+    open: bool
+    current: bool
+    """Whether it is the newest revision of its series."""
+    questions: dict[str, int]
+    """The store's number for each question, by the question's id."""
+
+    @property
+    def state(self) -> str:
+        """Its state in a word."""
+        if not self.open:
+            return "closed"
+        return "open" if self.current else "superseded"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Reports of one question that stand or fall together: rows of id and report."""
+
+    question: int
+    rows: Reports
+    admission: bytes | None = None
+    """The key of a one-time token, where the collection asks for one."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A batch is durable: how many of its reports are new, how many were there before."""
+
+    new: int
+    duplicates: int
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A batch is refused: some of its ids were used with other bytes."""
+
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A batch is refused: its collection takes no more reports."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A batch is refused: the store does not know its collection, now; it may come back."""
+
+
+@dataclass(frozen=True)
+class NotAdmitted:
+    """A batch is refused: its token is not known, or has been used."""
+
+
+Outcome = Accepted | Conflict | Closed | Unknown | NotAdmitted
+
+
+@dataclass(frozen=True)
+class StoredReports:
+    """Some reports of one question and one day, with their ids."""
+
+    day: datetime.date
+    ids: Reports
+    reports: Reports
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a store has of one question, as an export holds it."""
+
+    reports: Iterator[StoredReports]
+    spent_ids: Iterator[Reports]
+    """Ids of reports that were deleted after they had been counted."""
+    days: Mapping[datetime.date, Summary]
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What a repair cost."""
+
+    removed: int
+    """Reports that did not fit their checksums, or any question."""
+    recounted: int
+    """Days whose counts were made anew."""
+
+
+class Store(Protocol):
+    """Collections, their reports and the summaries of them."""
+
+    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+        """Make a collection known, or find it known already.
+
+        Another contract of the same series is taken only as a revision of it, said so.
+        """
+        ...
+
+    def registered(self) -> list[Registered]:
+        """Every collection, oldest first."""
+        ...
+
+    def find(self, digest: str) -> Registered:
+        """The one collection whose digest begins so."""
+        ...
+
+    def close_collection(self, digest: str) -> None:
+        """Take no more reports of this collection, and forget the ids of deleted ones."""
+        ...
+
+    def delete_collection(self, digest: str) -> None:
+        """Delete a collection with its reports, ids and summaries."""
+        ...
+
+    def write(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Make batches durable in one commit; what became of each, in their order."""
+        ...
+
+    def admit(self, series: str, keys: Sequence[bytes]) -> None:
+        """Keep the keys of tokens; each admits one report, and is deleted with it."""
+        ...
+
+    def admissions(self, series: str) -> int:
+        """How many tokens of a series are still to be used."""
+        ...
+
+    def forget_tokens(self, *, thorough: bool = False) -> None:
+        """Let nothing in the store's own files connect used tokens with their reports.
+
+        A commit leaves traces of what it deleted beside what it wrote, withdrawn reports among
+        it; thoroughly takes longer.
+        """
+        ...
+
+    def summarize(self) -> int:
+        """Add reports that are not counted yet to the summaries; how many there were."""
+        ...
+
+    def summary(self, registered: Registered, question: str, window: Window = ...) -> Summary:
+        """The summary of a question as counted so far, over the days of a window."""
+        ...
+
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """How many reports of each day are counted so far, the first day first."""
+        ...
+
+    def counted(
+        self, registered: Registered, question: str
+    ) -> tuple[int, dict[datetime.date, Summary]]:
+        """The summary of each day, and the number of the last report that is in them."""
+        ...
+
+    def expire(self, today: datetime.date) -> int:
+        """Delete reports that are past their question's retention; how many there were.
+
+        They have been counted before; their ids stay.
+        """
+        ...
+
+    def reports(
+        self, registered: Registered, question: str, upto: int | None = None
+    ) -> Iterator[StoredReports]:
+        """The reports that are still there (up to a number), day by day, some at a time."""
+        ...
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Some of the newest reports that are still there, without their ids."""
+        ...
+
+    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+        """The ids of reports that were deleted after they had been counted."""
+        ...
+
+    def restore(
+        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
+    ) -> Registered:
+        """Put back a collection that the store does not have, by question, in one commit."""
+        ...
+
+    def withdraw(self, registered: Registered, question: str, ids: Reports) -> int | Unknown:
+        """Delete reports from the store and the counts; how many of them were still there.
+
+        Their ids stay while the collection takes reports, so that none comes back.
+        """
+        ...
+
+    def repair(self) -> Repaired:
+        """Remove what does not fit its checksum: the store is intact afterwards.
+
+        Not what a contract says: a collection whose contract is damaged cannot be repaired.
+        """
+        ...
+
+    def ping(self) -> None:
+        """Return if the store can be written to now; else raise `StoreUnavailable`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+def open_store(url: str, *, check: bool = True) -> Store:
+    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
+
+    Its contents are checked first, as far as that is quick, unless it is to be repaired.
+    """
+    if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
+        from rumor.collector.store.sqlite import SqliteStore
+
+        return SqliteStore(url.removeprefix("sqlite:///"), check=check)
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from rumor.collector.store.postgres import PostgresStore
+        except ImportError:
+            raise InputError(
+                "a PostgreSQL store needs psycopg: pip install 'rumor[server]'"
+            ) from None
+        return PostgresStore(url, check=check)
+    raise InputError(
+        "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
+        f"got {shown(_without_password(url))}"
+    )
+
+
+@contextmanager
+def filled_store(url: str) -> Iterator[Store]:
+    """The store at a URL, to be filled by the block and closed.
+
+    A SQLite file that does not exist yet appears when the block has ended well, and not at all
+    when it fails or is killed.
+    """
+    path = Path(url.removeprefix("sqlite:///"))
+    if not url.startswith("sqlite:///") or len(url) == len("sqlite:///") or path.exists():
+        with closing(open_store(url)) as store:
+            yield store
+        return
+    aside = path
+    try:
+        with new_file(path) as aside, closing(open_store(f"sqlite:///{aside}")) as store:
+            yield store
+    except InputError as problem:
+        raise InputError(str(problem).replace(aside.name, path.name)) from None
+    except FileExistsError:
+        raise InputError(
+            f"a new store must be made once; another process has made {str(path)!r} meanwhile"
+        ) from None
+
+
+def _without_password(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}...@{rest.rpartition('@')[2]}" if "@" in rest else url
+
+
+def today() -> datetime.date:
+    """The day in UTC: all that is ever kept of the time."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def sorted_by_id(rows: Reports) -> Reports:
+    """Rows in the order of their ids.
+
+    Ids are random, so this is a shuffle that needs no randomness; and several collectors
+    that write the same ids at once take their locks in the same order.
+    """
+    words = np.ascontiguousarray(rows[:, :ID_BYTES]).view(">u8")
+    order: NDArray[np.intp] = np.lexsort((words[:, 1], words[:, 0]))
+    return np.ascontiguousarray(rows[order])

@@ -1,0 +1,95 @@
+"""What can be saved of a damaged SQL store: contents that fit their checksums, and nothing else.
+
+Reports that do not fit are removed; they stay counted if they were counted before. Days whose
+counts do not fit are counted anew from the reports that are left. When the mark of what is
+counted does not fit, that is done with every day that has reports. A file whose own pages are
+damaged must be recovered by SQLite's shell first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumor.collector.store.base import Repaired, StoreDamaged
+from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums
+from rumor.collector.store.sqlarchive import joined_fields
+from rumor.collector.store.sqlbase import Run
+from rumor.collector.store.sqlsummaries import (
+    CHUNK,
+    Counted,
+    newest_number,
+    put,
+    read_mark,
+    read_summary,
+)
+from rumor.collector.store.sqlwithdrawal import SqlWithdrawal
+from rumor.mechanisms import Mechanism
+
+
+class SqlRepair(SqlWithdrawal):
+    """Repair; see `rumor.collector.store.base.Store` for what it promises."""
+
+    def repair(self) -> Repaired:
+        """Remove what is damaged, in one commit."""
+        with self._writing(alone=True) as run:
+            mechanisms = {
+                number: entry.collection.question(id).mechanism
+                for entry in self._registered(run)
+                for id, number in entry.questions.items()
+            }
+            removed = _remove_reports(run, mechanisms)
+            days = _damaged_days(run, mechanisms)
+            try:
+                mark = read_mark(run)
+            except StoreDamaged:
+                mark = newest_number(run)
+                run("UPDATE mark SET number = ?, checksum = ?", mark, checksum(mark))
+                days |= set(run("SELECT DISTINCT question, day FROM report WHERE day IS NOT NULL"))
+            for question, day in sorted(days):
+                _recount(run, mechanisms[question], question, day, mark)
+        return Repaired(removed, len(days))
+
+
+def _remove_reports(run: Run, mechanisms: dict[int, Mechanism]) -> int:
+    removed = 0
+    for start in range(0, newest_number(run), CHUNK):
+        rows = run(
+            "SELECT number, question, day, id, report, checksum FROM report"
+            " WHERE number > ? AND number <= ? AND report IS NOT NULL",
+            *(start, start + CHUNK),
+        )
+        for number, question, day, *fields in rows:
+            if question not in mechanisms or not _fits(question, day, fields):
+                run("DELETE FROM report WHERE number = ?", number)
+                removed += 1
+    return removed
+
+
+def _fits(question: int, day: object, fields: list[object]) -> bool:
+    if not isinstance(day, int) or not all(isinstance(field, bytes) for field in fields):
+        return False
+    flat = joined_fields([tuple(fields)])
+    row = np.frombuffer(flat[:-CHECKSUM_BYTES], np.uint8)[None]
+    return checksums(question, day, row).tobytes() == flat[-CHECKSUM_BYTES:]
+
+
+def _damaged_days(run: Run, mechanisms: dict[int, Mechanism]) -> set[tuple[int, int]]:
+    found = set()
+    for question, day in run("SELECT question, day FROM summary"):
+        try:
+            read_summary(run, question, day)
+        except StoreDamaged:
+            run("DELETE FROM summary WHERE (question, day) = (?, ?)", question, day)
+            if question in mechanisms and isinstance(day, int):
+                found.add((question, day))
+    return found
+
+
+def _recount(run: Run, mechanism: Mechanism, question: int, day: int, mark: int) -> None:
+    rows = run(
+        "SELECT report FROM report WHERE question = ? AND day = ? AND number <= ?",
+        *(question, day, mark),
+    )
+    flat = b"".join(bytes(report) for (report,) in rows)
+    reports = np.frombuffer(flat, np.uint8).reshape(-1, mechanism.width)
+    put(run, Counted(question, day, len(reports), mechanism.tally(reports)))

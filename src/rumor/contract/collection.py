@@ -1,0 +1,386 @@
+"""The contract between the people asked, the collector and the analyst.
+
+A TOML file says what is wanted; opening it resolves everything once (mechanisms and their
+integer thresholds), and the resolved canonical JSON is the contract: what is stored,
+served and digested. Two files that mean the same have the same digest. The expected
+number of `users` guides the resolution and is not part of what is promised.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from rumor.core.canonical import Json, canonical_json, digest
+from rumor.core.checks import checked_choice, checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import sum_up
+from rumor.core.files import write_whole
+from rumor.core.settings import checked_slug, checked_text, exact_keys, known_keys
+from rumor.kinds.choice.question import KINDS, Kind
+from rumor.mechanisms import Mechanism, from_description
+
+VERSION = 1
+_MAX_USERS = 10**12
+_MAX_REPORTS = 1_000_000
+_MAX_DAYS = 36_525
+
+# Who may answer: anybody, or whoever has an invitation.
+ADMISSIONS = ("open", "invited")
+# Which permanent answer a report shows: that of the person's value, or that of the first value
+# they gave in the period, whatever it is by now.
+MEMOS = ("value", "period")
+_LIMITS = ("reports_per_person", "retention_days")
+_MAX_REVISION = 1_000_000
+_MAX_SERIES_EPSILON = 1e9
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+# What a contract says only where it is not this, so that most contracts say nothing of it.
+_USUAL: Mapping[str, object] = {
+    "admission": ADMISSIONS[0],
+    "revision": 1,
+    "previous": None,
+    "series_epsilon": None,
+}
+_USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
+_COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One question, resolved: what is asked, how it is randomised, how long it is kept."""
+
+    id: str
+    kind: str
+    text: str
+    mechanism: Mechanism
+    reports_per_person: int
+    retention_days: int | None
+    memo: str = MEMOS[0]
+    period_days: int | None = None
+    """How long the first answer of a period stands, with memo "period"."""
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """What the values are called, or None when they have no names."""
+        return self.mechanism.labels
+
+    @property
+    def epsilon(self) -> float:
+        """The exact privacy loss of one report."""
+        return self.mechanism.epsilon
+
+    @property
+    def epsilon_total(self) -> float:
+        """What all the reports of one person cost, all rounds included, their value unchanged."""
+        return self.mechanism.epsilon_in_all(self.reports_per_person)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self.contract() == other.contract()
+
+    def __hash__(self) -> int:
+        return hash(canonical_json(self.contract()))
+
+    def contract(self) -> dict[str, Json]:
+        """The resolved question as plain data."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "text": self.text,
+            **KINDS[self.kind].named(self.mechanism),
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism.describe(),
+            "reports_per_person": self.reports_per_person,
+            "retention_days": self.retention_days,
+            **_unusual(self, _USUAL_QUESTION),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A frozen contract: its questions, and the digest that everyone compares."""
+
+    name: str
+    series: str
+    contact: str
+    questions: tuple[Question, ...]
+    admission: str = "open"
+    revision: int = 1
+    previous: str | None = None
+    """The digest of the contract that this one revises."""
+    series_epsilon: float | None = None
+    """What the whole series may cost one person at most, all revisions together, where said."""
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A collection from a .toml file (what is wanted) or a .json file (a contract)."""
+        file = Path(path)
+        if file.suffix not in (".toml", ".json"):
+            raise InputError(f"a collection file must end in .toml or .json; got {str(file)!r}")
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise InputError(f"a collection file must exist; got {str(file)!r}") from None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise InputError(
+                f"a collection file must be readable UTF-8 text; {str(file)!r} is not ({problem})"
+            ) from None
+        try:
+            return cls.from_toml(text) if file.suffix == ".toml" else cls.from_json(text)
+        except InputError as problem:
+            raise InputError(f"{file}: {problem}") from None
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Resolve a collection written in TOML."""
+        try:
+            wish = tomllib.loads(text)
+        except ValueError as problem:  # of TOML, or of an integer of thousands of digits
+            raise InputError(f"a collection must be valid TOML; {problem}") from None
+        return cls.resolve(wish)
+
+    @classmethod
+    def resolve(cls, wish: Mapping[str, object]) -> Self:
+        """Resolve a collection given as plain data, as TOML would hold it."""
+        known_keys("a collection", wish, _COLLECTION_KEYS)
+        users = checked_size("users", wish["users"], 1, _MAX_USERS) if "users" in wish else None
+        questions = wish.get("questions")
+        if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
+            raise InputError(
+                f"a collection must have at least one [[questions]] table; got {shown(questions)}"
+            )
+        series = checked_slug(wish, "series", "a collection")
+        return cls._checked(
+            checked_text(wish, "name", "a collection"),
+            series,
+            checked_text(wish, "contact", "a collection"),
+            [_resolved(question, users, series) for question in questions],
+            wish,
+        )
+
+    @classmethod
+    def _checked(
+        cls,
+        name: str,
+        series: str,
+        contact: str,
+        questions: Sequence[Question],
+        table: Mapping[str, object],
+    ) -> Self:
+        ids = [question.id for question in questions]
+        if len(set(ids)) != len(ids):
+            repeated = next(id for id in ids if ids.count(id) > 1)
+            raise InputError(f"question ids must be distinct; got {repeated!r} more than once")
+        said = {**_USUAL, **{key: table[key] for key in _USUAL if key in table}}
+        admission = checked_choice("admission", said["admission"], ADMISSIONS)
+        revision = checked_size("revision", said["revision"], 1, _MAX_REVISION)
+        return cls(
+            name,
+            series,
+            contact,
+            tuple(questions),
+            admission,
+            revision,
+            _previous(said["previous"], revision),
+            _series_epsilon(said["series_epsilon"], questions),
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """A collection from its contract."""
+        try:
+            contract = json.loads(text)
+        except (ValueError, RecursionError) as problem:
+            raise InputError(f"a contract must be valid JSON; {problem}") from None
+        return cls.from_contract(contract)
+
+    @classmethod
+    def from_contract(cls, contract: object) -> Self:
+        """A collection from a contract as plain data; nothing is resolved anew."""
+        keys = ("rumor", "name", "series", "contact", "questions")
+        table = exact_keys("a contract", contract, keys, _USUAL)
+        if table["rumor"] != VERSION:
+            raise InputError(f"a contract's version must be {VERSION}; got {shown(table['rumor'])}")
+        questions = table["questions"]
+        if not isinstance(questions, list) or not questions:
+            raise InputError(f"a contract must have questions; got {shown(questions)}")
+        return cls._checked(
+            checked_text(table, "name", "a contract"),
+            checked_slug(table, "series", "a contract"),
+            checked_text(table, "contact", "a contract"),
+            [_contracted(question) for question in questions],
+            table,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collection) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def contract(self) -> dict[str, Json]:
+        """The contract as plain data."""
+        return {
+            "rumor": VERSION,
+            "name": self.name,
+            "series": self.series,
+            "contact": self.contact,
+            "questions": [question.contract() for question in self.questions],
+            **_unusual(self, _USUAL),
+        }
+
+    def canonical(self) -> bytes:
+        """The contract as canonical JSON."""
+        return canonical_json(self.contract())
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical contract: two collections agree when their digests do."""
+        return digest(self.contract())
+
+    def check_revises(self, other: Collection) -> None:
+        """Refuse what devices would refuse: a revision that does not follow from another."""
+        if self.revision != other.revision + 1 or self.previous != other.digest:
+            raise InputError(
+                f"the revision of a contract must say so, or devices refuse it: revision = "
+                f'{other.revision + 1} and previous = "{other.digest}"; got revision = '
+                f"{self.revision} and previous = {shown(self.previous)}"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the contract to a .json file, whole or not at all."""
+        if Path(path).suffix != ".json":
+            raise InputError(f"a contract is saved to a .json file; got {str(path)!r}")
+        write_whole(path, self.canonical())
+
+    def question(self, id: str | None = None) -> Question:
+        """The question with this id; without an id, the only one."""
+        if id is None and len(self.questions) == 1:
+            return self.questions[0]
+        for question in self.questions:
+            if question.id == id:
+                return question
+        ids = ", ".join(question.id for question in self.questions)
+        if id is None:
+            raise InputError(
+                f"{self.name!r} asks {len(self.questions)} questions ({ids}); one must be named"
+            )
+        raise InputError(f"a question must be named as one of {ids}; got {shown(id)}")
+
+
+def _resolved(wish: object, users: int | None, series: str) -> Question:
+    """A question as a TOML table says it, resolved."""
+    if not isinstance(wish, Mapping):
+        raise InputError(f"a question must be a table; got {shown(wish)}")
+    id = checked_slug(wish, "id", "a question")
+    try:
+        kind = _kind(wish)
+        own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
+        known_keys("a question", wish, ("id", "kind", "text", *own))
+        # A kind may derive names from the series, as text derives the filter's key.
+        return _question(id, kind, wish, kind.resolve({**wish, "series": series}, users))
+    except InputError as problem:
+        raise InputError(f"question {id!r}: {problem}") from None
+
+
+def _contracted(contract: object) -> Question:
+    """A question as a contract says it, every value checked and none computed anew."""
+    if not isinstance(contract, Mapping):
+        raise InputError(f"a contract's question must be an object; got {shown(contract)}")
+    kind = _kind(contract)
+    keys = ("id", "kind", "text", *kind.names, "epsilon", "mechanism", *_LIMITS)
+    table = exact_keys("a contract's question", contract, keys, _USUAL_QUESTION)
+    description = table["mechanism"]
+    if not isinstance(description, Mapping):
+        raise InputError(f"a contract's mechanism must be an object; got {shown(description)}")
+    mechanism = kind.restore(from_description(description), table)
+    if table["epsilon"] != mechanism.epsilon:
+        raise InputError(
+            f"a contract's epsilon must be its mechanism's, {mechanism.epsilon!r}; "
+            f"got {shown(table['epsilon'])}"
+        )
+    return _question(checked_slug(table, "id", "a question"), kind, table, mechanism)
+
+
+def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mechanism) -> Question:
+    days = table.get("retention_days")
+    reports = checked_size(
+        "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
+    )
+    mechanism.check_repeats(reports)
+    memo = checked_choice("memo", table.get("memo", MEMOS[0]), MEMOS)
+    return Question(
+        id=id,
+        kind=kind.name,
+        text=checked_text(table, "text", "a question", default=""),
+        mechanism=mechanism,
+        reports_per_person=reports,
+        retention_days=None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS),
+        memo=memo,
+        period_days=_period_days(memo, table.get("period_days"), mechanism),
+    )
+
+
+def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
+    """How long a period is, where there are periods."""
+    if memo == MEMOS[0]:
+        if days is not None:
+            raise InputError(f'period_days goes with memo = "period"; got {shown(days)} without it')
+        return None
+    if not mechanism.settles:
+        raise InputError(
+            f'memo = "period" needs a mechanism with permanent noise; got {mechanism.name!r}, '
+            f"whose noise is always fresh"
+        )
+    return checked_size("period_days", days, 1, _MAX_DAYS)
+
+
+def _previous(digest: object, revision: int) -> str | None:
+    """The digest of the revision before, which every revision but the first names."""
+    if revision == 1:
+        if digest is not None:
+            raise InputError(f"revision 1 has no previous one; got {shown(digest)}")
+        return None
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise InputError(
+            f"previous must be the digest of the revision before (64 hexadecimal digits) in "
+            f"revision {revision}; got {shown(digest)}"
+        )
+    return digest
+
+
+def _series_epsilon(ceiling: object, questions: Sequence[Question]) -> float | None:
+    """A ceiling for the whole series that lets everything be answered at least once."""
+    if ceiling is None:
+        return None
+    rule = f"series_epsilon must be a number above 0 and at most {_MAX_SERIES_EPSILON:g}"
+    if isinstance(ceiling, bool) or not isinstance(ceiling, (int, float)):
+        raise InputError(f"{rule}; got {shown(ceiling)}")
+    if not 0 < ceiling <= _MAX_SERIES_EPSILON:
+        raise InputError(f"{rule}; got {shown(ceiling)}")
+    once = sum_up(question.mechanism.epsilon_in_all(1) for question in questions)
+    if ceiling < once:
+        raise InputError(
+            f"series_epsilon must let every question be answered once, which costs {once:.6g}; "
+            f"got {shown(ceiling)}"
+        )
+    return float(ceiling)
+
+
+def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[str, Json]:
+    """The members that a contract says, since they are not what they usually are."""
+    return {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
+
+
+def _kind(table: Mapping[str, object]) -> Kind:
+    name = table.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {shown(name)}")
+    return KINDS[name]

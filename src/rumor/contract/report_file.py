@@ -1,0 +1,266 @@
+"""Reports files: Parquet, one question to a file.
+
+Columns: `id` (16 random bytes, which name a report and nobody), `report` (the bytes of the
+report, fixed width), `day` (a date), then any public strata (country, version, ...) that
+were asked to be kept. The schema's metadata says of what the reports are: the format
+version, the digest of the contract and the question's id.
+
+A file is written in row groups of bounded size, and each row group is sorted by its random
+ids: the order of the rows says nothing about the order of the people they came from, so a
+report cannot be traced to a line of the input by its place. A file is there whole or not
+at all.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike, whole_file
+from rumor.core.randomness import Source, System
+from rumor.core.reports import Reports, as_reports
+
+VERSION = "1"
+ID_BYTES = 16
+OWN_COLUMNS = ("id", "report", "day")
+
+# What reading a damaged Parquet file ends in, names of columns that are no text among it.
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+
+_VERSION_KEY, _CONTRACT_KEY, _QUESTION_KEY = b"rumor.version", b"rumor.contract", b"rumor.question"
+
+# A row group is what is shuffled together and what one worker reads at a time: large
+# enough to hide a person and to cost no overhead, small enough for a few to fit anywhere.
+_GROUP_BYTES = 64 << 20
+_MAX_GROUP_ROWS = 1 << 22
+
+
+def group_rows(width: int) -> int:
+    """How many reports of this width make a row group of about 64 MB."""
+    return max(1024, min(_MAX_GROUP_ROWS, _GROUP_BYTES // (width + ID_BYTES + 4)))
+
+
+def file_schema(collection: Collection, question: Question, strata: pa.Schema) -> pa.Schema:
+    """The columns of a reports file and what its metadata says."""
+    for name in strata.names:
+        if name in OWN_COLUMNS:
+            raise InputError(
+                f"a stratum must not be called {', '.join(OWN_COLUMNS)}: a reports file has "
+                f"columns of those names; got {name!r}"
+            )
+    fields = [
+        pa.field("id", pa.binary(ID_BYTES), nullable=False),
+        pa.field("report", pa.binary(question.mechanism.width), nullable=False),
+        pa.field("day", pa.date32(), nullable=False),
+        *strata,
+    ]
+    metadata = {
+        _VERSION_KEY: VERSION,
+        _CONTRACT_KEY: collection.digest,
+        _QUESTION_KEY: question.id,
+    }
+    return pa.schema(fields, metadata=metadata)
+
+
+class ReportWriter:
+    """Gathers batches of reports into row groups, shuffles each and writes it."""
+
+    def __init__(self, parquet: pq.ParquetWriter, schema: pa.Schema, random: Source) -> None:
+        self._parquet, self._schema, self._random = parquet, schema, random
+        self._width: int = schema.field("report").type.byte_width
+        self._group_rows = group_rows(self._width)
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
+        self.reports = 0
+
+    def write(
+        self,
+        reports: object,
+        day: datetime.date,
+        strata: Mapping[str, pa.Array] | None = None,
+        *,
+        ids: Reports | None = None,
+    ) -> None:
+        """Add a batch of reports of one day, with a column for each stratum.
+
+        New random ids name the reports, unless they have `ids` already (in a collector's store).
+        """
+        batch = as_reports(reports, self._width)
+        columns = {
+            "id": fixed_binary(self._ids(len(batch)) if ids is None else as_reports(ids, ID_BYTES)),
+            "report": fixed_binary(batch),
+            "day": pa.repeat(pa.scalar(day, pa.date32()), len(batch)),
+            **(strata or {}),
+        }
+        table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
+        self.reports += len(batch)
+        start = 0
+        while start < len(batch):
+            piece = table.slice(start, self._group_rows - self._waiting_rows)
+            self._waiting.append(piece)
+            self._waiting_rows += len(piece)
+            start += len(piece)
+            if self._waiting_rows == self._group_rows:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting as one row group."""
+        if not self._waiting:
+            return
+        table = pa.concat_tables(self._waiting).combine_chunks()
+        self._waiting, self._waiting_rows = [], 0
+        # Eight of the sixteen random bytes decide the order; no need to compare the rest.
+        ids = report_bytes(table.column("id").chunk(0))
+        order = np.argsort(np.ascontiguousarray(ids[:, :8]).view(np.uint64).ravel())
+        self._parquet.write_table(table.take(pa.array(order)), row_group_size=len(order))
+
+    def _ids(self, count: int) -> Reports:
+        ids = np.empty((count, ID_BYTES), dtype=np.uint8)
+        if count:
+            self._random.stream().fill(ids)
+        return ids
+
+
+@contextmanager
+def write_reports(
+    path: PathLike,
+    collection: Collection,
+    question: Question,
+    *,
+    strata: pa.Schema | None = None,
+    random: Source | None = None,
+) -> Iterator[ReportWriter]:
+    """A writer of a new reports file, which appears at `path` when the block ends well.
+
+    `random` makes the ids: leave it out for real people.
+    """
+    schema = file_schema(collection, question, pa.schema([]) if strata is None else strata)
+    # Ids and reports are noise: neither compression, dictionaries nor statistics help.
+    plain = ["id", "report"]
+    others = [name for name in schema.names if name not in plain]
+    options = {
+        "compression": {name: "none" if name in plain else "zstd" for name in schema.names},
+        "use_dictionary": others,
+        "write_statistics": others,
+    }
+    with whole_file(path) as aside, pq.ParquetWriter(aside, schema, **options) as parquet:
+        writer = ReportWriter(parquet, schema, System() if random is None else random)
+        yield writer
+        writer.flush()
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """An existing reports file, its metadata read and its columns checked."""
+
+    path: Path
+    schema: pa.Schema
+    footer: pq.FileMetaData
+    contract: str
+    question: str
+
+    @classmethod
+    def open(cls, path: PathLike) -> Self:
+        """Read the metadata of a file; the reports stay where they are."""
+        file = Path(path)
+        try:
+            with pq.ParquetFile(file) as parquet:
+                schema, footer = parquet.schema_arrow, parquet.metadata
+        except FileNotFoundError:
+            raise InputError(f"a reports file must exist; got {str(file)!r}") from None
+        except DAMAGE:
+            raise damaged(file) from None
+        metadata = schema.metadata or {}
+        version, contract, question = (
+            metadata.get(key, b"").decode("utf-8", "replace")
+            for key in (_VERSION_KEY, _CONTRACT_KEY, _QUESTION_KEY)
+        )
+        missing = [name for name in OWN_COLUMNS if name not in schema.names]
+        if missing or not contract:
+            raise InputError(
+                f"{file}: a reports file must have the columns {', '.join(OWN_COLUMNS)} and name "
+                f"its collection; got the columns {', '.join(schema.names)}"
+                + ("" if contract else " and no collection")
+            )
+        if version != VERSION:
+            raise InputError(
+                f"{file}: a reports file must be of format version {VERSION}; got {shown(version)}"
+            )
+        return cls(file, schema, footer, contract, question)
+
+    def require(self, collection: Collection, question: Question) -> None:
+        """Raise one clear sentence unless the reports answer this question of this collection."""
+        if self.contract != collection.digest:
+            raise InputError(
+                f"{self.path}: the reports must be of this collection "
+                f"(digest {collection.digest[:16]}...); got reports of {self.contract[:16]}..."
+            )
+        if self.question != question.id:
+            raise InputError(
+                f"{self.path}: the reports must answer question {question.id!r}; "
+                f"got reports of {shown(self.question)}"
+            )
+        width = question.mechanism.width
+        if self.schema.field("report").type != pa.binary(width):
+            raise InputError(
+                f"{self.path}: the column report must hold {width} bytes in each row; "
+                f"got {self.schema.field('report').type}"
+            )
+        if self.schema.field("id").type != pa.binary(ID_BYTES):
+            raise InputError(
+                f"{self.path}: the column id must hold {ID_BYTES} bytes in each row; "
+                f"got {self.schema.field('id').type}"
+            )
+        if self.schema.field("day").type != pa.date32():
+            raise InputError(
+                f"{self.path}: the column day must hold dates; got {self.schema.field('day').type}"
+            )
+
+
+def find_files(path: PathLike) -> list[ReportFile]:
+    """A reports file, or all those in a folder (its subfolders included), by name."""
+    place = Path(path)
+    if not place.is_dir():
+        return [ReportFile.open(place)]
+    found = sorted(
+        file
+        for file in place.rglob("*.parquet")
+        if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
+    )
+    if not found:
+        raise InputError(f"a folder of reports must hold .parquet files; {str(place)!r} has none")
+    return [ReportFile.open(file) for file in found]
+
+
+def damaged(file: Path) -> InputError:
+    """The sentence for a file that Parquet cannot read."""
+    return InputError(
+        f"{file}: a reports file must be a complete Parquet file; "
+        f"this one is truncated, damaged or something else"
+    )
+
+
+def fixed_binary(rows: Reports) -> pa.FixedSizeBinaryArray:
+    """An Arrow column over the rows of a contiguous array, without a copy."""
+    count, width = rows.shape
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(rows))]
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, buffers)
+
+
+def report_bytes(column: pa.FixedSizeBinaryArray) -> Reports:
+    """The rows of an Arrow column as an array (n, width), without a copy."""
+    if column.null_count:
+        raise InputError(f"reports must not be missing; got {column.null_count} nulls")
+    width, count = column.type.byte_width, len(column)
+    flat = np.frombuffer(column.buffers()[1], dtype=np.uint8)
+    return flat[column.offset * width : (column.offset + count) * width].reshape(count, width)

@@ -1,0 +1,87 @@
+"""Rounds of PrivKVM: each is a collection that names its parent, its round and the means.
+
+The first round is an ordinary collection. `next_round` makes the one that follows from what
+the round before it found: its contract holds the published means (as the made-up values of
+people who do not hold a key) and the digest of its parent, so that everyone can follow the
+chain back to the first, and a client's ledger can add up what all rounds cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError, shown
+from rumor.core.randomness import Source, System
+from rumor.kinds.keyvalue.estimate import estimate_keyvalue, estimate_rounds
+from rumor.kinds.keyvalue.result import KeyValueEstimate
+from rumor.mechanisms import PrivKVM
+from rumor.mechanisms.summary import Summary
+from rumor.privacy.loss import series_ceiling
+
+
+def next_round(
+    collection: Collection, found: KeyValueEstimate, *, question: str | None = None
+) -> Collection:
+    """The collection of the next round, given what this one found (its means are published)."""
+    asked = collection.question(question)
+    mechanism = asked.mechanism
+    if not isinstance(mechanism, PrivKVM):
+        raise InputError(f"only PrivKVM has rounds; got question {asked.id!r} of {mechanism.name}")
+    follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
+    return replace(
+        collection,
+        questions=(follows,),
+        revision=collection.revision + 1,
+        previous=collection.digest,
+        # All rounds are promised together, by the first.
+        series_epsilon=series_ceiling(collection),
+    )
+
+
+def checked_rounds(collections: Sequence[Collection], question: str | None = None) -> list[PrivKVM]:
+    """The mechanisms of rounds 1, 2, ... in this order, each the child of the one before."""
+    rounds: list[PrivKVM] = []
+    for place, collection in enumerate(collections):
+        mechanism = collection.question(question).mechanism
+        if not isinstance(mechanism, PrivKVM) or mechanism.round != place + 1:
+            got = mechanism.round if isinstance(mechanism, PrivKVM) else mechanism.name
+            raise InputError(
+                f"PrivKVM rounds must be given once each, in order from 1; "
+                f"got {shown(got)} in place {place + 1}"
+            )
+        if place and mechanism.parent != collections[place - 1].digest:
+            raise InputError(
+                f"round {place + 1} must name the contract of round {place} as its parent "
+                f"({collections[place - 1].digest[:16]}...); got {str(mechanism.parent)[:16]}..."
+            )
+        rounds.append(mechanism)
+    return rounds
+
+
+def simulate_rounds(
+    first: PrivKVM,
+    values: object,
+    *,
+    method: str = "calibration",
+    random: Source | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[KeyValueEstimate, list[Summary]]:
+    """All rounds with the same people: the estimate, and the summary of each round.
+
+    The means that are published between rounds are those of the calibration.
+    """
+    if first.round != 1:
+        raise InputError(f"a simulation of PrivKVM starts with round 1; got round {first.round}")
+    source = System() if random is None else random
+    people, mechanism = first.checked(values), first
+    summaries: list[Summary] = []
+    for number in range(1, first.rounds + 1):
+        reports = mechanism.privatize(people, random=source)
+        summaries.append(Summary.empty(mechanism).update(reports))
+        if on_progress is not None:
+            on_progress(number, first.rounds)
+        if number < first.rounds:
+            mechanism = mechanism.next(estimate_keyvalue(summaries[-1], "calibration").mean)
+    return estimate_rounds(summaries, method), summaries

@@ -1,0 +1,1 @@
+"""The heavy loops, compiled by numba."""

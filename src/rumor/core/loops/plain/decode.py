@@ -1,0 +1,204 @@
+"""The heavy loops of decoding in plain numpy: the same functions as kernels_decode.py.
+
+They serve installations without numba, and the tests hold the compiled loops to them. Sums of
+floats may differ in the last bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.mixing import mix64_array
+
+Map = NDArray[np.unsignedinteger]
+F64 = NDArray[np.float64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_CHUNK = 1 << 14
+
+
+def pack_map(positions: NDArray[np.uint16], hashes: int, bits: int, out: Map) -> None:
+    """Copy positions to a map, repeated bits of a cohort written as `bits`."""
+    grouped = positions.reshape(len(positions), -1, hashes).astype(np.int64)
+    out.reshape(grouped.shape)[:] = _once(grouped, bits)
+
+
+def _once(grouped: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Positions with those that an earlier hash of the cohort has already written as `bits`."""
+    marked = grouped.copy()
+    for i in range(1, grouped.shape[2]):
+        again = (grouped[:, :, :i] == grouped[:, :, i : i + 1]).any(axis=2)
+        marked[:, :, i][again] = bits
+    return marked
+
+
+def _taken(table: F64, rows: Map, hashes: int) -> F64:
+    """A table's entries at the bits of every candidate, (candidates, cohorts, hashes)."""
+    grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
+    return np.asarray(table[np.arange(len(table))[:, None], grouped])
+
+
+def column_norms(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
+    """Squared length of every column, weighted, after the levels are taken out."""
+    for start in range(0, len(rows), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        in_cohort = _taken(weights, rows[part], hashes).sum(axis=2)
+        out[part] = (in_cohort - in_cohort**2 * inverse).sum(axis=1)
+
+
+def column_scores(rows: Map, hashes: int, table: F64, out: F64) -> None:
+    """The total of a table over the bits of every candidate."""
+    for start in range(0, len(rows), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        out[part] = _taken(table, rows[part], hashes).sum(axis=(1, 2))
+
+
+def descend(
+    rows: Map,
+    hashes: int,
+    pull: F64,
+    weights: F64,
+    inverse: F64,
+    level: F64,
+    norms: F64,
+    penalties: F64,
+    coefficients: F64,
+    tolerance: float,
+    most: int,
+) -> int:
+    """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took."""
+    grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
+    cohort = np.arange(len(level))[:, None]
+    for sweep in range(most):
+        largest = 0.0
+        for j in np.flatnonzero(norms > 0).tolist():
+            at = (cohort, grouped[j])
+            weight, old = weights[at], coefficients[j]
+            score = float((pull[at] - level[:, None] * weight).sum())
+            new = max(0.0, old + (score - penalties[j]) / norms[j])
+            if new != old:
+                coefficients[j] = new
+                # No bit of a row is named twice, but for the one that has no weight.
+                pull[at] -= (new - old) * weight
+                level -= (new - old) * weight.sum(axis=1) * inverse
+                largest = max(largest, abs(new - old) * float(np.sqrt(norms[j])))
+        if largest <= tolerance:
+            return sweep + 1
+    return most
+
+
+def descend_many(
+    rows: Map,
+    hashes: int,
+    pull: F64,
+    weights: F64,
+    inverse: F64,
+    level: F64,
+    norms: F64,
+    penalties: F64,
+    coefficients: F64,
+    barred: NDArray[np.int64],
+    tolerance: float,
+    most: int,
+) -> int:
+    """The same descent for many fits at once, each without one candidate."""
+    grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
+    cohort = np.arange(len(level))[:, None]
+    for sweep in range(most):
+        largest = 0.0
+        for j in np.flatnonzero(norms > 0).tolist():
+            at = (cohort, grouped[j])
+            weight, old = weights[at], coefficients[j].copy()
+            in_cohort = weight.sum(axis=1)
+            score = pull[at].sum(axis=(0, 1)) - in_cohort @ level
+            new = np.maximum(0.0, old + (score - penalties[j]) / norms[j])
+            new[barred == j] = 0.0
+            step = new - old
+            if step.any():
+                coefficients[j] = new
+                pull[at] -= weight[:, :, None] * step
+                level -= (in_cohort * inverse)[:, None] * step
+                largest = max(largest, float(np.abs(step).max() * np.sqrt(norms[j])))
+        if largest <= tolerance:
+            return sweep + 1
+    return most
+
+
+def exceeding(
+    rows: Map,
+    hashes: int,
+    tables: NDArray[np.float32],
+    bounds: NDArray[np.float32],
+    excess: NDArray[np.float32],
+    who: NDArray[np.int64],
+) -> None:
+    """For each of many tables, the candidates that are most above a bound."""
+    cohort, found = np.arange(len(tables))[:, None], []
+    for start in range(0, len(rows), _CHUNK // 16):
+        part = rows[start : start + _CHUNK // 16]
+        grouped = part.reshape(len(part), -1, hashes).astype(np.int64)
+        found.append(tables[cohort, grouped].sum(axis=(1, 2)))
+    above = (np.concatenate(found) - bounds[:, None]).T
+    places = who.shape[1]
+    order = np.argsort(-above, axis=1, kind="stable")[:, :places]
+    best = np.take_along_axis(above, order, axis=1)
+    excess[:], who[:] = 0.0, -1
+    excess[:, : order.shape[1]] = np.maximum(best, 0.0)
+    who[:, : order.shape[1]] = np.where(best > 0, order, -1)
+
+
+def decoy_scores(
+    seed: np.uint64, start: int, hashes: int, bits: int, table: F64, out: NDArray[np.float32]
+) -> None:
+    """The total of a table over the bits of made-up words number start, start + 1, ..."""
+    width, cohorts = bits.bit_length() - 1, len(table)
+    fit, size = 64 // width, cohorts * hashes
+    words = -(-size // fit)
+    steps = np.arange(1, words + 1, dtype=np.uint64)
+    shifts = np.arange(fit, dtype=np.uint64) * np.uint64(width)
+    for first in range(0, out.size, _CHUNK):
+        part = out[first : first + _CHUNK]
+        numbers = np.arange(start + first, start + first + part.size, dtype=np.uint64)
+        counters = seed + _GOLDEN * (numbers[:, None] * np.uint64(words) + steps)
+        spread = mix64_array(counters)[:, :, None] >> shifts & np.uint64(bits - 1)
+        positions = spread.reshape(part.size, -1)[:, :size].astype(np.int64)
+        grouped = _once(positions.reshape(part.size, cohorts, hashes), bits)
+        part[:] = table[np.arange(cohorts)[:, None], grouped].sum(axis=(1, 2))
+
+
+def gram(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
+    """The weighted Gram matrix of candidates, levels taken out (lower triangle and diagonal)."""
+    count, (cohorts, columns) = len(rows), weights.shape
+    grouped = rows.reshape(count, -1, hashes).astype(np.int64)
+    dense = np.zeros((count, cohorts, columns))
+    dense[np.arange(count)[:, None, None], np.arange(cohorts)[:, None], grouped] = 1.0
+    sums = (dense * weights).sum(axis=2)
+    flat = dense.reshape(count, -1)
+    out[:] = np.tril((flat * weights.reshape(-1)) @ flat.T - (sums * inverse) @ sums.T)
+
+
+def factor(matrix: F64) -> bool:
+    """The Cholesky factor, in place in the lower triangle; False if not positive definite."""
+    lower = np.tril(matrix)
+    full, before = lower + np.tril(matrix, -1).T, np.diag(matrix).copy()
+    try:
+        found = np.linalg.cholesky(full)
+    except np.linalg.LinAlgError:
+        return False
+    if (np.diag(found) ** 2 <= 1e-10 * before).any():
+        return False
+    matrix[:] = found
+    return True
+
+
+def solve(lower: F64, right: F64, out: F64) -> None:
+    """Solve L L' x = right for a Cholesky factor L."""
+    tidy = np.tril(lower)
+    out[:] = np.linalg.solve(tidy.T, np.linalg.solve(tidy, right))
+
+
+def inverse_diagonal(lower: F64, out: F64) -> None:
+    """The diagonal of (L L')^-1: the squared lengths of the columns of L^-1."""
+    tidy = np.tril(lower)
+    out[:] = (np.linalg.solve(tidy, np.eye(len(tidy))) ** 2).sum(axis=0)

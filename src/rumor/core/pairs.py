@@ -1,0 +1,466 @@
+"""What people hold: some of the keys, each with a number. Three ways to say it, one to use it.
+
+- a table (n, keys) of numbers, NaN where a person does not hold the key;
+- a sequence with a dict {key: value} for each person, or with a row (None: does not hold);
+- three columns person, key, value (`long_pairs`), a row for each pair, and a row with an
+  empty key for a person who holds nothing.
+
+Values are taken as steps of the question's grid. Whatever breaks a rule is refused whole,
+with a sentence that says where; what one person answers on a device is clipped instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import unicodedata
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.columns import as_column
+from rumor.core.errors import AnswerError, InputError, type_of
+from rumor.core.loops import loops
+from rumor.core.number_range import Grid, one_number
+from rumor.core.randomness import Stream
+
+Steps = NDArray[np.int32]
+Keys = NDArray[np.int64]
+NOT_HELD = -1
+# A pair (person, key) as one integer: keys are fewer than this.
+_BASE = 1 << 20
+# Rows looked at at a time when a whole table is checked.
+_CHECK_ROWS = 1 << 14
+
+
+class Pairs(Protocol):
+    """The keys and values of many people."""
+
+    @property
+    def people(self) -> int:
+        """How many people."""
+        ...
+
+    def at(self, start: int, keys: Keys) -> Steps:
+        """The steps of the values at keys (rows, m) of the people from `start` on; or NOT_HELD."""
+        ...
+
+    def sizes(self) -> Keys:
+        """How many keys each person holds."""
+        ...
+
+    def held(self, slots: Keys) -> tuple[Keys, Steps]:
+        """The key and the step in each person's slot (0 is their first key); 0 beyond the last."""
+        ...
+
+
+@dataclass(frozen=True)
+class WideTable:
+    """A table (n, keys) of numbers, NaN where a person does not hold the key."""
+
+    cells: NDArray[np.floating]
+    grid: Grid
+
+    @property
+    def width(self) -> int:
+        """How many keys there are."""
+        return int(self.cells.shape[1])
+
+    @property
+    def people(self) -> int:
+        """A row each."""
+        return len(self.cells)
+
+    def at(self, start: int, keys: Keys) -> Steps:
+        """The cells at these keys; where strangers are refused, whole rows are checked."""
+        rows, grid = self.cells[start : start + len(keys)], self.grid
+        out = np.empty(keys.shape, dtype=np.int32)
+        line = (*self._ends, grid.low, grid.high, grid.scale)
+        if loops(rows.nbytes).pick_cells(rows, keys, *line, grid.steps, self._refuse, out):
+            self._complain(rows, start)
+        return out
+
+    @property
+    def _refuse(self) -> bool:
+        return self.grid.outside == "refuse"
+
+    @property
+    def _ends(self) -> tuple[np.floating, np.floating]:
+        """Ends as exact as the cells are: a float32 table holds 0.1 as float32 does."""
+        kind = self.cells.dtype.type
+        with np.errstate(over="ignore"):  # no float32 lies beyond an end that none can hold
+            return kind(self.grid.low), kind(self.grid.high)
+
+    def _complain(self, rows: NDArray[np.floating], start: int) -> NoReturn:
+        low, high = self._ends
+        wrong = ((rows < low) | (rows > high)).any(axis=1)
+        raise self.grid.refusal(start + int(np.flatnonzero(wrong)[0]))
+
+    def checked(self) -> StepTable:
+        """The same table on its grid, every cell looked at."""
+        grid, everything = self.grid, np.arange(self.cells.shape[1])
+        kind = np.uint16 if grid.steps < np.iinfo(np.uint16).max else np.uint32
+        steps = np.empty(self.cells.shape, dtype=kind)
+        for start in range(0, self.people, _CHECK_ROWS):
+            rows = min(_CHECK_ROWS, self.people - start)
+            # NOT_HELD becomes the largest number that the type holds.
+            found = self.at(start, np.broadcast_to(everything, (rows, everything.size)))
+            steps[start : start + rows] = found.astype(kind)
+        return StepTable(steps, grid)
+
+    def sampled(self, stream: Stream, start: int, keys: Keys, signs: Keys) -> None:
+        """Fill in one random key for each of the people from `start` on, and what it says."""
+        rows, grid = self.cells[start : start + keys.size], self.grid
+        flagged = np.empty(keys.size + 1, dtype=np.int64)
+        line = (*self._ends, grid.low, grid.high, grid.scale)
+        words = stream.words(keys.size)
+        rare, bad = loops(rows.nbytes).pick_signs(
+            words, rows, grid.steps, *line, self._refuse, keys, signs, flagged
+        )
+        if bad:
+            self._complain(rows, start)
+        _settle(self, stream, start, flagged[:rare], keys, signs)
+
+    def sizes(self) -> Keys:
+        """Cells that are not NaN."""
+        return self.long.sizes()
+
+    def held(self, slots: Keys) -> tuple[Keys, Steps]:
+        """By way of the long form."""
+        return self.long.held(slots)
+
+    @functools.cached_property
+    def long(self) -> LongTable:
+        """The same pairs one after the other."""
+        person, key = np.nonzero(~np.isnan(self.cells))
+        steps = self.grid.codes(self.cells[person, key].astype(np.float64, copy=False), person)
+        starts, width = _starts(person, self.people), self.cells.shape[1]
+        return LongTable(starts, key, steps.astype(np.int32), width, self.grid)
+
+
+@dataclass(frozen=True)
+class StepTable:
+    """A table (n, keys) of steps, checked before; the type's largest number is "not held"."""
+
+    cells: NDArray[np.unsignedinteger]
+    grid: Grid
+
+    @property
+    def width(self) -> int:
+        """How many keys there are."""
+        return int(self.cells.shape[1])
+
+    @property
+    def people(self) -> int:
+        """A row each."""
+        return len(self.cells)
+
+    def at(self, start: int, keys: Keys) -> Steps:
+        """The cells at these keys."""
+        rows = self.cells[start : start + len(keys)]
+        found = np.take_along_axis(rows, keys, axis=1)
+        missing = found == np.iinfo(rows.dtype).max
+        return np.where(missing, np.int32(NOT_HELD), found.astype(np.int32))
+
+    def sampled(self, stream: Stream, start: int, keys: Keys, signs: Keys) -> None:
+        """Fill in one random key for each of the people from `start` on, and what it says."""
+        rows = self.cells[start : start + keys.size]
+        flagged = np.empty(keys.size + 1, dtype=np.int64)
+        absent = np.iinfo(rows.dtype).max
+        rare = loops(rows.nbytes).pick_steps(
+            stream.words(keys.size), rows, self.grid.steps, absent, keys, signs, flagged
+        )
+        _settle(self, stream, start, flagged[:rare], keys, signs)
+
+    def sizes(self) -> Keys:
+        """Cells that hold a step."""
+        return self.long.sizes()
+
+    def held(self, slots: Keys) -> tuple[Keys, Steps]:
+        """By way of the long form."""
+        return self.long.held(slots)
+
+    @functools.cached_property
+    def long(self) -> LongTable:
+        """The same pairs one after the other."""
+        person, key = np.nonzero(self.cells != np.iinfo(self.cells.dtype).max)
+        steps = self.cells[person, key].astype(np.int32)
+        return LongTable(_starts(person, self.people), key, steps, self.cells.shape[1], self.grid)
+
+
+def _settle(
+    table: WideTable | StepTable,
+    stream: Stream,
+    start: int,
+    rows: Keys,
+    keys: Keys,
+    signs: Keys,
+) -> None:
+    """Rows whose half words would bias the pick: whole words decide about them."""
+    steps = table.grid.steps
+    for row in rows.tolist():
+        key = stream.below(table.cells.shape[1], 1).astype(np.int64)
+        step = int(table.at(start + row, key[:, None])[0, 0])
+        up = int(stream.below(steps, 1)[0]) < step
+        keys[row], signs[row] = int(key[0]), 0 if step < 0 else 1 if up else 2
+
+
+@dataclass(frozen=True)
+class LongTable:
+    """The pairs of person i are those from starts[i] to starts[i + 1], by ascending key."""
+
+    starts: Keys
+    keys: Keys
+    steps: Steps
+    width: int
+    grid: Grid
+
+    @property
+    def people(self) -> int:
+        """A start each."""
+        return self.starts.size - 1
+
+    def at(self, start: int, keys: Keys) -> Steps:
+        """By binary search for (person, key) among all pairs."""
+        if not self.keys.size:
+            return np.full(keys.shape, NOT_HELD, dtype=np.int32)
+        wanted = np.arange(start, start + len(keys))[:, None] * _BASE + keys
+        place = np.minimum(np.searchsorted(self._ordered, wanted), self.keys.size - 1)
+        return np.where(self._ordered[place] == wanted, self.steps[place], np.int32(NOT_HELD))
+
+    @functools.cached_property
+    def _ordered(self) -> Keys:
+        """All pairs as ascending integers."""
+        return np.repeat(np.arange(self.people), np.diff(self.starts)) * _BASE + self.keys
+
+    def sizes(self) -> Keys:
+        """The lengths of the stretches."""
+        return np.diff(self.starts)
+
+    def held(self, slots: Keys) -> tuple[Keys, Steps]:
+        """Direct."""
+        if not self.keys.size:
+            return np.zeros_like(slots), np.zeros(slots.size, dtype=np.int32)
+        place = np.minimum(self.starts[:-1] + slots, self.keys.size - 1)
+        return self.keys[place], self.steps[place]
+
+
+def _starts(person: Keys, people: int) -> Keys:
+    counts = np.bincount(person, minlength=people)
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the keys are called and on which grid their values lie."""
+
+    keys: int
+    positions: Mapping[str, int] | None
+    grid: Grid
+
+    def read(self, values: object) -> Pairs:
+        """People's pairs, in any of the ways above."""
+        if isinstance(values, (WideTable, StepTable, LongTable)):
+            if (values.width, values.grid) != (self.keys, self.grid):
+                raise InputError(
+                    f"people must have been read for the same keys and range: {self.keys:,} keys, "
+                    f"{self.grid}; got {values.width:,} keys, {values.grid}"
+                )
+            return values
+        if isinstance(values, np.ndarray):
+            return self._wide(values)
+        columns = _named_columns(values)
+        if columns is not None:
+            return self._frame(values, columns)
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
+            raise InputError(
+                f"key-value answers must be a table (people, keys) with NaN for what is not held, "
+                f"or a sequence with a dict or a row for each person; got {type_of(values)}"
+            )
+        if not len(values):
+            raise InputError("values must hold at least one person; got an empty batch")
+        if isinstance(values[0], Mapping):
+            return self._dicts(values)
+        table = _numbers(values)
+        if table is None:
+            rule = f"key-value answers must be a row of {self.keys} numbers (None: does not hold)"
+            raise InputError(f"{rule} or a dict for each person; got something else")
+        return self._wide(table)
+
+    def person(self, value: object) -> dict[int, int]:
+        """One person's pairs as {key: step}, by ascending key; see `Grid.step`."""
+        return {key: self.grid.step(number) for key, number in sorted(self.held(value).items())}
+
+    def held(self, value: object) -> dict[int, float]:
+        """One person's pairs as they are said: a dict, or a row with None for what is not held."""
+        if isinstance(value, Mapping):
+            given = [(self.key(key), _number(number)) for key, number in value.items()]
+            if len(dict(given)) < len(given):
+                raise AnswerError("a person must hold each key once", got="one twice")
+            return dict(given)
+        row = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(row, (list, tuple)) or len(row) != self.keys:
+            rule = "an answer must be an object of keys and numbers"
+            raise AnswerError(rule, got=type_of(value))
+        return {key: _number(cell) for key, cell in enumerate(row) if not _missing(cell)}
+
+    def _wide(self, table: NDArray[np.generic]) -> WideTable:
+        if table.ndim != 2 or table.shape[1] != self.keys:
+            raise InputError(
+                f"a table of answers must have a column for each of the {self.keys:,} keys; "
+                f"got shape {table.shape}"
+            )
+        if not len(table):
+            raise InputError("values must hold at least one person; got an empty batch")
+        if table.dtype.kind not in "iuf":
+            raise InputError(f"a table of answers must hold numbers; got dtype {table.dtype}")
+        small = table.dtype in (np.float32, np.float64)
+        with np.errstate(over="ignore"):  # longer floats may hold more than doubles do
+            cells = table if small else table.astype(np.float64)
+        return WideTable(np.ascontiguousarray(cells), self.grid)
+
+    def _dicts(self, people: Sequence[object]) -> LongTable:
+        person: list[int] = []
+        keys: list[int] = []
+        values: list[float] = []
+        for index, held in enumerate(people):
+            if not isinstance(held, Mapping):
+                rule = "every person must be a dict of keys and values"
+                raise AnswerError(rule, index, type_of(held))
+            for key, value in held.items():
+                person.append(index)
+                keys.append(self.key(key, index))
+                values.append(_number(value, index))
+        rows = np.array(person, np.int64)
+        return self._long(rows, np.array(keys, np.int64), values, len(people), rows)
+
+    def key(self, key: object, row: int | None = None) -> int:
+        """A key by its label, or by its number where keys have no labels.
+
+        A number is the label that it is written as, where there are labels. `row` is where it
+        stands, for the sentence that refuses.
+        """
+        whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+        if self.positions is not None:
+            named = whole or isinstance(key, str)
+            position = self.positions.get(unicodedata.normalize("NFC", str(key))) if named else None
+            if position is not None:
+                return position
+            some = ", ".join(list(self.positions)[:5]) + (", ..." if self.keys > 5 else "")
+            raise AnswerError(f"a key must be one of the question's ({some})", row, "another")
+        number = int(key) if whole else -1  # type: ignore[call-overload]
+        if not 0 <= number < self.keys:
+            rule = f"a key must be an integer from 0 to {self.keys - 1:,}"
+            raise AnswerError(rule, row, "another")
+        return number
+
+    def _long(
+        self,
+        person: Keys,
+        keys: Keys,
+        values: Sequence[float] | NDArray[np.float64],
+        people: int,
+        rows: Keys,
+    ) -> LongTable:
+        """Pairs of people, keys and values; `rows` says where each was handed in."""
+        steps = self.grid.codes(np.asarray(values, np.float64), rows).astype(np.int32)
+        order = np.lexsort((keys, person))
+        person, keys = person[order], keys[order]
+        twice = np.flatnonzero((np.diff(person) == 0) & (np.diff(keys) == 0))
+        if twice.size:
+            row = int(rows[order][twice[0] + 1])
+            raise AnswerError("a person must hold each key once", row, "one for the second time")
+        return LongTable(_starts(person, people), keys, steps[order], self.keys, self.grid)
+
+    def columns(self, person: object, key: object, value: object) -> LongTable:
+        """Three columns; see `long_pairs`."""
+        try:
+            people, owner = np.unique(as_column(person), return_inverse=True)
+        except TypeError:  # texts cannot be told from numbers by their order
+            raise InputError("the column person must hold names of one type") from None
+        given = _with_gaps(key)
+        numbers = np.asarray(_with_gaps(value))
+        if not given.size == numbers.size == owner.size:
+            raise InputError(
+                f"the columns person, key and value must have the same length; "
+                f"got {owner.size}, {given.size} and {numbers.size}"
+            )
+        if not owner.size:
+            raise InputError("values must hold at least one person; got an empty batch")
+        distinct, which, first = _factor(given)
+        named = zip(distinct, first, strict=True)
+        codes = np.array([-1 if k is None else self.key(k, at) for k, at in named], np.int64)[which]
+        rows = np.flatnonzero(codes >= 0)
+        values = _numbers(numbers[rows])
+        if values is None:
+            raise InputError("the column value must hold numbers; got something else")
+        return self._long(owner[rows].astype(np.int64), codes[rows], values, people.size, rows)
+
+    def _frame(self, frame: object, columns: Sequence[str]) -> Pairs:
+        if set(columns) == {"person", "key", "value"}:
+            return self.columns(*(frame[name] for name in ("person", "key", "value")))  # type: ignore[index]
+        names = [str(k) for k in range(self.keys)] if self.positions is None else self.positions
+        odd = [name for name in columns if name not in set(names)]
+        if odd or len(columns) != self.keys:
+            # Columns without a header are called by somebody's answers: no name is shown.
+            raise InputError(
+                f"a table of answers must have the columns person, key and value, or a column for "
+                f"each of the {self.keys:,} keys; got {len(columns):,} columns, {len(odd):,} of "
+                f"them called otherwise"
+            )
+        cells = [_numbers(_with_gaps(frame[name])) for name in names]  # type: ignore[index]
+        if any(column is None for column in cells):
+            raise InputError("a table of answers must hold numbers; got something else")
+        return self._wide(np.stack([c for c in cells if c is not None], axis=1))
+
+
+def _named_columns(values: object) -> Sequence[str] | None:
+    """The column names of a frame (Arrow, pandas, Polars), or None for anything else."""
+    names = getattr(values, "column_names", None)  # Arrow
+    if names is None and hasattr(values, "to_numpy"):
+        names = getattr(values, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _with_gaps(column: object) -> NDArray[np.generic]:
+    """A column in which cells may be missing: None in objects, NaN in numbers."""
+    if type(column).__module__.startswith("pyarrow"):
+        return np.asarray(column.to_numpy(zero_copy_only=False))  # type: ignore[attr-defined]
+    if hasattr(column, "to_numpy"):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column)
+
+
+def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys, list[int]]:
+    """The distinct keys (None for an empty one), which of them each row has, their first rows."""
+    seen: dict[object, int] = {}
+    first: list[int] = []
+    which = np.empty(given.size, dtype=np.int64)
+    for index, key in enumerate(given.tolist()):
+        empty = _missing(key) or key == ""
+        if not isinstance(key, Hashable):
+            raise AnswerError("a key must be a label or an integer", index, type_of(key))
+        whole = int(key) if isinstance(key, float) and not empty and key.is_integer() else key
+        which[index] = seen.setdefault(None if empty else whole, len(seen))
+        if len(first) < len(seen):
+            first.append(index)
+    return list(seen), which, first
+
+
+def _missing(cell: object) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def _numbers(cells: object) -> NDArray[np.float64] | None:
+    """Cells as doubles, or None: the reason why not would quote one."""
+    try:
+        return np.array(cells, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number(value: object, row: int | None = None) -> float:
+    return one_number(value, row, "the value of a key that is held")

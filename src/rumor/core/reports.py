@@ -1,0 +1,129 @@
+"""Reports: byte strings of one width, a batch of them a `uint8` array (n, width).
+
+The same bytes in memory, on the wire, in SQL, Parquet and Spark. The width follows from
+the mechanism alone, so a report carries no header; what it means is in the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.errors import InputError, type_of
+
+Reports = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Which reports of a batch are valid, and why the others are not."""
+
+    valid: Mask
+    reason: str
+
+    @classmethod
+    def of_all(cls, count: int, reason: str) -> Self:
+        """That all of so many reports are valid: one True, spread over them."""
+        return cls(np.ndarray((count,), np.bool_, b"\1", strides=(0,)), reason)
+
+    @classmethod
+    def below(cls, numbers: NDArray[np.integer], bound: int, reason: str) -> Self:
+        """Which of some unsigned integers lie below a bound; usually the largest says it all."""
+        if numbers.size == 0 or int(numbers.max()) < bound:
+            return cls.of_all(numbers.size, reason)
+        return cls(numbers < bound, reason)
+
+    @property
+    def all(self) -> bool:
+        """Whether every report is valid."""
+        spread = self.valid.strides == (0,)  # the mask of `of_all`: its first says it all
+        return bool((self.valid[:1] if spread else self.valid).all())
+
+    def explain(self, index: int) -> str | None:
+        """Why the report at this index is refused, or None when it is valid."""
+        return None if self.valid[index] else self.reason
+
+    def require(self, what: str = "reports") -> None:
+        """Raise one clear sentence unless every report is valid."""
+        if not self.all:
+            refused = np.flatnonzero(~self.valid)
+            raise InputError(
+                f"{what} must be valid: {self.reason}; "
+                f"got {refused.size} that are not, the first at index {int(refused[0])}"
+            )
+
+
+def as_reports(reports: object, width: int) -> Reports:
+    """A batch as a contiguous array (n, width), from an array or a sequence of bytes."""
+    rule = f"reports must be {width} bytes each (a uint8 array (n, {width}), or bytes objects)"
+    if isinstance(reports, np.ndarray):
+        if reports.dtype != np.uint8:
+            raise InputError(f"{rule}; got dtype {reports.dtype}")
+        if reports.ndim != 2 or reports.shape[1] != width:
+            raise InputError(f"{rule}; got shape {reports.shape}")
+        return np.ascontiguousarray(reports)
+    if isinstance(reports, (bytes, bytearray, str)) or not isinstance(reports, Sequence):
+        raise InputError(f"{rule}; got {type_of(reports)}")
+    for index, report in enumerate(reports):
+        if not isinstance(report, bytes):
+            # Whoever hands in answers by mistake does not want to read them in a log.
+            raise InputError(f"{rule}; got {type_of(report)} at index {index}")
+        if len(report) != width:
+            raise InputError(f"{rule}; got {len(report)} bytes at index {index}")
+    return np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), width)
+
+
+def wrong_widths(reports: object, width: int) -> Validity | None:
+    """What is wrong with the widths of a batch, or None when every report has the right one.
+
+    Lets `validate` answer for truncated and extended reports instead of raising.
+    """
+    reason = f"a report has {width} bytes"
+    if isinstance(reports, np.ndarray) and reports.ndim == 2 and reports.shape[1] != width:
+        return Validity(np.zeros(len(reports), dtype=np.bool_), reason)
+    if isinstance(reports, Sequence) and all(isinstance(r, bytes) for r in reports):
+        right = np.fromiter((len(r) == width for r in reports), np.bool_, len(reports))
+        return None if right.all() else Validity(right, reason)
+    return None
+
+
+def little_endian(numbers: NDArray[np.generic], width: int) -> Reports:
+    """Unsigned integers as little-endian byte strings of this width."""
+    size = next(size for size in (1, 2, 4, 8) if size >= width)
+    wide = np.ascontiguousarray(numbers, dtype=f"<u{size}").view(np.uint8).reshape(-1, size)
+    return wide if width == size else _columns(wide, np.empty((len(wide), width), np.uint8))
+
+
+def narrow_integers(reports: Reports) -> NDArray[np.integer]:
+    """The integers of `from_little_endian`, without a copy where the width is a machine's."""
+    count, width = reports.shape
+    if width in (1, 2, 4):
+        return np.ascontiguousarray(reports).view(f"<u{width}").reshape(count)
+    return from_little_endian(reports)
+
+
+def from_little_endian(reports: Reports) -> NDArray[np.int64]:
+    """The unsigned integers that little-endian byte strings (of at most 7 bytes) stand for."""
+    count, width = reports.shape
+    if width in (1, 2, 4):
+        return narrow_integers(reports).astype(np.int64)
+    wide = np.zeros((count, 8), dtype=np.uint8)
+    _columns(reports, wide)
+    return wide.view("<i8").reshape(count).astype(np.int64, copy=False)
+
+
+def _columns(rows: Reports, out: Reports) -> Reports:
+    """Copy the columns that both have, one by one: numpy copies short rows far slower."""
+    for column in range(min(rows.shape[1], out.shape[1])):
+        out[:, column] = rows[:, column]
+    return out
+
+
+def bytes_for(count: int) -> int:
+    """How many bytes hold a number below `count`."""
+    return max(1, ((count - 1).bit_length() + 7) // 8)

@@ -1,0 +1,28 @@
+"""Types that many need, and what an interval can be of."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.errors import InputError, shown
+
+Vector = NDArray[np.float64]
+"""A number for each value, key or word."""
+Tally = NDArray[np.int64]
+"""Counters."""
+Codes = NDArray[np.int64]
+"""Values as integers from 0."""
+Target = Literal["population", "people"]
+"""Whom an interval is about: those the people were drawn from, or these people."""
+
+
+def checked_target(of: str) -> Target:
+    """ "population" or "people", or the sentence that says so."""
+    if of == "population":
+        return "population"
+    if of == "people":
+        return "people"
+    raise InputError(f'an interval is of "population" or "people"; got {shown(of)}')

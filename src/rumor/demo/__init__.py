@@ -1,0 +1,1 @@
+"""The whole flow on one machine, to look at."""

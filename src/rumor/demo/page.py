@@ -1,0 +1,134 @@
+"""The demonstration as a page: one HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike, write_whole
+from rumor.core.plain_text import decimals_for, percent
+from rumor.demo.crowd import Demo
+from rumor.results.chart_files import POLICY
+from rumor.results.charts import chart_svg, frequency_chart
+from rumor.results.estimate import fake_clients_line
+from rumor.results.view import View
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 17px/1.55 system-ui, sans-serif; color: #222; background: #fff;
+       max-width: 46rem; margin: 2.5rem auto; padding: 0 1.2rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin-bottom: .3rem; }
+h2 { font-size: 1.2rem; margin-top: 2.4rem; }
+.lead { color: #555; margin-top: 0; }
+.say { background: #f2f7fc; border-left: 4px solid #1f4e79; padding: .7rem 1rem; }
+table { border-collapse: collapse; }
+th, td { padding: .15rem .9rem .15rem 0; text-align: right; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; color: #555; }
+th:first-child, td:first-child { text-align: left; }
+.bit { display: inline-block; width: 1.5em; text-align: center; border: 1px solid #9ab;
+       border-radius: .25em; }
+.one { background: #1f4e79; color: #fff; border-color: #1f4e79; }
+tr.truth td:first-child { font-weight: 600; }
+figure { margin: 1rem 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
+small, code { color: #555; } code { font-size: .8em; overflow-wrap: anywhere; }
+"""
+
+
+def write_page(demo: Demo, path: PathLike) -> Path:
+    """Write the page, whole or not at all; returns where it is."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a page must be written to an .html file; got {str(path)!r}")
+    write_whole(target, page(demo).encode("utf-8"))
+    return target
+
+
+def page(demo: Demo) -> str:
+    """The page as HTML."""
+    person, answer = demo.person, escape(demo.labels[demo.person.answer])
+    chart = chart_svg(
+        frequency_chart(
+            demo.estimate,
+            View(of="people"),
+            title="What the reports reveal together, beside the truth",
+            truth=demo.truth,
+        )
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Rumor: a sensitive question</title>
+<style>{_STYLE}</style>
+<body>
+<h1>{escape(demo.question.text)}</h1>
+<p class="lead">{demo.estimate.reports:,} simulated people answered. Nobody saw an answer.</p>
+
+<h2>One person</h2>
+<p>Person {person.number:,} would have to say <b>{answer}</b>.
+This is what left their device instead:</p>
+{_bits(demo)}
+<p>{escape(demo.coins)} {escape(demo.luck)}</p>
+<p class="say">{escape(demo.privacy)}</p>
+
+<h2>All of them</h2>
+<p>A single report says next to nothing. But the coins are known, so their effect on the
+counts of {demo.estimate.reports:,} reports is known too and can be undone:</p>
+<figure role="img" aria-label="Estimated and true shares of the answers">{chart}</figure>
+{_shares(demo)}
+<p>{demo.covered} of {len(demo.labels)} intervals hold the truth; in the long run 95% do.</p>
+{_liars(demo)}
+<h2>How many people it takes</h2>
+<p>Noise averages out: a hundred times the people, a tenth of the error. For an answer
+that 2% give:</p>
+{_crowds(demo)}
+
+<h2>What was promised</h2>
+<p>Each person spent epsilon {demo.question.epsilon:.4g}, once. The promise holds against
+anybody, the collector included, whatever else they know and however much they compute.</p>
+<p><small>Contract digest</small> <code>{demo.collection.digest}</code></p>
+</body>
+</html>
+"""
+
+
+def _liars(demo: Demo) -> str:
+    """What fake clients could add, where the estimate says it."""
+    lines = fake_clients_line(demo.estimate.diagnostics)
+    return "".join(f"<p>Not everybody need be honest: {escape(line)}.</p>\n" for line in lines)
+
+
+def _bits(demo: Demo) -> str:
+    def bit(value: int) -> str:
+        return f'<span class="bit{" one" if value else ""}">{value}</span>'
+
+    rows = "".join(
+        f"<tr{' class=truth' if i == demo.person.answer else ''}><td>{escape(label)}</td>"
+        f"<td>{bit(int(i == demo.person.answer))}</td><td>{bit(demo.person.bits[i])}</td></tr>"
+        for i, label in enumerate(demo.labels)
+    )
+    return f"<table><tr><th></th><th>answer</th><th>sent</th></tr>{rows}</table>"
+
+
+def _shares(demo: Demo) -> str:
+    order = demo.estimate.ranking(None)
+    low, high = demo.estimate.bounds(order, View(of="people", order="estimate"))
+    digits = decimals_for(float(demo.estimate.stderr.min()))
+    rows = "".join(
+        f"<tr><td>{escape(demo.labels[i])}</td><td>{percent(demo.truth[i], digits)}</td>"
+        f"<td>{percent(demo.estimate.frequency[i], digits)}</td>"
+        f"<td>{percent(low[k], digits)} to {percent(high[k], digits)}</td></tr>"
+        for k, i in enumerate(order)
+    )
+    head = "<tr><th></th><th>truth</th><th>estimate</th><th>95% interval</th></tr>"
+    return f"<table>{head}{rows}</table>"
+
+
+def _crowds(demo: Demo) -> str:
+    rows = "".join(
+        f"<tr><td>{people:,}</td><td>± {percent(error, decimals_for(error))}</td></tr>"
+        for people, error in demo.crowds()
+    )
+    return f"<table><tr><th>people</th><th>typical error</th></tr>{rows}</table>"

@@ -1,0 +1,363 @@
+"""From stored reports to answers: count with an engine, estimate each stratum, present all.
+
+This is what `rumor estimate` does, without the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.plain_text import one_line
+from rumor.engines import Engine, Progress, QuestionSource, Stratum
+from rumor.engines.distinct import leave_out_repeated
+from rumor.engines.kept_reports import KeptReports
+from rumor.engines.local import LocalEngine
+from rumor.engines.sources import ParquetSource, Window
+from rumor.engines.summarize import Totals, summarize
+from rumor.estimators.data import Material
+from rumor.estimators.decode.candidates import candidate_map, default_cache, read_words
+from rumor.estimators.frequency.linear import checked_method
+from rumor.kinds.estimating import estimate, methods_for
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
+from rumor.mechanisms.summary import Summary
+from rumor.results.estimate import Estimate
+from rumor.results.rows import Columns, csv_text
+from rumor.results.shares import Share
+from rumor.results.view import View
+
+ENGINES = ("local", "spark")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The estimates of one question, one for each stratum, and how they are to be shown."""
+
+    collection: Collection
+    question: Question
+    totals: Totals
+    estimates: Mapping[Stratum, Estimate]
+    by: str | None
+    view: View
+    together: tuple[str, ...] = ()
+    """Values whose share together is told as well."""
+    repeated: int | None = None
+    """How many reports were left out since their ids had occurred; None if nobody asked."""
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return sum(summary.reports for summary in self.totals.summaries.values())
+
+    def summary(self) -> Summary:
+        """The counts behind the one estimate there is."""
+        if self.by is not None:
+            raise InputError(f"a saved summary holds no strata; got --by {self.by}")
+        return self.totals.summaries[None]
+
+    def columns(self) -> Columns:
+        """A row for each estimate; with strata, each says to which it belongs."""
+        whole: Columns = {}
+        for stratum, result in self.estimates.items():
+            columns = result.columns(self.view)
+            mark: Columns = {}
+            if self.by is not None:
+                mark["stratum"] = [stratum] * len(columns["value"])
+            for name, column in (mark | columns).items():
+                whole.setdefault(name, []).extend(column)
+        return whole
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
+        first = next(iter(self.estimates.values()))
+        view, columns = self.view.filed(first.LISTING), self.columns()
+        facts: dict[str, object] = {
+            "reports": self.reports,
+            "skipped": self.totals.skipped,
+            **({} if self.repeated is None else {"repeated": self.repeated}),
+            "collection": self.collection.digest,
+            "question": self.question.id,
+            "epsilon": first.epsilon,
+            "method": first.method,
+            "level": view.level,
+            "of": view.of,
+            "simultaneous": view.simultaneous,
+            "order": view.order,
+            "covers": first.covers(view),
+        }
+        if self.by is None:
+            facts |= self._beside(first)
+        else:
+            facts["by"] = self.by
+            facts["strata"] = [
+                {
+                    "stratum": stratum,
+                    "reports": e.reports,
+                    **self._beside(e),
+                }
+                for stratum, e in self.estimates.items()
+            ]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {**facts, "estimates": rows}
+
+    def _beside(self, result: Estimate) -> dict[str, object]:
+        """What there is to say of an estimate beside its rows."""
+        share = self._share(result)
+        told = {} if share is None else {"share": share.to_dict()}
+        return {**result.facts(), **told, "diagnostics": result.diagnostics}
+
+    def _share(self, result: Estimate) -> Share | None:
+        if not self.together:
+            return None
+        # On a command line every value is text, also where values are numbers.
+        named = {str(value): value for value in result.values}
+        asked = [named.get(value, value) for value in self.together]
+        return result.share(asked, self.view.level, of=self.view.of)
+
+    def to_csv(self) -> str:
+        """The estimates as CSV text, in full precision."""
+        return csv_text(self.columns())
+
+    def table(self) -> str:
+        """A table for each stratum, as text."""
+        heading = f"{self.question.id}: {self.question.text}" if self.question.text else ""
+        blocks = [heading] if heading else []
+        for stratum, result in self.estimates.items():
+            mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
+            share = self._share(result)
+            blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
+        if self.totals.skipped:
+            blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
+        if self.repeated is not None:
+            blocks.append(f"{self.repeated:,} repeated reports were left out")
+        return "\n\n".join(blocks)
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the estimates into a file (.html, .png or .svg)."""
+        from rumor.results.charts import save_chart, strata_chart
+
+        title = self.question.text or self.question.id
+        if self.by is None:
+            self.estimates[None].plot(str(path), self.view, title=title)
+            return
+        if isinstance(self.question.mechanism, (KeyValueMechanism, MeanMechanism)):
+            raise InputError(f"charts of numbers have no strata; got --by {self.by}")
+        named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
+        save_chart(strata_chart(named, self.by, self.view, title=title), path)
+
+
+def stratum_name(stratum: Stratum) -> str:
+    """What a stratum is called in tables and charts."""
+    return "(not known)" if stratum is None else str(stratum)
+
+
+def analyse(
+    collection_file: PathLike | Collection,
+    path: PathLike | QuestionSource,
+    *,
+    question: str | None = None,
+    method: str = "auto",
+    engine: str | Engine | AbstractContextManager[Engine] = "local",
+    by: str | None = None,
+    window: Window = (None, None),
+    distinct_ids: bool = False,
+    skip_invalid: bool = False,
+    view: View | None = None,
+    together: Sequence[str] = (),
+    candidates: PathLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    on_progress: Progress | None = None,
+) -> Analysis:
+    """Estimate one question from a reports file, a folder of them or a saved summary.
+
+    Without `question` it is the one that the reports name. `by` and `window` choose among
+    reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
+    ids once. A text question needs `candidates`, a file of words; `view` is how the answers are
+    to be shown, `together` are values whose joint share is told too, `options` are those of the
+    method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    `rumor.engines.spark.engine.SparkEngine` of your session; one that has yet to be started is when
+    the rest has been checked.
+    """
+    collection = (
+        collection_file
+        if isinstance(collection_file, Collection)
+        else Collection.load(collection_file)
+    )
+    if question is not None or len(collection.questions) == 1:
+        checked_method(method, methods_for(collection.question(question).mechanism))
+    asked = None if question is None else collection.question(question)
+    if isinstance(engine, str):
+        checked_engine(engine)
+    words = None if candidates is None else read_words(candidates)
+    with ExitStack() as stack:
+        kept: KeptReports | None = None
+        repeated: int | None = None
+        if not isinstance(path, QuestionSource) and Summary.is_file(path):
+            if by is not None or window != (None, None) or distinct_ids:
+                raise InputError(
+                    f"strata and days are chosen when reports are counted, and {str(path)!r} is a "
+                    f"summary; got --by, --from, --to or --distinct-ids"
+                )
+            summary = Summary.load(path)
+            asked = _question_of(summary, collection, asked, path)
+            totals = Totals({None: summary})
+        else:
+            source = _source(path, collection, asked, by=by, window=window, ids=distinct_ids)
+            asked = source.question
+            # Everything else has been checked: starting an engine may take a while.
+            runner = stack.enter_context(_started(engine))
+            if distinct_ids and isinstance(source, ParquetSource):
+                repeated = leave_out_repeated(source, runner)
+            totals = summarize(
+                source,
+                asked.mechanism,
+                contract=collection.digest,
+                question=asked.id,
+                engine=runner,
+                skip_invalid=skip_invalid,
+                on_progress=on_progress,
+            )
+            kept = stack.enter_context(KeptReports(runner, source, asked.mechanism))
+        found = {s: summary for s, summary in totals.summaries.items() if summary.reports}
+        if not found:
+            raise InputError(
+                f"an estimate needs at least one report; got none in {str(path)!r}"
+                + ("" if window == (None, None) else " of these days")
+            )
+        totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
+        settings = {**_dictionary(asked, words, on_progress), **(options or {})}
+        estimates = {
+            stratum: estimate(
+                asked.mechanism, _material(stratum, summary, kept), method=method, **settings
+            )
+            for stratum, summary in totals.summaries.items()
+        }
+    return Analysis(
+        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
+    )
+
+
+def _source(
+    path: PathLike | QuestionSource,
+    collection: Collection,
+    asked: Question | None,
+    *,
+    by: str | None,
+    window: Window,
+    ids: bool,
+) -> QuestionSource:
+    """The source at a path; one that exists makes its own choice among its reports."""
+    if not isinstance(path, QuestionSource):
+        place = _of_question(path, collection, asked)
+        return ParquetSource(place, collection, asked, by=by, window=window)
+    if by is not None or window != (None, None) or ids:
+        raise InputError(
+            "strata, days and ids are chosen where a source is made; "
+            "got by, window or distinct_ids beside one"
+        )
+    if asked is not None and path.question != asked:
+        raise InputError(f"the source must be of question {asked.id!r}; got {path.question.id!r}")
+    return path
+
+
+def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
+    """Where the reports of a question are in a folder that `rumor export` wrote."""
+    if asked is None and len(collection.questions) == 1:
+        asked = collection.questions[0]
+    exported = None if asked is None else Path(path) / f"question={asked.id}"
+    return path if exported is None or not exported.is_dir() else exported
+
+
+def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
+    """What there is to estimate from: counts and, of values, the reports behind them."""
+    if kept is None or not isinstance(summary.mechanism, FrequencyOracle):
+        return summary
+    return Material(summary, kept.passes(stratum, summary.reports))
+
+
+def _dictionary(
+    asked: Question, words: Sequence[str] | None, on_progress: Progress | None
+) -> dict[str, Any]:
+    """The map of the candidates of a text question, made once for all strata."""
+    if not isinstance(asked.mechanism, Rappor):
+        if words is not None:
+            raise InputError(
+                f"candidates are for text questions; got --candidates for {asked.id!r}, "
+                f"whose kind is {asked.kind!r}"
+            )
+        return {}
+    if words is None:
+        raise InputError(
+            f"question {asked.id!r} asks for text, so --candidates must name a file of words "
+            f"to look for; got none"
+        )
+    bloom, cache = asked.mechanism.bloom, default_cache()
+    return {"candidates": candidate_map(bloom, words, cache=cache, on_progress=on_progress)}
+
+
+def checked_engine(name: str) -> str:
+    """The name of an engine."""
+    if name not in ENGINES:
+        raise InputError(f"an engine must be one of {', '.join(ENGINES)}; got {shown(name)}")
+    return name
+
+
+def _started(
+    engine: str | Engine | AbstractContextManager[Engine],
+) -> AbstractContextManager[Engine]:
+    if isinstance(engine, str):
+        return chosen_engine(engine)
+    return engine if isinstance(engine, AbstractContextManager) else nullcontext(engine)
+
+
+@contextmanager
+def chosen_engine(
+    name: str,
+    master: str | None = None,
+    on_status: Callable[[Any], None] | None = None,
+) -> Iterator[Engine]:
+    """The engine of this name; Spark is started where `master` says, and ends with the block."""
+    if checked_engine(name) == "local":
+        if master is not None:
+            raise InputError(f"a master is for the Spark engine; got {shown(master)} for local")
+        yield LocalEngine()
+        return
+    try:
+        from rumor.engines.spark.engine import SparkEngine
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").split(".")[0] not in ("pyspark", "py4j"):
+            raise
+        raise InputError(
+            "the Spark engine needs PySpark (pip install 'rumor[spark]'); it is not installed"
+        ) from None
+    with SparkEngine.start(master, on_status=on_status) as engine:
+        yield engine
+
+
+def _question_of(
+    summary: Summary, collection: Collection, asked: Question | None, path: PathLike
+) -> Question:
+    if summary.contract != collection.digest:
+        theirs = "none" if summary.contract is None else f"{summary.contract[:16]}..."
+        raise InputError(
+            f"{path}: the summary must be of this collection "
+            f"(digest {collection.digest[:16]}...); got {theirs}"
+        )
+    if asked is not None and summary.question != asked.id:
+        raise InputError(
+            f"{path}: the summary must be of question {asked.id!r}; got {shown(summary.question)}"
+        )
+    return collection.question(summary.question)
+
+
+def _in_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
+    """Strata by number or name, the unknown one last."""
+    stratum = item[0]
+    number = stratum if isinstance(stratum, int) else 0
+    return stratum is None, isinstance(stratum, str), number, str(stratum)

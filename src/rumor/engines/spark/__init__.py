@@ -1,0 +1,1 @@
+"""The engine for data that outgrows a machine."""

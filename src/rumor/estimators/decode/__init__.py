@@ -1,0 +1,1 @@
+"""Which words RAPPOR's bit counts hold."""

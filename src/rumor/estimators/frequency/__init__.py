@@ -1,0 +1,1 @@
+"""Frequencies of the values of an oracle."""

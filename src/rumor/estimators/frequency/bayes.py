@@ -1,0 +1,198 @@
+"""The generalised iterative Bayesian update (CSS 2020), and the optimum that it approaches.
+
+"em" repeats h <- h * G (equations 5 and 9 to 12) with the start and the stopping rule of the
+caller's choice; "bayes" finds the same optimum by a solver, to a certified gap. Both work on
+distinct outputs only (equation 11), for oracles and for any explicit channel matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Vector
+from rumor.estimators.data import Material
+from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
+from rumor.estimators.frequency.scaling import probability_likelihood
+from rumor.estimators.frequency.simplex import clip_and_rescale
+from rumor.estimators.frequency.solver import Solution, interior_start, maximize, single_support
+from rumor.mechanisms.oracle import ItemCounts
+
+Diagnostics = dict[str, object]
+
+NORMS: Mapping[str, Callable[[Vector], float]] = {
+    "sum": lambda step: float(np.abs(step).sum()),
+    "euclidean": lambda step: float(np.sqrt(step @ step)),
+    "largest": lambda step: float(np.abs(step).max()),
+}
+LIKELIHOODS = ("odds", "probability", "scaled")
+_MOST = 10_000_000
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop: after so many iterations, at a gap, or at a step below `tolerance`.
+
+    The paper stops at a step below eta in a norm it does not name; a small step says little
+    about how far the optimum is, the gap does.
+    """
+
+    max_iterations: int = 1000
+    gap: float | None = None
+    tolerance: float | None = None
+    norm: str = "euclidean"
+
+    def __post_init__(self) -> None:
+        checked_size("max_iterations", self.max_iterations, 1, _MOST)
+        for name, limit in (("gap", self.gap), ("tolerance", self.tolerance)):
+            if limit is not None and (not isinstance(limit, (int, float)) or not limit > 0):
+                raise InputError(f"{name} must be a number above 0; got {shown(limit)}")
+        if self.norm not in NORMS:
+            raise InputError(f"norm must be one of {', '.join(NORMS)}; got {shown(self.norm)}")
+
+    @property
+    def wanted_gap(self) -> float:
+        """The gap to stop at; 1e-6 when nothing at all was asked for."""
+        if self.gap is not None:
+            return self.gap
+        return 1e-6 if self.tolerance is None else -math.inf
+
+
+def iterate(
+    likelihood: Likelihood, start: Vector, stopping: Stopping
+) -> tuple[Vector, Diagnostics]:
+    """The plain update, repeated."""
+    here, step = start, math.inf
+    for iteration in range(stopping.max_iterations + 1):
+        now = likelihood.update(here)
+        small = stopping.tolerance is not None and step < stopping.tolerance
+        done = now.gap <= stopping.wanted_gap or small
+        if done or iteration == stopping.max_iterations:
+            break
+        moved = here * now.gradient
+        moved /= moved.sum()
+        step, here = NORMS[stopping.norm](moved - here), moved
+    return here, {
+        "iterations": iteration,
+        "gap": now.gap,
+        "log_likelihood": now.log_likelihood,
+        "converged": bool(done),
+    }
+
+
+def start_at(name: object, observed: Vector | None, values: int) -> Vector:
+    """Where iterations begin: equal frequencies, or what was observed (where that makes sense)."""
+    if name == "uniform":
+        return np.full(values, 1 / values)
+    if name != "observed":
+        raise InputError(f'start must be "uniform" or "observed"; got {shown(name)}')
+    if observed is None or observed.size != values:
+        raise InputError(
+            'start "observed" needs as many outputs as inputs; '
+            f"got {'none' if observed is None else observed.size} for {values} inputs"
+        )
+    if not observed.sum() > 0:
+        return np.full(values, 1 / values)
+    return np.asarray(observed / observed.sum())
+
+
+def oracle_em(
+    material: Material,
+    *,
+    start: str = "uniform",
+    per_bit: bool = False,
+    likelihood: str = "odds",
+    **stopping: object,
+) -> tuple[Vector, Diagnostics]:
+    """Method "em" for an oracle.
+
+    `per_bit` is the paper's alternative for RAPPOR (section 2.3.2): each value's bit on its
+    own as a channel of two states, the results rescaled to sum to one. `likelihood` is what
+    is iterated on: the "odds" of support; the "probability" of each report, as in equation
+    11; or that "scaled" by a constant, as in equation 12 (both of which underflow on large
+    domains, as the paper says).
+    """
+    rule = Stopping(**stopping)  # type: ignore[arg-type]
+    summary, oracle = material.summary, material.oracle
+    if per_bit:
+        if likelihood != "odds":
+            raise InputError(f'per_bit goes with likelihood "odds"; got {shown(likelihood)}')
+        return two_states(oracle.item_channel(summary.tally, summary.reports), start, rule)
+    observed = oracle.support_counts(summary.tally).astype(np.float64)
+    first = start_at(start, observed, oracle.domain)
+    reports, weights = material.distinct("em")
+    if likelihood == "odds":
+        return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
+    if likelihood not in LIKELIHOODS:
+        raise InputError(
+            f"likelihood must be one of {', '.join(LIKELIHOODS)}; got {shown(likelihood)}"
+        )
+    scaled = likelihood == "scaled"
+    return iterate(probability_likelihood(oracle, reports, weights, scaled=scaled), first, rule)
+
+
+def oracle_bayes(
+    material: Material, *, gap: float = 1e-6, max_updates: int = 2000
+) -> tuple[Vector, Diagnostics]:
+    """Method "bayes" for an oracle: the optimum, certified."""
+    rule = Stopping(max_iterations=max_updates, gap=gap)
+    oracle, summary = material.oracle, material.summary
+    reports, weights = material.distinct("bayes")
+    likelihood = oracle_likelihood(oracle, reports, weights)
+    if oracle.dispersion == 0:
+        # Every report supports one value: the counts are all there is to know.
+        counts = oracle.support_counts(summary.tally).astype(np.float64)
+        exact = single_support(counts, oracle.hit, oracle.miss)
+        now = likelihood.update(exact)
+        return exact, _told(Solution(exact, now.gap, now.log_likelihood, 1), gap)
+    start = interior_start(material.unbiased)
+    found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
+    return found.frequency, _told(found, gap)
+
+
+def channel_bayes(
+    likelihood: Likelihood, *, gap: float = 1e-6, max_updates: int = 2000
+) -> tuple[Vector, Diagnostics]:
+    """Method "bayes" for an explicit channel."""
+    rule = Stopping(max_iterations=max_updates, gap=gap)
+    start = np.full(likelihood.values, 1 / likelihood.values)
+    found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
+    return found.frequency, _told(found, gap)
+
+
+def channel_em(
+    likelihood: Likelihood, observed: Vector, *, start: str = "uniform", **stopping: object
+) -> tuple[Vector, Diagnostics]:
+    """Method "em" for an explicit channel."""
+    first = start_at(start, observed, likelihood.values)
+    return iterate(likelihood, first, Stopping(**stopping))  # type: ignore[arg-type]
+
+
+def _told(found: Solution, gap: float) -> Diagnostics:
+    return {
+        "updates": found.updates,
+        "gap": found.gap,
+        "log_likelihood": found.log_likelihood,
+        "converged": found.gap <= gap,
+    }
+
+
+def two_states(items: ItemCounts, start: str, stopping: Stopping) -> tuple[Vector, Diagnostics]:
+    """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
+    share = items.counts / items.trials
+    here = np.full(share.size, 0.5) if start == "uniform" else share
+    if start not in ("uniform", "observed"):
+        raise InputError(f'start must be "uniform" or "observed"; got {shown(start)}')
+    step, iterations = math.inf, 0
+    limit = stopping.tolerance if stopping.tolerance is not None else 1e-9
+    while step >= limit and iterations < stopping.max_iterations:
+        iterations += 1
+        seen = items.miss + items.gain * here
+        moved = here * (share * items.hit / seen + (1 - share) * (1 - items.hit) / (1 - seen))
+        step, here = NORMS[stopping.norm](moved - here), moved
+    return clip_and_rescale(here), {"iterations": iterations, "converged": step < limit}

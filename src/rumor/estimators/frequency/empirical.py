@@ -1,0 +1,168 @@
+"""Empirical Bayes on the support counts: the default estimator of frequencies.
+
+Each value's count is binomial given its frequency; the frequencies are draws from an
+unknown law. A ladder of laws, from "one value has all" to "all are equal", and one law
+fitted freely to the counts are scored by how well they predict all counts, given that
+frequencies sum to one; the answer is the average of their posterior means. It needs the
+counts alone, treats all values alike, is never negative and sums to one.
+
+How it was chosen and what it gains: docs/explanation/estimation.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.types import Vector, checked_target
+from rumor.estimators.data import Material
+from rumor.estimators.frequency.posterior import CountTable
+from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
+from rumor.estimators.frequency.simplex import project
+from rumor.mechanisms.oracle import ItemCounts
+
+# The fitted law begins at the ladder's average, counts it as this many values, and is
+# improved this often: more would fit the noise.
+_PSEUDO_VALUES = 3.0
+_FITTING_STEPS = 100
+# "All are equal" has so many times the weight of all other laws together, and more where there
+# are more values for noise to raise one of: without signal, no leader is to be made up. An
+# atom of the fitted law costs so much: on few values it would merge neighbours.
+_EVEN_ODDS = 4.0
+_VALUES_PER_EVEN = 20.0
+_PER_ATOM = 4.0
+# From fewer values there is no law to learn, and with fewer reports in some block of a
+# blocked oracle its share is not known: the projection serves.
+_FEWEST_VALUES = 5
+_FEWEST_TRIALS = 300.0
+_PEOPLE_EPSILON = 5.0
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """Posterior mean frequencies, and what the counts said of the laws behind them."""
+
+    frequency: Vector
+    variance: Vector
+    """Of the posterior: for a second pass over the reports, not for intervals."""
+    evidence: float
+    """The log evidence of the laws together against "all values are equally frequent"."""
+    fitted: float
+    """The weight of the freely fitted law."""
+
+
+def oracle_auto(
+    material: Material, *, target: str = "population"
+) -> tuple[Vector, dict[str, object]]:
+    """Method "auto": the default.
+
+    `target` is what the error is to be small against: the "population" that the people were
+    drawn from, or the histogram of these "people", which is known better at large epsilon.
+    """
+    oracle, summary = material.oracle, material.summary
+    items = oracle.item_channel(summary.tally, summary.reports)
+    few = oracle.domain < _FEWEST_VALUES or float(np.min(items.trials)) < _FEWEST_TRIALS
+    if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
+        # There, nearly all of the noise is the people's own sampling: it is to be kept.
+        few = True
+    if few:
+        return project(material.unbiased), {"estimator": "projection"}
+    found = shrink(items)
+    frequency = found.frequency
+    if target == "people":
+        frequency = towards_people(items, frequency)
+    return frequency, {
+        "estimator": "empirical Bayes",
+        "evidence": found.evidence,
+        "fitted": found.fitted,
+    }
+
+
+def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
+    """One Bayesian update on the counts: from the population's frequencies to these people's."""
+    share, support = items.counts / items.trials, items.miss + items.gain * frequency
+    moved = share * items.hit / support + (1 - share) * (1 - items.hit) / (1 - support)
+    moved = np.maximum(frequency * moved, 0.0)
+    return np.asarray(moved / moved.sum())
+
+
+def shrink(items: ItemCounts) -> Shrunk:
+    """The posterior mean of every frequency, averaged over the laws."""
+    grid = make_grid(items, items.unbiased)
+    table = CountTable(items, grid)
+    domain, even = grid.domain, 1 / grid.domain
+    laws, odds = ladder(grid, Noise(items).sd(even))
+    posterior = table.condition(laws)
+    base = table.even_evidence()
+    even_odds = max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)
+    total = float(odds.sum())
+    evidence = np.append(posterior.evidence + np.log(odds), base + math.log(even_odds * total))
+    evidence -= math.log(total * (1 + even_odds))
+    best = evidence.max()
+    weights = np.exp(evidence - best)
+    together = float(best + math.log(weights.sum()))
+    weights /= weights.sum()
+    means = posterior.means @ weights[:-1] + weights[-1] * even
+    squares = (posterior.variances + posterior.means**2) @ weights[:-1] + weights[-1] * even**2
+    average = np.exp(laws) @ weights[:-1]
+    average[grid.even] += weights[-1]
+    law, atoms = _fitted_law(table, grid, average / average.sum())
+    free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
+    # It was fitted to the counts that judge it, the more freely the more values there are.
+    # Of the prior it has the ladder's part: what "all are equal" took is not to its gain.
+    penalty = max(math.log(domain), _PER_ATOM * atoms) + max(math.log(domain / 100), 0.0)
+    penalty += math.log1p(even_odds)
+    fitted = _logistic(float(free.evidence[0]) - together - penalty)
+    if fitted > 0:
+        means = fitted * free.means[:, 0] + (1 - fitted) * means
+        second = free.variances[:, 0] + free.means[:, 0] ** 2
+        squares = fitted * second + (1 - fitted) * squares
+    variance = np.maximum(squares - means**2, 0.0)
+    frequency = np.maximum(means[table.where], 0.0)
+    return Shrunk(frequency / frequency.sum(), variance[table.where], together - base, fitted)
+
+
+def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, float]:
+    """The law of mean 1/D that the counts suggest, and its effective number of atoms.
+
+    Expectation-maximisation for the weights of the grid points, with a few imaginary
+    values distributed as `start`, and the mean held by a Lagrange multiplier.
+    """
+    away = grid.points - 1 / grid.domain
+    total = grid.domain + _PSEUDO_VALUES
+    law, pull = (start + 1 / start.size) / 2, 0.0
+    expected = law
+    for _ in range(_FITTING_STEPS):
+        expected = table.responsibilities(law) + _PSEUDO_VALUES * start
+        pull = _balance(expected, away, total, pull)
+        law = expected / (total + pull * away)
+        law /= law.sum()
+    return law, table.concentration(law, expected)
+
+
+def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float:
+    """The multiplier m at which the weights expected / (total + m away) have mean 1/D."""
+    # Weights must stay positive: m lies strictly between these.
+    low, high = -total / float(away.max()), -total / float(away.min())
+    pull = min(max(pull, 0.999 * low), 0.999 * high)
+    for _ in range(60):
+        share = away / (total + pull * away)
+        value, slope = float(expected @ share), -float(expected @ (share * share))
+        if value > 0:
+            low = pull
+        else:
+            high = pull
+        step = value / slope if slope < 0 else 0.0
+        proposed = pull - step
+        if not low < proposed < high:
+            proposed = (low + high) / 2
+        if abs(proposed - pull) <= 1e-10 * (abs(pull) + total):
+            return proposed
+        pull = proposed
+    return pull
+
+
+def _logistic(x: float) -> float:
+    return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

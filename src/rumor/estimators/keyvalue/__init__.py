@@ -1,0 +1,1 @@
+"""Frequencies and means of keys."""

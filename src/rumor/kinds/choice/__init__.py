@@ -1,0 +1,1 @@
+"""One of a fixed list of answers."""

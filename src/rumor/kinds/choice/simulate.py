@@ -1,0 +1,194 @@
+"""Dry runs: what an analyst would see of a crowd whose answers are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.contract.collection import Question
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.core.randomness import Source, System
+from rumor.core.types import Codes, Tally, Vector
+from rumor.kinds.estimating import estimate
+from rumor.mechanisms import FrequencyOracle
+from rumor.mechanisms.summary import Summary
+from rumor.results.estimate import Estimate
+from rumor.results.rows import ROWS_SHOWN
+
+_CHUNK_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What came of some trials on people whose true shares are known.
+
+    `frequency` is the mean of the estimates, `error` their root mean square error,
+    `expected` the exact standard error of the unbiased estimate, `coverage` how often the
+    interval of these people held the truth; `last` is the estimate of the last trial.
+    """
+
+    values: Sequence[int] | Sequence[str]
+    truth: Vector
+    frequency: Vector
+    error: Vector
+    expected: Vector
+    coverage: Vector
+    people: int
+    trials: int
+    level: float
+    last: Estimate
+
+    def to_dict(self) -> dict[str, object]:
+        """The simulation as plain data for JSON."""
+        names = ("value", "truth", "frequency", "error", "expected_stderr", "coverage")
+        vectors = (self.truth, self.frequency, self.error, self.expected, self.coverage)
+        rows = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
+        return {
+            "reports": self.people,
+            "trials": self.trials,
+            "epsilon": self.last.epsilon,
+            "method": self.last.method,
+            "level": self.level,
+            "of": "people",
+            "error": float(np.sqrt(np.mean(self.error**2))),
+            "expected_stderr": float(np.sqrt(np.mean(self.expected**2))),
+            "coverage": float(self.coverage.mean()),
+            "estimates": [dict(zip(names, row, strict=True)) for row in rows],
+        }
+
+    def table(self, rows: int = ROWS_SHOWN) -> str:
+        """The values that are most frequent in truth, as text."""
+        order = np.argsort(-self.truth, kind="stable")[:rows].tolist()
+        digits = decimals_for(float(self.expected.min()))
+        vectors = (self.truth, self.frequency, self.error, self.expected)
+        body = [
+            (
+                one_line(self.values[i]),
+                *(percent(vector[i], digits) for vector in vectors),
+                percent(self.coverage[i], 0),
+            )
+            for i in order
+        ]
+        many = self.trials > 1
+        head = (
+            "value",
+            "truth",
+            "mean estimate" if many else "estimate",
+            "RMS error" if many else "error",
+            "expected s.e.",
+            "covered",
+        )
+        lines = [aligned(head, body)]
+        if len(self.values) > len(order):
+            lines.append(f"... and {len(self.values) - len(order):,} less frequent")
+        seen, due = (math.sqrt(np.mean(v**2)) for v in (self.error, self.expected))
+        closing = (
+            f"{self.people:,} people, {self.trials:,} {'trials' if many else 'trial'}; method "
+            f"{self.last.method}; over all values, the root mean square error was "
+            f"{percent(seen, digits)} (the unbiased estimate's is {percent(due, digits)}), and "
+            f"the {percent(self.level)} intervals held the truth in "
+            f"{percent(float(self.coverage.mean()), 1)} of cases."
+        )
+        lines += ["", wrapped(closing)]
+        return "\n".join(lines)
+
+
+def simulate(
+    question: Question,
+    counts: Tally,
+    *,
+    trials: int = 1,
+    method: str = "auto",
+    level: float = 0.95,
+    random: Source | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Simulation:
+    """Privatise and estimate people with these answers (so many for each value), some times."""
+    oracle, people = oracle_of(question), int(counts.sum())
+    if people == 0:
+        raise InputError("a simulation needs at least one person; got none")
+    source = System() if random is None else random
+    numbered, truth = oracle.unlabelled(), counts / people
+    total, squares, covered = (np.zeros(oracle.domain) for _ in range(3))
+    result: Estimate | None = None
+    for trial in range(trials):
+        summary, done = Summary.empty(oracle), 0
+        for codes in _crowd(counts, max(1, _CHUNK_BYTES // oracle.width)):
+            summary = summary.update(numbered.privatize(codes, random=source))
+            done += codes.size
+            if on_progress is not None:
+                on_progress(trial * people + done, trials * people)
+        result = estimate(oracle, summary, method=method)
+        low, high = result.interval(level, of="people")
+        total += result.frequency
+        squares += (result.frequency - truth) ** 2
+        covered += (low <= truth) & (truth <= high)
+    if result is None:
+        raise InputError(f"a simulation needs at least one trial; got {trials}")
+    return Simulation(
+        values=result.values,
+        truth=truth,
+        frequency=total / trials,
+        error=np.sqrt(squares / trials),
+        expected=np.sqrt(oracle.variance(truth, people, "people")),
+        coverage=covered / trials,
+        people=people,
+        trials=trials,
+        level=level,
+        last=result,
+    )
+
+
+def oracle_of(question: Question) -> FrequencyOracle:
+    """The question's oracle, or the sentence that only choices can be simulated."""
+    if not isinstance(question.mechanism, FrequencyOracle):
+        raise InputError(
+            f"a question must be a choice to be simulated; got {question.id!r}, "
+            f"whose kind is {question.kind!r}"
+        )
+    return question.mechanism
+
+
+def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
+    """The people in order of their answers, `size` at a time."""
+    ends = np.cumsum(counts)
+    starts, values = ends - counts, np.arange(counts.size)
+    for start in range(0, int(ends[-1]), size):
+        stop = start + size
+        yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
+
+
+def read_histogram(question: Question, table: Table, column: str | None = None) -> Tally:
+    """How many people hold each value: from columns value and count, or from raw answers."""
+    from rumor.contract.privatize import read_answers
+
+    counts = np.zeros(oracle_of(question).domain, dtype=np.int64)
+    if column is None and {"value", "count"} <= set(table.schema.names):
+        for codes, batch in read_answers(question, table, "value", numbers=("count",)):
+            for code, number in zip(codes.tolist(), batch.column("count").to_pylist(), strict=True):
+                if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                    raise InputError(
+                        f"{table.path}, column 'count': counts must be integers of 0 or more; "
+                        f"got one that is not"
+                    )
+                counts[code] += number
+    else:
+        for codes, _ in read_answers(question, table, question.id if column is None else column):
+            counts += np.bincount(codes, minlength=counts.size)
+    if counts.sum() == 0:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return counts
+
+
+def rescaled(counts: Tally, people: int) -> Tally:
+    """The same shares in a crowd of this size, to the nearest whole person."""
+    exact = counts * (people / counts.sum())
+    whole: Tally = np.floor(exact).astype(np.int64)
+    missing = people - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
+    return whole

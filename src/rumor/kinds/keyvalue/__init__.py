@@ -1,0 +1,1 @@
+"""Keys with a number each."""

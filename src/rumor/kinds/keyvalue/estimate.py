@@ -1,0 +1,190 @@
+"""Frequencies and means of keys from a summary, by any of the methods.
+
+"auto" (the same as "pooled") is the default of rumor.estimators.keyvalue.pooled; "flat" treats
+every key apart, under a uniform prior; "mle" is the closed form of maximum likelihood;
+"inversion" the linear estimates as they come out; "calibration" and "em" are what was
+published for PrivKV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rumor.core import exact
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Vector
+from rumor.estimators.keyvalue.most_likely import most_likely
+from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
+from rumor.estimators.keyvalue.published import calibrated, published_em
+from rumor.kinds.keyvalue.intervals import (
+    FrequencyIntervals,
+    KeyIntervals,
+    LinearKeys,
+    NoIntervals,
+)
+from rumor.kinds.keyvalue.result import KeyValueEstimate
+from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.privkv import PrivKV, PrivKVM
+from rumor.mechanisms.summary import Summary
+
+KEYVALUE_METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
+
+
+def estimate_keyvalue(summary: Summary, method: str) -> KeyValueEstimate:
+    """The estimate of every key's frequency and mean."""
+    mechanism = summary.mechanism
+    assert isinstance(mechanism, KeyValueMechanism)
+    if isinstance(mechanism, PrivKVM) and mechanism.round > 1:
+        return _later_round(summary, mechanism, method)
+    counts, rates = mechanism.counts(summary.tally, summary.reports), mechanism.rates
+    chosen = "pooled" if method == "auto" else method
+    diagnostics: dict[str, object] = {}
+    apart = posterior_means(counts, rates, ("apart",))
+    if chosen == "pooled":
+        pooled = posterior_means(counts, rates, tuple(MODELS))
+        frequency, mean = pooled.frequency, pooled.mean
+        diagnostics["weights"] = {name: round(w, 6) for name, w in pooled.weights.items()}
+    elif chosen == "flat":
+        frequency, mean = apart.frequency, apart.mean
+    elif chosen == "mle":
+        frequency, product = most_likely(counts, rates)
+        mean = _ratio(product, frequency)
+    elif chosen == "inversion":
+        linear = LinearKeys.of(counts, rates)
+        frequency, mean = linear.f, _ratio(linear.s, linear.f)
+    else:
+        if not isinstance(mechanism, (PrivKV, PrivKVM)):
+            raise InputError(
+                f"method {chosen!r} was published for PrivKV and PrivKVM; got {mechanism.name!r}"
+            )
+        if chosen == "calibration":
+            frequency, mean = calibrated(mechanism, counts)
+        else:
+            frequency, mean, rounds = published_em(mechanism, counts)
+            diagnostics["rounds"] = rounds
+    known = apart.frequency_known, apart.mean_known
+    return _result(summary, counts, rates, chosen, frequency, mean, known, diagnostics)
+
+
+def _ratio(product: Vector, frequency: Vector) -> Vector:
+    """The mean s / f, unknown where nobody seems to hold the key."""
+    return np.asarray(product / np.where(frequency > 0, frequency, np.nan))
+
+
+def _result(
+    summary: Summary,
+    counts: KeyCounts,
+    rates: KeyRates,
+    method: str,
+    frequency: Vector,
+    mean: Vector,
+    known: tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], ...],
+    diagnostics: dict[str, object],
+) -> KeyValueEstimate:
+    mechanism = summary.mechanism
+    assert isinstance(mechanism, KeyValueMechanism)
+    grid, half = mechanism.grid, mechanism.grid.span / 2
+    linear = LinearKeys.of(counts, rates, prior=0.5)
+    # Few reports may agree by chance; the noise is there all the same.
+    noise = min(rate * (1 - rate) for rate in (rates.miss, rates.miss + rates.gain))
+    floor = noise / (np.maximum(counts.trials, 1) * rates.gain**2)
+    return KeyValueEstimate(
+        values=_names(mechanism),
+        frequency=frequency,
+        mean=grid.middle + half * mean,
+        unbiased=linear.f,
+        product=linear.s,
+        stderr=np.sqrt(np.maximum(linear.var_f, floor)),
+        mean_stderr=half * np.sqrt(linear.mean_variance()),
+        frequency_known=known[0],
+        mean_known=known[1],
+        range=(grid.low, grid.high),
+        reports=summary.reports,
+        epsilon=mechanism.epsilon,
+        method=method,
+        intervals=KeyIntervals(counts, rates, grid.low, grid.high),
+        diagnostics={
+            **diagnostics,
+            "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
+        },
+    )
+
+
+def _parts(intervals: KeyIntervals) -> tuple[KeyCounts, KeyRates, float, float]:
+    return intervals.counts, intervals.rates, intervals.low, intervals.high
+
+
+def _names(mechanism: KeyValueMechanism) -> Sequence[int] | Sequence[str]:
+    return range(mechanism.keys) if mechanism.labels is None else mechanism.labels
+
+
+def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueEstimate:
+    """A round of PrivKVM from the second on: means by calibration, and no frequencies."""
+    if method not in ("auto", "calibration"):
+        raise InputError(
+            f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got {shown(method)}'
+        )
+    counts = mechanism.counts(summary.tally, summary.reports)
+    _, mean = calibrated(mechanism, counts)
+    grid, half = mechanism.grid, mechanism.grid.span / 2
+    seen = (counts.plus + counts.minus).astype(np.float64)
+    nothing, unknown = np.full(mechanism.keys, np.nan), np.zeros(mechanism.keys, dtype=np.bool_)
+    p2 = mechanism.value_truth / exact.WORD
+    tilt = (counts.plus - counts.minus) / np.maximum(seen, 1)
+    error = np.sqrt((1 - tilt**2) / np.maximum(seen, 1)) / (2 * p2 - 1)
+    return KeyValueEstimate(
+        values=_names(mechanism),
+        frequency=nothing,
+        mean=grid.middle + half * mean,
+        unbiased=nothing,
+        product=nothing,
+        stderr=nothing,
+        mean_stderr=half * error,
+        frequency_known=unknown,
+        mean_known=seen > 0,
+        range=(grid.low, grid.high),
+        reports=summary.reports,
+        epsilon=mechanism.epsilon,
+        method="calibration",
+        intervals=NoIntervals(counts, KeyRates(0.0, 1.0, 1.0), grid.low, grid.high),
+        diagnostics={"round": mechanism.round, "frequencies": "come from round 1"},
+    )
+
+
+def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyValueEstimate:
+    """All rounds of PrivKVM together: frequencies of round 1, means of the last."""
+    rounds = [s.mechanism for s in summaries]
+    numbers = [m.round if isinstance(m, PrivKVM) else None for m in rounds]
+    if not summaries or numbers != list(range(1, len(summaries) + 1)):
+        raise InputError(
+            f"PrivKVM rounds must be given once each, in order from 1; got rounds {shown(numbers)}"
+        )
+    first = estimate_keyvalue(summaries[0], method)
+    if len(summaries) == 1:
+        return first
+    last = estimate_keyvalue(summaries[-1], "calibration")
+    mechanism = rounds[-1]
+    assert isinstance(mechanism, PrivKVM)
+    return KeyValueEstimate(
+        values=last.values,
+        frequency=first.frequency,
+        mean=last.mean,
+        unbiased=first.unbiased,
+        product=first.product,
+        stderr=first.stderr,
+        mean_stderr=last.mean_stderr,
+        frequency_known=first.frequency_known,
+        mean_known=last.mean_known,
+        range=last.range,
+        reports=sum(s.reports for s in summaries),
+        epsilon=max(m.epsilon for m in rounds),
+        method=f"{first.method}, means of round {mechanism.round}",
+        intervals=FrequencyIntervals(*_parts(first.intervals)),
+        diagnostics={
+            "rounds": len(summaries),
+            "fake_clients": first.diagnostics["fake_clients"],
+        },
+    )

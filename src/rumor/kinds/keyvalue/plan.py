@@ -1,0 +1,180 @@
+"""Planning keys with numbers: the share of people who hold a key, and the mean of its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.randomness import Seeded
+from rumor.kinds.keyvalue.choose import key_value
+from rumor.kinds.planning.forecast import key_ratio, typical_keys
+from rumor.kinds.planning.topic import Candidate, Forecast, Progress, Topic, Wish, told_apart
+from rumor.mechanisms import (
+    ItemSampling,
+    KeyValueBlock,
+    KeyValueMechanism,
+    Mechanism,
+    PckvGrr,
+    PrivKV,
+    PrivKVM,
+)
+
+# Errors are those of a key that so many people hold, with values around the middle.
+SHARE = 0.1
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KeyValueTopic(Topic):
+    """Some of so many keys, at most `cap` of them where a cap is known."""
+
+    domain: int
+    low: float
+    high: float
+    cap: int | None = None
+
+    kind = "keyvalue"
+    error_of = f"the share of a key that {SHARE:.0%} of the people hold"
+    default_of = (
+        "the default estimate over all keys, held by a half, a third, a quarter of the people "
+        "and so on, calibrated by simulation"
+    )
+    detects = "the smallest share of a key told from zero"
+
+    def size(self) -> str:
+        """How many keys."""
+        most = "" if self.cap is None else f" (at most {self.cap:,} of them held)"
+        return f"{self.domain:,} keys{most}"
+
+    def candidates(self, wish: Wish) -> list[Candidate]:
+        """Every mechanism; those that need a cap where there is one."""
+        common = {"keys": self.domain, "low": self.low, "high": self.high}
+        cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.cap}
+        made: list[tuple[str, KeyValueMechanism, object]] = [
+            ("keyvalue-block", KeyValueBlock(**common, **cost), "keyvalue-block"),  # type: ignore[arg-type]
+            (
+                "privkv, exact split",
+                PrivKV(**common, **cost, split="exact"),  # type: ignore[arg-type]
+                {"name": "privkv", "split": "exact"},
+            ),
+            ("privkv", PrivKV(**common, **cost), "privkv"),  # type: ignore[arg-type]
+            ("privkvm, 3 rounds", PrivKVM(**common, **cost), "privkvm"),  # type: ignore[arg-type]
+        ]
+        if self.cap is not None:
+            made += [
+                ("item-sampling", ItemSampling(**common, **cost, **cap), "item-sampling"),  # type: ignore[arg-type]
+                ("pckv-grr", PckvGrr(**common, **cost, **cap), "pckv-grr"),  # type: ignore[arg-type]
+            ]
+        found = []
+        for label, mechanism, name in made:
+            asked: dict[str, object] = {"epsilon": wish.epsilon, "mechanism": name}
+            if hasattr(mechanism, "cap"):
+                asked["cap"] = self.cap
+            found.append(Candidate(label, mechanism, asked))
+        return found
+
+    def error(self, mechanism: Mechanism, users: int) -> float:
+        """Of the linear estimate of the share."""
+        return math.sqrt(float(_keyed(mechanism).variances(SHARE, 0.0, users)[0]))
+
+    def mean_error(self, mechanism: Mechanism, users: int) -> float | None:
+        """Of the ratio of the two linear estimates, to first order; at most half the range.
+
+        None for PrivKVM, whose means come from its last round.
+        """
+        if isinstance(mechanism, PrivKVM):
+            return None
+        half = (self.high - self.low) / 2
+        product = float(_keyed(mechanism).variances(SHARE, 0.0, users)[1])
+        return half * min(1.0, math.sqrt(product) / SHARE)
+
+    def default(self, mechanism: Mechanism, users: int) -> float:
+        """Over all keys, on a crowd of which a half holds the first key, a third the second."""
+        linear = self._linear(mechanism, users)
+        return linear * key_ratio(self._crowd(mechanism)[0], linear)
+
+    def _linear(self, mechanism: Mechanism, users: int) -> float:
+        frequency, mean = self._crowd(mechanism)
+        return math.sqrt(float(_keyed(mechanism).variances(frequency, mean, users)[0].mean()))
+
+    def _crowd(self, mechanism: Mechanism) -> tuple[Vector, Vector]:
+        return typical_keys(self.domain, getattr(mechanism, "cap", None))
+
+    def detectable(self, mechanism: Mechanism, users: int) -> float:
+        """By a test of one key alone."""
+        keyed = _keyed(mechanism)
+        return told_apart(lambda f: math.sqrt(float(keyed.variances(f, 0.0, users)[0])))
+
+    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+        """What "auto" resolves to."""
+        chosen = key_value(
+            self.domain, wish.epsilon, self.cap, low=self.low, high=self.high, outside="clip"
+        )
+        return next(c for c in candidates if c.mechanism == chosen)
+
+    def question(self) -> Mapping[str, object]:
+        """Keys and range."""
+        return {"keys": self.domain, "low": self.low, "high": self.high, "outside": "clip"}
+
+    def notes(self) -> list[str]:
+        """What the errors are of."""
+        return [
+            f"Mean error: of the mean of a key that {SHARE:.0%} hold, in units of the value; "
+            f"at most half the range."
+        ]
+
+    def simulate(
+        self,
+        mechanism: Mechanism,
+        users: int,
+        trials: int,
+        seed: int,
+        on_progress: Progress | None,
+    ) -> Forecast:
+        """People who hold keys in the proportions above, each with a value near the key's mean."""
+        from rumor.kinds.estimating import estimate
+
+        keyed, source = _keyed(mechanism), Seeded(seed)
+        frequency, mean = self._crowd(mechanism)
+        rng = np.random.default_rng(seed)
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        linear = default = 0.0
+        for trial in range(trials):
+            held = holders(frequency, users, rng)
+            table = np.where(held, middle + half * mean, np.nan)
+            found = estimate(keyed, keyed.privatize(table, random=source))
+            linear += float(((found.unbiased - frequency) ** 2).mean())
+            default += float(((found.frequency - frequency) ** 2).mean())
+            if on_progress is not None:
+                on_progress(trial + 1, trials)
+        return Forecast(
+            users,
+            trials,
+            "keys held by a half, a third, a quarter and so on",
+            (self._linear(keyed, users), math.sqrt(linear / trials)),
+            (self.default(keyed, users), math.sqrt(default / trials)),
+        )
+
+
+def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Who holds which key: each key with its frequency, everybody as many keys as anybody.
+
+    Systematic sampling: keys are laid side by side, each as long as its frequency, and a comb
+    with a random offset picks those that its teeth fall into.
+    """
+    order = rng.permutation(frequency.size)
+    ends = np.concatenate([[0.0], np.cumsum(frequency[order])])
+    teeth = np.floor(ends[None, :] - rng.random((people, 1)))
+    held = np.empty((people, frequency.size), dtype=np.bool_)
+    held[:, order] = np.diff(teeth, axis=1) > 0
+    return held
+
+
+def _keyed(mechanism: Mechanism) -> KeyValueMechanism:
+    assert isinstance(mechanism, KeyValueMechanism)
+    return mechanism

@@ -1,0 +1,316 @@
+"""Estimates of numbers: one mean, or the frequency and the mean of every key.
+
+As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
+estimate with its standard error, and the interval, which says what it covers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.core.errors import InputError, shown
+from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.types import Vector, checked_target
+from rumor.kinds.keyvalue.intervals import KeyIntervals
+from rumor.results.estimate import fake_clients_line
+from rumor.results.intervals import Bounds, Intervals, Rows, Tails, critical_value, each_outside
+from rumor.results.rows import Column, Tabular, coverage
+from rumor.results.selection import both_sided_tails, ranked, split_tails
+from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+QUANTITIES = ("frequency", "mean")
+
+
+class NumericEstimate(Tabular):
+    """An estimate of numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanEstimate(NumericEstimate):
+    """The estimated mean of one number.
+
+    `mean` is the method's answer, `unbiased` and `stderr` the linear estimate and its
+    standard error, `range` what values can be.
+    """
+
+    mean: float
+    unbiased: float
+    stderr: float
+    range: tuple[float, float]
+    reports: int
+    epsilon: float
+    method: str
+    intervals: Intervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Sequence[str]:
+        """There is one row: the mean."""
+        return ("mean",)
+
+    def listed(self, view: View) -> list[int]:
+        """The one row."""
+        return [0]
+
+    def interval(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> tuple[float, float]:
+        """A confidence interval for the mean, within the range.
+
+        Of the "population" that the people were drawn from. Of these "people" the same
+        interval holds with somewhat more than the level: their values are not known well
+        enough for a shorter one.
+        """
+        checked_target(of)
+        low, high = self.intervals.bounds(critical_value(level, 1), "population")
+        ends = np.clip([float(low[0]), float(high[0])], *self.range)
+        answer = float(np.clip(self.mean, *self.range))
+        return min(float(ends[0]), answer), max(float(ends[1]), answer)
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """One row: value, mean, low, high, unbiased, stderr."""
+        low, high = self.interval(view.level, of=view.of)
+        return {
+            "value": ["mean"],
+            "mean": [self.mean],
+            "low": [low],
+            "high": [high],
+            "unbiased": [self.unbiased],
+            "stderr": [self.stderr],
+        }
+
+    def covers(self, view: View) -> str:
+        """What the one interval covers."""
+        return f"the interval covers the true mean, at a level of {percent(view.level)}"
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The mean as text, with its interval."""
+        seen = viewed(view, wishes).on_screen()
+        low, high = self.interval(seen.level, of=seen.of)
+        digits = digits_for(self.stderr)
+        body = [
+            (
+                f"{self.mean:.{digits}f}",
+                f"{low:.{digits}f} to {high:.{digits}f}",
+                f"{self.stderr:.{digits}f}",
+                f"{self.range[0]:g} to {self.range[1]:g}",
+            )
+        ]
+        head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
+        lines = [aligned(head, body, left=()), *self._facts(seen)]
+        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
+        *,
+        title: str | None = None,
+        truth: float | None = None,
+        **wishes: Unpack[Wishes],
+    ) -> alt.LayerChart:
+        """The mean and its interval on the range; written to `path` when one is given."""
+        from rumor.kinds.keyvalue.picture import mean_chart
+        from rumor.results.charts import save_chart
+
+        chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+@dataclass(frozen=True, eq=False)
+class KeyValueEstimate(NumericEstimate):
+    """For every key the share of people who hold it and the mean of their values.
+
+    `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and
+    `product` (of frequency times mean, values scaled to [-1, 1]) are linear estimates;
+    `stderr` and `mean_stderr` are the standard errors of `unbiased` and of the ratio of
+    the two. `frequency_known` and `mean_known` say where the reports of a key tell
+    something: where they do not, the answer is no better than the prior.
+    """
+
+    values: Sequence[int] | Sequence[str]
+    frequency: Vector = field(repr=False)
+    mean: Vector = field(repr=False)
+    unbiased: Vector = field(repr=False)
+    product: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    mean_stderr: Vector = field(repr=False)
+    frequency_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
+    mean_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
+    range: tuple[float, float]
+    reports: int
+    epsilon: float
+    method: str
+    intervals: KeyIntervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    def interval(
+        self,
+        level: float = 0.95,
+        *,
+        quantity: str = "frequency",
+        of: str = "population",
+        simultaneous: bool = False,
+    ) -> Bounds:
+        """Ends of a confidence interval for the "frequency" or the "mean" of every key.
+
+        A key must be named in advance; those that come out on top are covered less often.
+
+        Clopper and Pearson's for frequencies, Fieller's for means: the whole range where
+        the key is too rare to say anything. Of the population: a report is about keys drawn
+        at random, so these people differ from it by next to nothing. Each key's interval
+        covers with the level given; when `simultaneous`, all of a quantity at once do.
+        """
+        self._require(of)
+        size = len(self.values)
+        half = each_outside(level, size if simultaneous else 1) / 2
+        return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
+
+    def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
+        """Ends for these keys as the view covers them.
+
+        In the order of the estimate, keys were chosen for their share: its lower tail pays for
+        that. Their means were not, but go with it one way or the other: both tails pay.
+        """
+        self._require(view.of)
+        places, count = np.asarray(rows, dtype=np.intp), len(self.values)
+        if not view.chosen:
+            half = each_outside(view.level, count if view.simultaneous else 1) / 2
+            return self._ends(places, quantity, Tails.alike(half, half, places.size))
+        pay = split_tails if quantity == "frequency" else both_sided_tails
+        # A longer list is read from its top as well: its first rows are covered as if alone.
+        first = min(places.size, ROWS_SHOWN)
+        return self._ends(places, quantity, pay(view.level, places.size, first, count))
+
+    def _require(self, of: str) -> None:
+        if checked_target(of) != "population":
+            raise InputError(
+                f'key-value estimates have intervals of the "population" only; got {shown(of)}'
+            )
+
+    def _ends(self, rows: Rows, quantity: str, tails: Tails) -> Bounds:
+        if quantity == "frequency":
+            low, high = self.intervals.frequency(rows, tails)
+            answer, limits = self.frequency[rows], (0.0, 1.0)
+        elif quantity == "mean":
+            low, high = self.intervals.mean(rows, tails)
+            answer, limits = self.mean[rows], self.range
+        else:
+            raise InputError(
+                f"an interval's quantity must be one of {', '.join(QUANTITIES)}; "
+                f"got {shown(quantity)}"
+            )
+        low, high, answer = (np.clip(x, *limits) for x in (low, high, answer))
+        # fmin and fmax: an answer that is not known stretches nothing.
+        return np.fmin(low, answer), np.fmax(high, answer)
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """A row for each key; NaN where there is no answer becomes None."""
+        places = np.asarray(rows, dtype=np.intp)
+        cells: dict[str, Column] = {"value": [self.values[i] for i in rows]}
+        for quantity, answer, error, known in (
+            ("frequency", self.frequency, self.stderr, self.frequency_known),
+            ("mean", self.mean, self.mean_stderr, self.mean_known),
+        ):
+            low, high = self.bounds(rows, view, quantity)
+            prefix = "" if quantity == "frequency" else "mean_"
+            cells[quantity] = _plain(answer[places])
+            cells[f"{prefix}low"], cells[f"{prefix}high"] = _plain(low), _plain(high)
+            cells[f"{prefix}stderr"] = _plain(error[places])
+            cells[f"{prefix}known"] = known[places]
+        cells["unbiased"] = _plain(self.unbiased[places])
+        cells["product"] = _plain(self.product[places])
+        return cells
+
+    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
+        """The indices of the most frequent keys, the most frequent first."""
+        return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
+
+    def listed(self, view: View) -> list[int]:
+        """The first keys in the order of the view."""
+        if view.order == "estimate":
+            return self.ranking(view.rows)
+        return list(range(len(self.values)))[: view.rows]
+
+    def covers(self, view: View) -> str:
+        """Which keys the intervals of a view cover, in one sentence."""
+        shown = "keys shown hold the true share, and as many the true mean"
+        return coverage(view, len(self.values), shown, "a key")
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The most frequent keys as text; a ? marks answers that are no better than the prior."""
+        seen = viewed(view, wishes).on_screen()
+        order = self.listed(seen)
+        low, high = self.bounds(order, seen)
+        mlow, mhigh = self.bounds(order, seen, "mean")
+        digits = decimals_for(_least(self.stderr[order]))
+        decimals = digits_for(_least(self.mean_stderr[order]))
+        full = float(np.nan_to_num(self.frequency[order]).max())
+        body = [
+            (
+                one_line(self.values[i]),
+                "none"
+                if np.isnan(self.frequency[i])
+                else percent(self.frequency[i], digits) + ("" if self.frequency_known[i] else " ?"),
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
+                f"{self.mean[i]:.{decimals}f}" + ("" if self.mean_known[i] else " ?"),
+                f"{mlow[k]:.{decimals}f} to {mhigh[k]:.{decimals}f}",
+                bar(float(np.nan_to_num(self.frequency[i])), full),
+            )
+            for k, i in enumerate(order)
+        ]
+        level = f"{percent(seen.level)} interval"
+        head = ("key", "share", level, "mean", level)
+        lines = [aligned((*head, ""), body, left=(0, 5))]
+        hidden = len(self.values) - len(order)
+        if hidden:
+            lines.append(f"... and {hidden:,} less frequent")
+        unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
+        if unknown:
+            lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
+        lines += self._facts(seen)
+        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
+        *,
+        title: str | None = None,
+        truth: tuple[Vector, Vector] | None = None,
+        **wishes: Unpack[Wishes],
+    ) -> alt.HConcatChart:
+        """Shares and means side by side with their intervals; written to `path` when given."""
+        from rumor.kinds.keyvalue.picture import keyvalue_chart
+        from rumor.results.charts import save_chart
+
+        chart = keyvalue_chart(self, viewed(view, wishes), title=title, truth=truth)
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+def digits_for(error: float) -> int:
+    """How many decimals of a number carry information when its error is this large."""
+    if not np.isfinite(error) or error <= 0:
+        return 3
+    return int(min(9, max(0, 1 - np.floor(np.log10(error)))))
+
+
+def _least(errors: Vector) -> float:
+    known = errors[np.isfinite(errors)]
+    return float(known.min()) if known.size else 0.0
+
+
+def _plain(numbers: Vector) -> list[object]:
+    return [None if np.isnan(number) else float(number) for number in numbers]

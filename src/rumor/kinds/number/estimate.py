@@ -1,0 +1,71 @@
+"""Means of one number from a summary of Harmony or piecewise reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.types import Target
+from rumor.kinds.keyvalue.result import MeanEstimate
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.mean import Harmony, MeanMechanism
+from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Rows, Tails
+
+MEAN_METHODS = ("auto", "inversion", "clip")
+
+
+@dataclass(frozen=True)
+class ShareIntervals:
+    """Score (Wilson) intervals of a binomial share, mapped by a line to the mean."""
+
+    share: float
+    reports: int
+    zero: float
+    one: float
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, on the line."""
+        k = z * z / self.reports
+        centre = (self.share + k / 2) / (1 + k)
+        root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
+        low, high = (self.zero + (self.one - self.zero) * (centre + e) for e in (-root, root))
+        return np.array([low]), np.array([high])
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """One end of each of two such intervals."""
+        below, above = (float(z[0]) for z in tails.quantiles())
+        return self.bounds(below, of)[0], self.bounds(above, of)[1]
+
+
+def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
+    """The mean: "inversion" as it comes out, "clip" (and "auto") kept within the range."""
+    mechanism, n = summary.mechanism, summary.reports
+    assert isinstance(mechanism, MeanMechanism)
+    grid = mechanism.grid
+    unbiased, variance = mechanism.moments(summary.tally, n)
+    # Few reports may agree by chance; the noise is there all the same.
+    stderr = math.sqrt(max(variance, mechanism.least_variance) / n)
+    intervals: Intervals
+    if isinstance(mechanism, Harmony):
+        hit, miss = mechanism.rates
+        zero = grid.low - grid.span * miss / (hit - miss)
+        one = zero + grid.span / (hit - miss)
+        intervals = ShareIntervals(int(summary.tally[0]) / n, n, zero, one)
+    else:
+        intervals = NormalIntervals(np.array([unbiased]), np.array([stderr]))
+    chosen = "clip" if method == "auto" else method
+    mean = unbiased if chosen == "inversion" else min(max(unbiased, grid.low), grid.high)
+    return MeanEstimate(
+        mean=mean,
+        unbiased=unbiased,
+        stderr=stderr,
+        range=(grid.low, grid.high),
+        reports=n,
+        epsilon=mechanism.epsilon,
+        method=chosen,
+        intervals=intervals,
+        diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
+    )

@@ -1,0 +1,1 @@
+"""Plans: parameters from what is wanted, whatever the kind of question."""

@@ -1,0 +1,545 @@
+"""Choosing the parameters of a collection from what is wanted of it.
+
+Of the number of people, epsilon, and an error (or a smallest frequency to detect), any two
+give the third; all three give the largest domain; a lifetime, what all reports of a person
+may cost together, gives epsilon from the number of reports, or the other way round. Errors
+of linear estimates are closed forms; that of the default is calibrated by simulation
+(forecast.py). What differs between kinds of questions is in plan_choice.py, plan_text.py,
+plan_number.py and plan_keyvalue.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import MAX_EPSILON, checked_epsilon
+from rumor.kinds.choice.plan import ChoiceTopic
+from rumor.kinds.keyvalue.plan import KeyValueTopic
+from rumor.kinds.number.plan import NumberTopic
+from rumor.kinds.planning.forecast_range import Range
+from rumor.kinds.planning.topic import (
+    LEVEL,
+    MAX_USERS,
+    POWER,
+    Candidate,
+    Forecast,
+    Progress,
+    Topic,
+    Wish,
+)
+from rumor.kinds.text.plan import TextTopic
+from rumor.mechanisms import Mechanism
+from rumor.mechanisms.liars import LIARS, fake_gain
+
+if TYPE_CHECKING:
+    import altair as alt
+
+KINDS = ("choice", "text", "number", "keyvalue")
+MAX_DOMAIN = 1_000_000
+# Keys are simulated as tables of people: smaller crowds.
+_SIMULATED = {"choice": 100_000, "text": MAX_USERS, "number": 100_000, "keyvalue": 20_000}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One mechanism, and what to expect of it."""
+
+    candidate: Candidate
+    error: float
+    """The standard error of the linear estimate."""
+    mean_error: float | None
+    default: float | None
+    """The root mean squared error of the default estimate over all values of a usual crowd."""
+    detectable: float
+    """The smallest frequency that is told from zero at level 5 % with power 90 %."""
+    shift: float
+    """How much one liar in a hundred can add to a value."""
+    epsilon: float
+    """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
+    epsilon_total: float
+    """The loss of all the reports that a person makes of one unchanged answer."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.candidate.label
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism itself."""
+        return self.candidate.mechanism
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked, what follows, and what to choose."""
+
+    topic: Topic
+    users: int
+    wish: Wish
+    options: tuple[Option, ...]
+    best: Option
+    solved: str
+    """Which of people, epsilon, error and the rest was found from the others."""
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of one report, at most."""
+        return self.wish.epsilon
+
+    @functools.cached_property
+    def range(self) -> Range | None:
+        """Errors of the default over eight shapes of crowds, of what is recommended."""
+        return self.topic.range(self.best.mechanism, self.users)
+
+    @property
+    def reason(self) -> str:
+        """Why it is recommended, in one sentence."""
+        best, reports = self.best, self.wish.reports
+        fresh = next((o for o in self.options if math.isinf(o.mechanism.epsilon_permanent)), None)
+        if math.isfinite(best.mechanism.epsilon_permanent) and reports > 1 and fresh is not None:
+            return (
+                f"asked {reports:,} times, fresh noise would cost epsilon "
+                f"{fresh.epsilon_total:,.4g}; permanent noise costs at most "
+                f"{best.mechanism.epsilon_permanent:.4g} while the answer stays the same."
+            )
+        if self.topic.kind == "text":
+            two = next(o for o in self.options if o is not best)
+            return (
+                f"one hash is best at a fixed epsilon: {two.name.split(', ')[1]} would have "
+                f"{two.error / best.error - 1:.0%} more error."
+            )
+        return self._least(best)
+
+    def _least(self, best: Option) -> str:
+        width = best.mechanism.width
+        size = f"reports of {width:,} byte{'s' if width > 1 else ''}"
+        rivals = [o for o in self.options if o is not best and o.error < best.error * (1 - 1e-6)]
+        if not rivals:
+            return f"the least error of all, with {size}."
+        least = min(rivals, key=lambda option: option.error)
+        saved = f"{1 - least.error / best.error:.2%} less error"
+        if best.mean_error is not None and (least.mean_error or math.inf) > best.mean_error:
+            return f"{least.name} would have {saved} of shares, but more of means."
+        return (
+            f"{size}; {least.name} would have {saved} for reports of {least.mechanism.width:,} "
+            f"bytes, or an estimate that costs more."
+        )
+
+    def table(self) -> str:
+        """The options as text, least error first."""
+        from rumor.core.plain_text import aligned, wrapped
+
+        head, body = self._columns()
+        times = "once" if self.wish.reports == 1 else f"{self.wish.reports:,} times"
+        remarks = [
+            f"Recommended: {self.best.name}: {self.reason}",
+            f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
+            f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
+            f"with power {POWER:.0%}.",
+            *self._advice(),
+            *self.topic.notes(),
+        ]
+        if self.wish.reports > 1:
+            remarks.append(
+                f"Epsilon: of one report; after {self.wish.reports:,}: of all of them, the answer "
+                f"unchanged; ever: of any number of them. A changed answer costs anew."
+            )
+        return "\n".join(
+            [
+                f"{self.users:,} people, {self.topic.size()}, epsilon {self.epsilon:.4g}, "
+                f"asked {times} ({self.solved})",
+                "",
+                aligned(head, body),
+                "",
+                *(wrapped(remark) for remark in remarks),
+            ]
+        )
+
+    def _advice(self) -> list[str]:
+        """What to count on, whatever people answer."""
+        if self.range is None:
+            return []
+        low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
+        return [
+            f"The default's error depends on what people answer: {low} to {high} over eight shapes "
+            f"of crowds (less if all values are about equally frequent), {zipf} if shares fall "
+            f"like 1/rank. Count on {high}."
+        ]
+
+    def _columns(self) -> tuple[list[str], list[list[str]]]:
+        """The head and the body of the table."""
+        show = _share if self.topic.unit == "share" else _number
+        again, means = self.wish.reports > 1, self.best.mean_error is not None
+        head = ["mechanism", "std. error", *(["mean error"] if means else []), "default"]
+        head += ["detectable", "bytes", *self.best.candidate.shape, "epsilon"]
+        head += [f"after {self.wish.reports:,}", "ever"] if again else []
+        head += [f"{LIARS:.0%} liars add"]
+        body = []
+        for option in self.options:
+            row = [option.name, show(option.error)]
+            row += [_number(option.mean_error)] if means else []
+            row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
+            row += [f"{value:.4g}" for value in option.candidate.shape.values()]
+            row += [f"{option.epsilon:.4g}"]
+            if again:
+                ever = option.mechanism.epsilon_permanent
+                row += [
+                    f"{option.epsilon_total:,.4g}",
+                    "no limit" if math.isinf(ever) else f"{ever:.4g}",
+                ]
+            body.append([*row, self._liars(option.shift)])
+        return head, body
+
+    def _noticed(self, option: Option) -> str:
+        if self.topic.unit == "number":
+            return _number(option.detectable)
+        return _share(option.detectable) if option.detectable < 1 else "nothing"
+
+    def _liars(self, shift: float) -> str:
+        if self.topic.unit == "number":
+            return _number(shift)
+        return f"{shift:.2%}" if shift < 1 else "everything"
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan as plain data."""
+        return {
+            "kind": self.topic.kind,
+            "people": self.users,
+            "domain": getattr(self.topic, "domain", None),
+            "epsilon": self.epsilon,
+            "reports_per_person": self.wish.reports,
+            "lifetime": self.wish.lifetime,
+            "solved": self.solved,
+            "recommended": self.best.name,
+            "reason": self.reason,
+            "default_range": None if self.range is None else vars(self.range),
+            "notes": list(self.topic.notes()),
+            "options": [
+                {
+                    "mechanism": option.name,
+                    "standard_error": option.error,
+                    "mean_standard_error": option.mean_error,
+                    "default_error": option.default,
+                    "detectable": option.detectable,
+                    "report_bytes": option.mechanism.width,
+                    "parameters": dict(option.candidate.shape),
+                    "epsilon": option.epsilon,
+                    "epsilon_total": option.epsilon_total,
+                    "epsilon_permanent": option.mechanism.epsilon_permanent,
+                    "one_percent_liars_add": option.shift,
+                }
+                for option in self.options
+            ],
+        }
+
+    def to_toml(self) -> str:
+        """A collection that asks one question with these parameters, ready to be edited."""
+        question: Mapping[str, object] = {
+            "id": "question",
+            "kind": self.topic.kind,
+            "text": "What is asked, in plain words",
+            **self.topic.question(),
+            **self.best.candidate.toml,
+            "reports_per_person": self.wish.reports,
+        }
+        lines = [f"{key} = {_toml(value)}" for key, value in question.items()]
+        return (
+            'name = "A new collection"\n'
+            'series = "new-collection"\n'
+            'contact = "privacy@example.org"\n'
+            f"users = {self.users}\n\n"
+            "[[questions]]\n" + "\n".join(lines) + "\n"
+        )
+
+    def simulate(
+        self, *, trials: int | None = None, seed: int = 1, on_progress: Progress | None = None
+    ) -> Forecast:
+        """Real reports of the recommended mechanism, really estimated.
+
+        The fewer values there are, the more trials it takes unless said.
+        """
+        users = min(self.users, _SIMULATED[self.topic.kind])
+        size = getattr(self.topic, "domain", 1)
+        count = min(100, max(10, 1000 // size)) if trials is None else trials
+        return self.topic.simulate(self.best.mechanism, users, count, seed, on_progress)
+
+    def plot(self, path: str | None = None) -> alt.HConcatChart:
+        """Error against people and against epsilon, for every mechanism."""
+        import altair as alt
+
+        from rumor.results.charts import save_chart
+
+        around = [self.users * 10 ** (step / 4) for step in range(-8, 9)]
+        powers = [2 ** (step / 2) for step in range(-4, 9)]
+        people = [
+            {"mechanism": o.name, "people": n, "error": o.error * math.sqrt(self.users / n)}
+            for o in self.options
+            for n in around
+        ]
+        epsilons = [
+            {"mechanism": c.label, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
+            for e in powers
+            for c in self.topic.candidates(replace(self.wish, epsilon=e, lifetime=None))
+        ]
+        names = [option.name for option in self.options]
+
+        def lines(rows: list[dict[str, object]], x: str, title: str) -> alt.Chart:
+            chart: alt.Chart = (
+                alt.Chart(alt.InlineData(values=rows))
+                .mark_line()
+                .encode(
+                    x=alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=title),
+                    y=alt.Y("error:Q", scale=alt.Scale(type="log"), title="standard error"),
+                    color=alt.Color("mechanism:N", sort=names),
+                )
+                .properties(width=300, height=240)
+            )
+            return chart
+
+        chart = alt.HConcatChart(
+            hconcat=[lines(people, "people", "people"), lines(epsilons, "epsilon", "epsilon")]
+        )
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+def make_plan(
+    *,
+    kind: str = "choice",
+    domain: int | None = None,
+    users: int | None = None,
+    epsilon: float | None = None,
+    error: float | None = None,
+    detect: float | None = None,
+    reports: int | None = None,
+    lifetime: float | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    cap: int | None = None,
+) -> Plan:
+    """The plan that follows from what is given.
+
+    Two of people, epsilon and an error (or a frequency to detect) give the third; all three
+    give the largest `domain`. Instead of epsilon, a `lifetime` and the number of `reports`
+    say what each may cost; with epsilon, a lifetime says how many reports there may be.
+    """
+    if kind not in KINDS:
+        raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
+    if domain is not None:
+        checked_size("domain", domain, 1 if kind == "keyvalue" else 2, MAX_DOMAIN)
+    if users is not None:
+        checked_size("people", users, 1, MAX_USERS)
+    if reports is not None:
+        checked_size("reports", reports, 1, 1_000_000)
+    epsilon = None if epsilon is None else checked_epsilon(epsilon)
+    lifetime = None if lifetime is None else checked_epsilon(lifetime)
+    measure, wanted = _measure(error, detect, kind, high - low)
+    epsilon, reports, said = _over_time(kind, epsilon, reports, lifetime)
+    given = sum(x is not None for x in (users, epsilon, wanted))
+    if given < 2:
+        raise InputError(
+            f"a plan needs two of people, epsilon and an error (or a frequency to detect); "
+            f"got {given}"
+        )
+
+    def topic(size: int | None, people: int | None) -> Topic:
+        return _topic(kind, size, people, low, high, cap)
+
+    if domain is None and kind != "number":
+        if users is None or epsilon is None or wanted is None:
+            raise InputError(
+                "a plan needs a domain (answers, candidate words or keys), or all of people, "
+                "epsilon and an error; got no domain"
+            )
+        wish = Wish(epsilon, reports, lifetime)
+        size = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
+        return _plan(topic(size, users), users, wish, f"the largest domain for the rest{said}")
+    if users is None:
+        assert epsilon is not None
+        assert wanted is not None
+        wish = Wish(epsilon, reports, lifetime)
+        users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
+        return _plan(topic(domain, users), users, wish, f"people needed for the rest{said}")
+    about = topic(domain, users)
+    if epsilon is None:
+        assert wanted is not None
+        epsilon = _smallest_epsilon(about, Wish(1.0, reports), users, wanted, measure)
+        said = "epsilon needed for the rest"
+    else:
+        said = said.removeprefix(", ") or "as asked"
+    return _plan(about, users, Wish(epsilon, reports, lifetime), said)
+
+
+Measure = Callable[[Topic, Mechanism, int], float]
+
+
+def _measure(
+    error: float | None, detect: float | None, kind: str, span: float
+) -> tuple[Measure, float | None]:
+    """How well is well enough, and by which measure."""
+    if error is not None and detect is not None:
+        raise InputError("a plan takes an error or a frequency to detect; got both")
+    wanted, name = (error, "error") if detect is None else (detect, "detect")
+    most = span if kind == "number" else 1.0
+    if wanted is not None and not (isinstance(wanted, (int, float)) and 0 < wanted < most):
+        raise InputError(f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}")
+    if detect is None:
+        return (lambda topic, mechanism, users: topic.error(mechanism, users)), wanted
+    return (lambda topic, mechanism, users: topic.detectable(mechanism, users)), wanted
+
+
+def _over_time(
+    kind: str, epsilon: float | None, reports: int | None, lifetime: float | None
+) -> tuple[float | None, int, str]:
+    """Epsilon and the number of reports, as far as a lifetime says them."""
+    if lifetime is None:
+        return epsilon, reports or 1, ""
+    permanent = kind in ("choice", "text")
+    if epsilon is None:
+        if reports is None:
+            raise InputError(
+                "a lifetime needs the number of reports, or their epsilon; got neither"
+            )
+        # Permanent noise: any number of reports costs twice one (plan_permanent.py).
+        shares = 1 if reports == 1 else 2 if permanent else reports
+        return lifetime / shares, reports, ", epsilon as the lifetime allows"
+    if lifetime < epsilon:
+        raise InputError(
+            f"the lifetime must be at least the epsilon of one report, {epsilon:g}; "
+            f"got {lifetime:g}"
+        )
+    if reports is None:
+        return epsilon, int(lifetime / epsilon + 1e-9), ", fresh reports as the lifetime allows"
+    if not permanent and reports * epsilon > lifetime * (1 + 1e-9):
+        raise InputError(
+            f"{reports:,} reports at epsilon {epsilon:g} must cost at most the lifetime of "
+            f"{lifetime:g}; got {reports * epsilon:g}"
+        )
+    return epsilon, reports, ""
+
+
+def _topic(
+    kind: str, domain: int | None, users: int | None, low: float, high: float, cap: int | None
+) -> Topic:
+    if cap is not None and kind != "keyvalue":
+        raise InputError(f"a cap is for keyvalue questions; got one for a {kind}")
+    if kind == "number":
+        return NumberTopic(low, high)
+    assert domain is not None
+    if kind == "keyvalue":
+        return KeyValueTopic(domain, low, high, cap)
+    return ChoiceTopic(domain) if kind == "choice" else TextTopic(domain, users)
+
+
+def _plan(topic: Topic, users: int, wish: Wish, solved: str) -> Plan:
+    candidates = topic.candidates(wish)
+    options = [
+        Option(
+            candidate,
+            topic.error(candidate.mechanism, users),
+            topic.mean_error(candidate.mechanism, users),
+            topic.default(candidate.mechanism, users),
+            topic.detectable(candidate.mechanism, users),
+            fake_gain(candidate.mechanism, users, math.ceil(LIARS * users)),
+            *_losses(candidate.mechanism, wish.reports),
+        )
+        for candidate in candidates
+    ]
+    ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
+    chosen = topic.choose(candidates, users, wish)
+    best = next(option for option in ranked if option.candidate is chosen)
+    return Plan(topic, users, wish, ranked, best, solved)
+
+
+def _losses(mechanism: Mechanism, reports: int) -> tuple[float, float]:
+    """Of one answer, and of so many of them."""
+    return mechanism.epsilon_in_all(1), mechanism.epsilon_in_all(reports)
+
+
+def _best(topic: Topic, wish: Wish, users: int, measure: Measure) -> float:
+    return min(measure(topic, c.mechanism, users) for c in topic.candidates(wish))
+
+
+def _fewest_people(
+    topic: Callable[[int | None], Topic], wish: Wish, wanted: float, measure: Measure
+) -> int:
+    """The smallest number of people at which the best mechanism does as well as wanted."""
+    about = topic(None)
+    mechanisms = [candidate.mechanism for candidate in about.candidates(wish)]
+
+    def enough(users: int) -> bool:
+        return min(measure(about, mechanism, users) for mechanism in mechanisms) <= wanted
+
+    if not enough(MAX_USERS):
+        raise InputError(f"{MAX_USERS:,} people would not be enough; got a wish of {wanted:g}")
+    low, high = 0, MAX_USERS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _smallest_epsilon(
+    topic: Topic, wish: Wish, users: int, wanted: float, measure: Measure
+) -> float:
+    """The smallest epsilon, to three digits, at which the best mechanism does as well as wanted."""
+
+    def enough(epsilon: float) -> bool:
+        return _best(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
+
+    if not enough(MAX_EPSILON):
+        raise InputError(
+            f"no epsilon up to {MAX_EPSILON:g} gives {wanted:g} with {users:,} people; "
+            f"ask more of them"
+        )
+    low, high = 1e-3, MAX_EPSILON
+    while high / low > 1.0005:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(f"{math.ceil(high * 1000) / 1000:.3f}")
+
+
+def _largest_domain(
+    topic: Callable[[int], Topic], wish: Wish, users: int, wanted: float, measure: Measure
+) -> int:
+    """The largest domain at which the best mechanism does as well as wanted."""
+
+    def enough(domain: int) -> bool:
+        return _best(topic(domain), wish, users, measure) <= wanted
+
+    if not enough(2):
+        raise InputError(
+            f"even two values are too many for {wanted:g} with {users:,} people at epsilon "
+            f"{wish.epsilon:g}"
+        )
+    most = 100_000
+    if enough(most):
+        return most
+    low, high = 2, most
+    while high - low > max(1, low // 100):
+        middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3%}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    return json.dumps(value) if isinstance(value, str) else repr(value)

@@ -1,0 +1,260 @@
+"""Words out of bits: decoding RAPPOR's counts against a dictionary of candidates.
+
+    rumor.estimate(rappor, reports_or_summary, candidates=words, method="auto", level=0.05)
+
+Everything works from the bit counts of each cohort: a billion reports decode as fast as a
+thousand, and the order of the candidates does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.settings import known_keys
+from rumor.core.types import Vector
+from rumor.estimators.decode.auto import TRIM, decode_auto
+from rumor.estimators.decode.candidates import Candidates, Progress, candidate_map
+from rumor.estimators.decode.counts import BitShares, bit_shares
+from rumor.estimators.decode.fit import PENALTIES, Fit
+from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
+from rumor.estimators.frequency.linear import checked_method
+from rumor.kinds.text.result import WordEstimate, WordIntervals
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.summary import Summary
+
+LEVEL = 0.05
+_MAX_DECOYS = 1 << 31
+# Above this the words found leave more noise than the reports' own.
+_UNEXPLAINED = 1.3
+# Words in the fit to a bit, from which on it is crowded.
+_CROWDED = 0.5
+
+# The options of each method.
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "auto": ("level", "decoys", "penalties", "trim"),
+    "lasso-ols": ("level", "penalty", "cut"),
+}
+
+
+def decode(
+    summary: Summary,
+    candidates: object,
+    *,
+    method: str = "auto",
+    cache: PathLike | None = None,
+    on_progress: Progress | None = None,
+    **options: Any,
+) -> WordEstimate:
+    """The frequencies of candidate words, and which of them anyone holds.
+
+    "auto" finds words at a false discovery rate of at most about `level`, whether or not the
+    dictionary is complete: a word is tested against made-up words under the fit of all the others,
+    at 0.8 of the level, since the penalty and the bits left out were still chosen with it in
+    (benchmarks/honest_words.py measures what comes of it). Its further options: `decoys`, how
+    many made-up words calibrate the p-values (all possible ones unless said); `penalties`, the path
+    of the Lasso in standard deviations, strongest first; `trim`, from how many standard deviations
+    on an unexplained bit is left out (math.inf: none).
+
+    "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty`
+    of the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
+
+    `cache` is a directory in which the map of the dictionary is kept for the next time;
+    `on_progress` is called while it is built.
+    """
+    chosen = checked_method(method, METHODS)
+    known_keys(f'method "{chosen}"', options, METHODS[chosen])
+    level = _number("level", options.get("level", LEVEL), 0.0, 1.0)
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    settings = _auto_settings(options) if chosen == "auto" else _literature_settings(options)
+    words = candidate_map(rappor.bloom, candidates, cache=cache, on_progress=on_progress)
+    decoded = _auto if chosen == "auto" else _literature
+    return decoded(summary, words, bit_shares(summary), level, settings)
+
+
+def _auto(
+    summary: Summary, words: Candidates, shares: BitShares, level: float, settings: dict[str, Any]
+) -> WordEstimate:
+    result, decoys = decode_auto(words, shares, level=level, **settings), settings["decoys"]
+    found, chosen = result.detected, result.refit
+    frequency = np.zeros(len(words))
+    frequency[found] = chosen.coefficients
+    unbiased, stderr = result.fit.debiased()
+    unbiased[found] = chosen.unbiased
+    # What else is in the bits adds to the known noise, and never takes from it.
+    inflation = math.sqrt(max(1.0, result.noise))
+    stderr[found] = inflation * chosen.stderr
+    alarms = _of_the_filter(words, result.fit, level)
+    if decoys is not None and decoys < len(words) / level:
+        alarms.append(
+            f"{decoys:,} decoys are fewer than candidates / level, "
+            f"{math.ceil(len(words) / level):,}: a lone true word cannot be found"
+        )
+    if result.noise > _UNEXPLAINED:
+        alarms.append(
+            f"the words found do not explain the data: its noise is {result.noise:.2f} times "
+            f"the reports' own, so words are missing from the dictionary or too rare to tell"
+        )
+    if result.trimmed:
+        alarms.append(
+            f"{result.trimmed:,} of {shares.share.size:,} bits are far above what the words found "
+            f"explain and were left out: a frequent word is missing from the dictionary"
+        )
+    return _estimate(
+        summary,
+        words,
+        frequency=frequency,
+        unbiased=unbiased,
+        stderr=stderr,
+        other_stderr=inflation * chosen.total_stderr,
+        detected=found,
+        p_value=result.p_value,
+        method="auto",
+        level=level,
+        controls=f"false discovery rate at most {100 * level:g} %",
+        alarms=alarms,
+        diagnostics={
+            "decoys": "all" if decoys is None else decoys,
+            "penalty": result.fit.penalty,
+            "fit_support": result.fit.support,
+            "fit_noise": result.fit.tau**2,
+            "noise": result.noise,
+            "trimmed_bits": result.trimmed,
+        },
+    )
+
+
+def _of_the_filter(words: Candidates, fit: Fit, level: float) -> list[str]:
+    """What makes a filter too small for so many words."""
+    bloom, alarms = words.bloom, []
+    # The chance that a made-up word has just the bits of a candidate: no p-value is below it.
+    if float(bloom.bits) ** -(bloom.hashes * bloom.cohorts) > level / len(words):
+        alarms.append(
+            f"this filter cannot tell so many words apart: {bloom.bits:,} bits in "
+            f"{bloom.cohorts:,} cohorts are too few for {len(words):,} candidates, of which a lone "
+            f"true word cannot be found; collect with more cohorts, or list fewer words"
+        )
+    if fit.support > _CROWDED * fit.freedom:
+        alarms.append(
+            f"the fit is crowded: it took {fit.support:,} words for {fit.freedom:,} bits, so words "
+            f"stand in for each other and only frequent ones are found; "
+            f"collect with more bits or cohorts, or list fewer words"
+        )
+    return alarms
+
+
+def _literature(
+    summary: Summary, words: Candidates, shares: BitShares, level: float, settings: dict[str, Any]
+) -> WordEstimate:
+    result = decode_literature(words, shares, level=level, **settings)
+    return _estimate(
+        summary,
+        words,
+        frequency=np.where(result.detected, result.frequency, 0.0),
+        unbiased=result.frequency,
+        stderr=result.stderr,
+        other_stderr=result.total_stderr,
+        detected=result.detected,
+        p_value=result.p_value,
+        method="lasso-ols",
+        level=level,
+        controls=f"uncorrected t-tests at {100 * level:g} %: no error rate is controlled",
+        alarms=[],
+        diagnostics={**settings, "kept_by_lasso": result.kept},
+    )
+
+
+def _estimate(
+    summary: Summary,
+    words: Candidates,
+    *,
+    frequency: Vector,
+    unbiased: Vector,
+    stderr: Vector,
+    other_stderr: float,
+    detected: Any,
+    p_value: Vector,
+    alarms: Sequence[str],
+    diagnostics: Mapping[str, object],
+    **facts: Any,
+) -> WordEstimate:
+    """The estimate in the order of the words, with the sampling of people added."""
+    liars = fake_clients(summary.mechanism, summary.reports).to_dict()
+    other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
+    noise = _noise(summary)
+    share, stderr = np.clip(unbiased, 0.0, 1.0), np.maximum(stderr, noise)
+    other_stderr = max(other_stderr, noise)
+    population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
+    center, people = words.restore(unbiased), words.restore(stderr)
+    both = words.restore(population)
+    return WordEstimate(
+        values=words.words,
+        frequency=words.restore(frequency),
+        unbiased=center,
+        stderr=both,
+        reports=summary.reports,
+        epsilon=summary.mechanism.epsilon,
+        intervals=WordIntervals(center, people, both),
+        detected=words.restore(detected),
+        p_value=words.restore(p_value),
+        other=other,
+        other_stderr=math.sqrt(other_stderr**2 + other * (1 - other) / summary.reports),
+        alarms=tuple(alarms),
+        diagnostics={**diagnostics, "fake_clients": liars},
+        **facts,
+    )
+
+
+def _noise(summary: Summary) -> float:
+    """The standard error of a word's share if all else were known: nothing has less.
+
+    Its h bits are coins of one of two chances; where no word is found, this is also how far
+    "everything else" may be from everything.
+    """
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    coins = min(rate * (1 - rate) for rate in (rappor.p_star, rappor.q_star))
+    gain = rappor.q_star - rappor.p_star
+    return math.sqrt(coins / (summary.reports * rappor.hashes)) / gain
+
+
+def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    decoys = options.get("decoys")
+    if decoys is not None:
+        decoys = checked_size("decoys", decoys, 1, _MAX_DECOYS)
+    penalties = options.get("penalties", PENALTIES)
+    if not isinstance(penalties, Sequence) or isinstance(penalties, str) or not penalties:
+        raise InputError(f"penalties must be a list of numbers above 0; got {shown(penalties)}")
+    path = [_number("a penalty", penalty, 0.0, math.inf) for penalty in penalties]
+    if path != sorted(path, reverse=True):
+        raise InputError(f"penalties must fall from strong to weak; got {shown(penalties)}")
+    trim = options.get("trim", TRIM)
+    if trim != math.inf:
+        trim = _number("trim", trim, 0.0, math.inf)
+    return {"decoys": decoys, "penalties": path, "trim": trim}
+
+
+def _literature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "penalty": _number("penalty", options.get("penalty", PENALTY), 0.0, math.inf),
+        "cut": _number("cut", options.get("cut", CUT), -math.inf, math.inf),
+    }
+
+
+def _number(name: str, value: object, above: float, below: float) -> float:
+    bounds = [f"above {above:g}"] if above > -math.inf else []
+    bounds += [f"below {below:g}"] if below < math.inf else []
+    rule = f"{name} must be a number {' and '.join(bounds) or 'that is finite'}"
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{rule}; got {shown(value)}")
+    if not (above < value < below) or not math.isfinite(value):
+        raise InputError(f"{rule}; got {float(value):g}")
+    return float(value)

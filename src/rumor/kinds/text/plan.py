@@ -1,0 +1,248 @@
+"""Planning words: RAPPOR's bits, hashes, cohorts and noise from what is wanted.
+
+The least-squares estimate of a word with frequency f has, from N reports with h hashes into
+k bits, to first order the variance
+
+    (r (1 - r) - g^2 f (1 - f)) / (N h g^2 (1 - h/k)) + f (1 - f) / N,   r = p* + g (f + (1-f) h/k),
+
+g = q* - p*: h bits are seen of it, whose level must be learned too, and people are sampled.
+At a fixed epsilon each of h hashes gets epsilon / h, so g falls about as 1/h and the variance
+grows about as h: one hash is best.
+
+Words share bits. Those that are found are fitted together and do no harm; the others add the
+sum of their squared frequencies over (bits cohorts) to the variance, where each is below what
+is detectable. Cohorts are as many as keep that below a tenth, and few enough that every bit
+of every cohort is 1 often enough to be weighed.
+
+A word is found among D candidates when its test passes the level of the false discovery
+rate, about 0.05 times the share of the candidates that is found; a lone word must pass 0.05/D.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.exact import exp
+from rumor.core.randomness import Seeded
+from rumor.kinds.planning.forecast import typical_law
+from rumor.kinds.planning.permanent import permanent_noise
+from rumor.kinds.planning.topic import LEVEL, Candidate, Forecast, Progress, Topic, Wish, told_apart
+from rumor.mechanisms import Mechanism, Rappor
+
+HASHES = (1, 2, 4)
+_BITS = (32, 256)
+_COHORTS = (16, 512)
+# Undetected words may add a part of this size to the variance.
+_COLLISIONS = 0.1
+# Every bit of every cohort should be 1 in about so many reports, or weights are guesses.
+_FEWEST_ONES = 25
+_KEY = b"rumor plan"
+# Words that a plan for an unknown number of people reckons with.
+_USUAL_USERS = 100_000
+
+
+@dataclass(frozen=True)
+class TextTopic(Topic):
+    """A word; so many candidates will be looked for."""
+
+    domain: int
+    users: int | None = None
+    """People for whom the filter is shaped; the plan is made anew when they are known."""
+
+    kind = "text"
+    error_of = "the share of a word that hardly anybody holds"
+    default_of = "the default decoding over all candidates of Zipf's law, found or not"
+    detects = "the smallest share of a lone word that is found among all candidates"
+
+    def size(self) -> str:
+        """How many candidates."""
+        return f"{self.domain:,} candidate words"
+
+    def candidates(self, wish: Wish) -> list[Candidate]:
+        """One, two and four hashes at the same epsilon."""
+        return [self._candidate(hashes, wish) for hashes in HASHES]
+
+    def _candidate(self, hashes: int, wish: Wish) -> Candidate:
+        asked: dict[str, object]
+        if wish.reports > 1:
+            noise: dict[str, float | Fraction] = dict(
+                vars(permanent_noise(wish.epsilon, wish.permanent, hashes))
+            )
+            asked = dict(noise)
+        else:
+            part = exp(Fraction(wish.epsilon) / hashes)
+            noise = {"f": 0.0, "p": 1 / (1 + part), "q": Fraction(1, 2)}
+            asked = {"epsilon": wish.epsilon}
+        bits = min(_BITS[1], max(_BITS[0], _power_of_two(self.domain)))
+        sketch = Rappor(bits=bits, hashes=hashes, cohorts=1, key=_KEY, **noise)
+        cohorts = self._cohorts(sketch)
+        made = Rappor(bits=bits, hashes=hashes, cohorts=cohorts, key=_KEY, **noise)
+        filter_ = {"bits": bits, "hashes": hashes, "cohorts": cohorts}
+        shape = {
+            "bits": bits,
+            "cohorts": cohorts,
+            **{name: float(value) for name, value in noise.items()},
+        }
+        label = f"rappor, {hashes} hash{'es' if hashes > 1 else ''}"
+        return Candidate(label, made, {**filter_, **asked}, shape)
+
+    def _cohorts(self, rappor: Rappor) -> int:
+        users, absent = self.users or _USUAL_USERS, np.zeros(1)
+        noise = float(word_variance(rappor, users, absent)[0])
+        smallest = told_apart(
+            lambda f: math.sqrt(float(word_variance(rappor, users, np.array([f]))[0])),
+            LEVEL / self.domain,
+        )
+        wanted = smallest / (_COLLISIONS * noise * rappor.bits)
+        gain = rappor.q_star - rappor.p_star
+        ones = users * (rappor.p_star + gain * rappor.hashes / rappor.bits) / _FEWEST_ONES
+        low, high = _COHORTS
+        most = 1 << int(min(max(ones, low), high)).bit_length() - 1
+        return max(low, min(_power_of_two(math.ceil(wanted)), most))
+
+    def error(self, mechanism: Mechanism, users: int) -> float:
+        """The first-order formula above, at a frequency of 0."""
+        return self._deviation(_rappor(mechanism), users, 0.0)
+
+    def _deviation(self, rappor: Rappor, users: int, frequency: float) -> float:
+        own = float(word_variance(rappor, users, np.array([frequency]))[0])
+        return math.sqrt(own + self._collisions(rappor, users))
+
+    def _collisions(self, rappor: Rappor, users: int) -> float:
+        """What words that are not found add to the variance of the others, on Zipf's law."""
+        return _hidden_squares(self.domain, rappor, users) / (rappor.bits * rappor.cohorts)
+
+    def variances(self, rappor: Rappor, users: int) -> NDArray[np.float64]:
+        """The variance of the estimate of every word of Zipf's law."""
+        law = typical_law(self.domain)
+        return word_variance(rappor, users, law) + self._collisions(rappor, users)
+
+    def default(self, mechanism: Mechanism, users: int) -> float:
+        """Over all candidates, on Zipf's law: what is not found counts as 0."""
+        law = typical_law(self.domain)
+        variance = self.variances(_rappor(mechanism), users)
+        found = found_chances(law, self.error(mechanism, users), np.sqrt(variance))
+        return math.sqrt(float(np.mean((1 - found) * law**2 + found * variance)))
+
+    def detectable(self, mechanism: Mechanism, users: int) -> float:
+        """By a test at the level 0.05 / D."""
+        rappor = _rappor(mechanism)
+        collisions = self._collisions(rappor, users)
+
+        def deviation(f: float) -> float:
+            return math.sqrt(float(word_variance(rappor, users, np.array([f]))[0]) + collisions)
+
+        return told_apart(deviation, LEVEL / self.domain)
+
+    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+        """The least error: one hash."""
+        return min(candidates, key=lambda c: self.error(c.mechanism, users))
+
+    def question(self) -> Mapping[str, object]:
+        """Nothing: the candidates are the analyst's."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """Why one hash."""
+        return [
+            "One hash is best at a fixed epsilon: each of h hashes gets epsilon / h, which costs "
+            "more than h bits give back."
+        ]
+
+    def simulate(
+        self,
+        mechanism: Mechanism,
+        users: int,
+        trials: int,
+        seed: int,
+        on_progress: Progress | None,
+    ) -> Forecast:
+        """Bit counts of people drawn from Zipf's law, decoded against the dictionary.
+
+        The linear error is that of the words whose finding is all but certain.
+        """
+        from rumor.estimators.decode.candidates import candidate_map
+        from rumor.kinds.estimating import estimate
+        from rumor.mechanisms.rappor_simulation import simulate_counts
+
+        rappor, law = _rappor(mechanism), typical_law(self.domain)
+        words = [f"word {i}" for i in range(self.domain)]
+        known = candidate_map(rappor.bloom, words)
+        variance = self.variances(rappor, users)
+        certain = found_chances(law, self.error(rappor, users), np.sqrt(variance)) > 0.999
+        certain[0] = True
+        rng = np.random.default_rng(seed)
+        linear = default = 0.0
+        for trial in range(trials):
+            held = rng.multinomial(users, law)
+            counts = simulate_counts(rappor, words, held, random=Seeded(seed * 1000 + trial))
+            found = estimate(rappor, counts, candidates=known)
+            linear += float(((found.unbiased - law)[certain] ** 2).mean())
+            default += float(((found.frequency - law) ** 2).mean())
+            if on_progress is not None:
+                on_progress(trial + 1, trials)
+        predicted = math.sqrt(float(variance[certain].mean()))
+        return Forecast(
+            users,
+            trials,
+            "Zipf's law",
+            (predicted, math.sqrt(linear / trials)),
+            (self.default(rappor, users), math.sqrt(default / trials)),
+        )
+
+
+def word_variance(
+    rappor: Rappor, users: int, frequency: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The first-order variance of the least-squares estimate of words with these frequencies."""
+    hashes, part = rappor.hashes, rappor.hashes / rappor.bits
+    gain = rappor.q_star - rappor.p_star
+    rate = rappor.p_star + gain * (frequency + (1 - frequency) * part)
+    sampling = frequency * (1 - frequency)
+    noise = rate * (1 - rate) - gain**2 * sampling
+    return np.asarray(noise / (users * hashes * gain**2 * (1 - part)) + sampling / users)
+
+
+@functools.lru_cache(maxsize=256)
+def _hidden_squares(domain: int, rappor: Rappor, users: int) -> float:
+    """The sum of the squared frequencies of the words of Zipf's law that are not found."""
+    law = typical_law(domain)
+    deviation = np.sqrt(word_variance(rappor, users, law))
+    noise = math.sqrt(float(word_variance(rappor, users, np.zeros(1))[0]))
+    return float(((1 - found_chances(law, noise, deviation)) * law**2).sum())
+
+
+def found_chances(
+    law: NDArray[np.float64], noise: float, deviation: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How likely each word is found while the false discovery rate is held (by iteration)."""
+    level, chances = LEVEL / law.size, np.zeros(law.size)
+    for _ in range(100):
+        threshold = NormalDist().inv_cdf(1 - level) * noise
+        chances = _normal((law - threshold) / deviation)
+        before, level = level, LEVEL * min(1.0, max(1.0, float(chances.sum())) / law.size)
+        if abs(level - before) < 1e-3 * level:
+            break
+    return np.asarray(chances)
+
+
+def _normal(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The normal distribution function, to 0.0003: enough here, and loads nothing."""
+    return np.asarray(0.5 + 0.5 * np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << max(0, at_least - 1).bit_length()
+
+
+def _rappor(mechanism: Mechanism) -> Rappor:
+    assert isinstance(mechanism, Rappor)
+    return mechanism

@@ -1,0 +1,89 @@
+"""The kind "text": a word from an open vocabulary, by RAPPOR.
+
+Two ways to ask. With `epsilon`, for one report: the permanent stage is left out and the
+instantaneous one is spent on the zeros, q = 1/2 and p = 1 / (1 + e^(epsilon / hashes)), with one
+hash unless said (at a given epsilon, one hash decodes best). Or with `f`, `p` and `q`, for
+people who are asked again and again (Erlingsson, Pihur and Korolova 2014, whose values they
+have unless said).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from fractions import Fraction
+
+from rumor.core.canonical import Json, checked_unicode
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import checked_epsilon, exp
+from rumor.core.randomness import encode_context
+from rumor.kinds.base import Kind
+from rumor.mechanisms import Mechanism, Rappor
+
+_NOISE = {"f": 0.5, "p": 0.5, "q": 0.75}
+_BITS, _COHORTS = 128, 64
+
+
+class Text(Kind):
+    """Words that nobody listed beforehand."""
+
+    name = "text"
+    keys = ("bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
+    names = ()
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+        """RAPPOR with this filter and noise.
+
+        Unless said, the filter's key follows from the series of the collection and the id of
+        the question: filters of different questions are unrelated, and a revised collection
+        keeps them.
+        """
+        once = "epsilon" in wish
+        hashes = checked_size("hashes", wish.get("hashes", 1 if once else 2), 1, 64)
+        noise: dict[str, object] = {name: wish.get(name, usual) for name, usual in _NOISE.items()}
+        if once:
+            given = [name for name in _NOISE if name in wish]
+            if given:
+                raise InputError(
+                    f"a text question says either epsilon (for one report) or f, p and q; "
+                    f"got epsilon and {given[0]}"
+                )
+            share = Fraction(checked_epsilon(wish["epsilon"])) / hashes
+            noise = {"f": 0, "p": 1 / (1 + exp(share)), "q": Fraction(1, 2)}
+        return Rappor(
+            bits=wish.get("bits", _BITS),  # type: ignore[arg-type]
+            hashes=hashes,
+            cohorts=wish.get("cohorts", _COHORTS),  # type: ignore[arg-type]
+            key=_key(wish),
+            **noise,  # type: ignore[arg-type]
+        )
+
+    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+        """Nothing: words have no list of names."""
+        return {}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+        """The mechanism itself."""
+        if not isinstance(mechanism, Rappor):
+            raise InputError(f"a text question needs the mechanism rappor; got {mechanism!r}")
+        return mechanism
+
+    def typed(self, mechanism: Mechanism, text: str) -> object:
+        """The text as it is."""
+        return text
+
+    def hint(self, mechanism: Mechanism) -> str:
+        """Anything."""
+        return "a word; upper and lower case are different words"
+
+
+def _key(wish: Mapping[str, object]) -> bytes:
+    if "key" not in wish:
+        context = encode_context("rumor text question", str(wish.get("series")), str(wish["id"]))
+        return hashlib.sha256(context).digest()[:16]
+    key = wish["key"]
+    if not isinstance(key, str) or not key:
+        raise InputError(f"key must be a non-empty text; got {shown(key)}")
+    return unicodedata.normalize("NFC", checked_unicode(key)).encode("utf-8")

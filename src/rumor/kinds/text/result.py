@@ -1,0 +1,158 @@
+"""Estimates of words: which candidates people hold, how often, and how much is something else.
+
+Everything that an Estimate offers, over all candidates in the order they were given; words that
+were not detected have frequency 0. What is listed (tables, charts, files) is the words that
+were detected; in the order "given", every candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.types import Target, Vector
+from rumor.results.estimate import Estimate, fake_clients_line
+from rumor.results.intervals import Bounds, Rows, Tails, normal_ends
+from rumor.results.rows import Column, coverage
+from rumor.results.selection import split_tails
+from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
+
+# Smaller p-values are not told apart in tables.
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class WordIntervals:
+    """Estimates plus or minus z standard errors, which are known for both targets."""
+
+    center: Vector
+    people: Vector
+    population: Vector
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The plain interval; infinite where nothing is known."""
+        stderr = self._stderr(of)
+        return self.center - z * stderr, self.center + z * stderr
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
+
+    def _stderr(self, of: Target) -> Vector:
+        return self.people if of == "people" else self.population
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WordEstimate(Estimate):
+    """Candidate words with their frequencies, and which of them were detected.
+
+    `unbiased` is, for words detected, least squares on these words; for the others, the
+    de-biased estimate. An interval of a word chosen beforehand covers with its level. Words that
+    are listed because they were detected came out high, and what lists them widens their
+    intervals below, so that of the words found as many are covered as the level says.
+    """
+
+    LISTING: ClassVar[Order] = "estimate"
+
+    detected: NDArray[np.bool_] = field(repr=False)
+    p_value: Vector = field(repr=False)
+    other: float
+    """The share of people whose word was not detected, listed or not: 1 less the frequencies.
+
+    False words among those detected make it a little too small.
+    """
+    other_stderr: float
+    level: float
+    controls: str
+    """What the level bounds, in words."""
+    alarms: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The candidates."""
+        return [str(word) for word in self.values]
+
+    def found(self) -> dict[str, float]:
+        """The detected words with their frequencies, the most frequent first."""
+        return {str(self.values[i]): float(self.frequency[i]) for i in self._order()}
+
+    def _order(self) -> list[int]:
+        there = np.flatnonzero(self.detected)
+        return [int(i) for i in there[np.argsort(-self.frequency[there], kind="stable")]]
+
+    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
+        """The indices of the detected words, the most frequent first."""
+        return self._order()[:rows]
+
+    def _tails(self, rows: Rows, view: View) -> Tails:
+        """Split: the words that were detected, of all candidates."""
+        return split_tails(view.level, rows.size, int(self.detected.sum()), len(self.values))
+
+    def covers(self, view: View) -> str:
+        """Which words the intervals of a view cover, in one sentence."""
+        return coverage(view, len(self.values), "words found hold their true share", "a word")
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""
+        places = np.asarray(rows, dtype=np.intp)
+        return {
+            **super().cells(rows, view),
+            "p_value": self.p_value[places],
+            "detected": self.detected[places],
+        }
+
+    def facts(self) -> dict[str, object]:
+        """What there is to say beside the words, as plain data."""
+        return {
+            "candidates": len(self.values),
+            "detected": int(self.detected.sum()),
+            "other": self.other,
+            "other_stderr": self.other_stderr,
+            "detection_level": self.level,
+            "controls": self.controls,
+            "alarms": list(self.alarms),
+        }
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The detected words as text, with their intervals, and what is left."""
+        seen = viewed(view, wishes).on_screen()
+        order = self.listed(seen)
+        lines = self._body(order, seen)
+        hidden = int(self.detected.sum()) - len(order)
+        if hidden > 0:
+            lines.append(f"... and {hidden:,} less frequent words")
+        digits = decimals_for(self.other_stderr)
+        lines += [
+            f"everything else: {percent(self.other, digits)} "
+            f"(std. error {percent(self.other_stderr, digits)})",
+            f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
+            f"{self.controls}",
+            *self._facts(seen),
+            *fake_clients_line(self.diagnostics),
+            *(f"caution: {alarm}" for alarm in self.alarms),
+        ]
+        return "\n".join(lines)
+
+    def _body(self, order: Sequence[int], view: View) -> list[str]:
+        if not order:
+            return ["no candidate was detected"]
+        low, high = self.bounds(order, view)
+        digits = decimals_for(float(self.stderr[order].min()))
+        full = float(self.frequency[order].max())
+        body = [
+            (
+                one_line(self.values[i]),
+                percent(self.frequency[i], digits),
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
+                f"{self.p_value[i]:.2g}" if self.p_value[i] > _TINY else f"< {_TINY:g}",
+                bar(self.frequency[i], full),
+            )
+            for k, i in enumerate(order)
+        ]
+        head = ("word", "share", f"{percent(view.level)} interval", "p-value", "")
+        return [aligned(head, body, left=(0, 4))]

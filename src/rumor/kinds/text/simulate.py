@@ -1,0 +1,211 @@
+"""Dry runs of a text question: which words would be found in a crowd whose words are known.
+
+Bit counts are drawn directly (rumor.mechanisms.rappor_simulation), so a crowd of a billion
+takes as long as one of a thousand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.contract.collection import Question
+from rumor.contract.privatize import read_answers
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.core.randomness import Source
+from rumor.core.types import Tally, Vector
+from rumor.estimators.decode.candidates import candidate_map, checked_words
+from rumor.kinds.estimating import estimate
+from rumor.kinds.text.result import WordEstimate
+from rumor.mechanisms import Rappor
+from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.results.rows import ROWS_SHOWN
+
+
+@dataclass(frozen=True, eq=False)
+class WordSimulation:
+    """What came of some trials; vectors are over the candidates.
+
+    `found` is how often each was detected, `frequency` the mean of its estimates, `error` their
+    root mean square error; `false_discoveries` is the mean share of words found that nobody
+    held, `recall` that of the words held and listed that were found.
+    """
+
+    values: Sequence[str]
+    truth: Vector
+    frequency: Vector
+    error: Vector
+    found: Vector
+    unlisted: float
+    false_discoveries: float
+    recall: float
+    people: int
+    trials: int
+    last: WordEstimate
+
+    def to_dict(self, rows: int | None = None) -> dict[str, object]:
+        """The simulation as plain data for JSON: the words held or ever found."""
+        names = ("value", "truth", "frequency", "error", "found")
+        vectors = (self.truth, self.frequency, self.error, self.found)
+        return {
+            "reports": self.people,
+            "trials": self.trials,
+            "epsilon": self.last.epsilon,
+            "method": self.last.method,
+            "candidates": len(self.values),
+            "unlisted": self.unlisted,
+            "false_discoveries": self.false_discoveries,
+            "recall": self.recall,
+            "controls": self.last.controls,
+            "estimates": [
+                dict(zip(names, (self.values[i], *(float(v[i]) for v in vectors)), strict=True))
+                for i in self.order(rows)
+            ],
+        }
+
+    def order(self, rows: int | None = None) -> list[int]:
+        """The words held or ever found, those most frequent in truth first."""
+        there = np.flatnonzero((self.truth > 0) | (self.found > 0))
+        ranked = there[np.argsort(-self.truth[there], kind="stable")]
+        return [int(i) for i in ranked[:rows]]
+
+    def table(self, rows: int = ROWS_SHOWN) -> str:
+        """The words that are most frequent in truth, as text."""
+        order = self.order(rows)
+        digits = decimals_for(float(np.median(self.last.stderr)))
+        vectors = (self.truth, self.frequency, self.error)
+        body = [
+            (
+                one_line(self.values[i]),
+                *(percent(vector[i], digits) for vector in vectors),
+                percent(self.found[i], 0),
+            )
+            for i in order
+        ]
+        many = self.trials > 1
+        head = ("word", "truth", "mean estimate" if many else "estimate", "error", "found")
+        lines = [aligned(head, body)]
+        hidden = len(self.order()) - len(order)
+        if hidden:
+            lines.append(f"... and {hidden:,} less frequent")
+        closing = (
+            f"{self.people:,} people, {self.trials:,} {'trials' if many else 'trial'}, "
+            f"{len(self.values):,} candidates; method {self.last.method} "
+            f"({self.last.controls}). Of the words held, {percent(self.recall, 1)} were found; of "
+            f"the words found, {percent(self.false_discoveries, 1)} were false. "
+            f"{percent(self.unlisted, 1)} of the people held a word that is no candidate."
+        )
+        return "\n".join([*lines, "", wrapped(closing)])
+
+
+def simulate_words(
+    question: Question,
+    histogram: Counter[str],
+    *,
+    candidates: Sequence[str] | None = None,
+    people: int | None = None,
+    trials: int = 1,
+    method: str = "auto",
+    random: Source | None = None,
+    cache: PathLike | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> WordSimulation:
+    """Simulate a crowd that holds these words, one report each, and decode it, some times.
+
+    The candidates are the words of the histogram unless others are given.
+    """
+    from rumor.kinds.choice.simulate import rescaled
+
+    if trials < 1:
+        raise InputError(f"a simulation needs at least one trial; got {trials}")
+    rappor = _rappor_of(question)
+    words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
+    if people is not None:
+        counts = rescaled(counts, people)
+    listed = checked_words(words if candidates is None else candidates)
+    dictionary = candidate_map(rappor.bloom, listed, cache=cache)
+    truth = _truth(dictionary.words, words, counts)
+    held = truth > 0
+    total, squares, found = (np.zeros(len(listed)) for _ in range(3))
+    rates: list[tuple[float, float]] = []
+    for trial in range(trials):
+        summary = simulate_counts(rappor, words, counts, random=random)
+        result = estimate(rappor, summary, candidates=dictionary, method=method, **options)
+        total += result.frequency
+        squares += (result.frequency - truth) ** 2
+        found += result.detected
+        rates.append(_rates(result.detected, held))
+        if on_progress is not None:
+            on_progress(trial + 1, trials)
+    false, recall = np.mean(rates, axis=0).tolist()
+    return WordSimulation(
+        values=dictionary.words,
+        truth=truth,
+        frequency=total / trials,
+        error=np.sqrt(squares / trials),
+        found=found / trials,
+        unlisted=float(max(0.0, 1.0 - truth.sum())),
+        false_discoveries=false,
+        recall=recall,
+        people=int(counts.sum()),
+        trials=trials,
+        last=result,
+    )
+
+
+def read_words_held(question: Question, table: Table, column: str | None = None) -> Counter[str]:
+    """How many people hold each word: from columns value and count, or from raw answers."""
+    held: Counter[str] = Counter()
+    if column is None and {"value", "count"} <= set(table.schema.names):
+        for words, batch in read_answers(question, table, "value", numbers=("count",)):
+            numbers = batch.column("count").to_pylist()
+            for word, number in zip(words.tolist(), numbers, strict=True):
+                if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                    raise InputError(
+                        f"{table.path}, column 'count': counts must be integers of 0 or more; "
+                        f"got one that is not"
+                    )
+                held[_text(table, word)] += number
+    else:
+        for words, _ in read_answers(question, table, question.id if column is None else column):
+            held.update(_text(table, word) for word in words.tolist())
+    if held.total() == 0:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return held
+
+
+def _text(table: Table, word: object) -> str:
+    if not isinstance(word, str) or not word:
+        raise InputError(f"{table.path}: a word must be a non-empty text; got one that is not")
+    return word
+
+
+def _rappor_of(question: Question) -> Rappor:
+    if not isinstance(question.mechanism, Rappor):
+        raise InputError(
+            f"words are simulated for text questions; got {question.id!r}, "
+            f"whose kind is {question.kind!r}"
+        )
+    return question.mechanism
+
+
+def _truth(candidates: Sequence[str], words: Sequence[str], counts: Tally) -> Vector:
+    """The share of people who hold each candidate."""
+    normal = dict(zip(checked_words(words), counts.tolist(), strict=True))
+    held = np.array([normal.get(word, 0) for word in candidates], dtype=np.float64)
+    return np.asarray(held / counts.sum())
+
+
+def _rates(detected: NDArray[np.bool_], held: NDArray[np.bool_]) -> tuple[float, float]:
+    """The share of words found that are false, and of words held that are found."""
+    false, true = int((detected & ~held).sum()), int((detected & held).sum())
+    return false / max(false + true, 1), true / max(int(held.sum()), 1)

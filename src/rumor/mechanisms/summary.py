@@ -1,0 +1,160 @@
+"""Summaries: what estimation needs of many reports, and nothing that grows with them.
+
+A summary is a vector of counters and the number of reports behind it. Summaries of the
+same contract add up in any order and split (a commutative monoid), so a year is the sum
+of its days. Each carries what it is a summary of and refuses to be added to another.
+
+On disk: the line "rumor summary 1", a line of canonical JSON that says what it is of, then
+the counters as little-endian 64-bit integers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from rumor.core.canonical import Json, canonical_json
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike, write_whole
+from rumor.core.reports import as_reports
+from rumor.core.types import Tally
+from rumor.mechanisms import Mechanism, from_description
+from rumor.mechanisms.base import MAX_REPORTS
+
+_MAGIC = b"rumor summary 1\n"
+_DAMAGED = "a summary's header must be intact; this one is damaged"
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The counters of `reports` reports of one mechanism (and one question of a contract)."""
+
+    mechanism: Mechanism
+    reports: int
+    tally: Tally = field(repr=False)
+    contract: str | None = None
+    question: str | None = None
+
+    @classmethod
+    def empty(
+        cls, mechanism: Mechanism, *, contract: str | None = None, question: str | None = None
+    ) -> Self:
+        """The summary of no reports: adding it changes nothing."""
+        tally = np.zeros(mechanism.tally_size, dtype=np.int64)
+        return cls(mechanism, 0, tally, contract, question)
+
+    def update(self, reports: object) -> Self:
+        """The summary with a batch of reports added; one invalid report refuses the batch."""
+        self.mechanism.validate(reports).require()
+        batch = as_reports(reports, self.mechanism.width)
+        self.mechanism.admit(self.reports + len(batch))
+        return self._with(self.reports + len(batch), self.tally + self.mechanism.tally(batch))
+
+    def _with(self, reports: int, tally: Tally) -> Self:
+        self.mechanism.admit(reports)
+        return type(self)(self.mechanism, reports, tally, self.contract, self.question)
+
+    @property
+    def identity(self) -> dict[str, Json]:
+        """What this is a summary of; only equals add up."""
+        return {
+            "mechanism": self.mechanism.describe(),
+            "contract": self.contract,
+            "question": self.question,
+        }
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        for key, ours in self.identity.items():
+            theirs = other.identity[key]
+            if ours != theirs:
+                raise InputError(
+                    f"summaries must be of the same {key} to be added; "
+                    f"got {shown(ours)} and {shown(theirs)}"
+                )
+        return self._with(self.reports + other.reports, self.tally + other.tally)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Summary) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The summary as bytes; equal summaries have equal bytes."""
+        header = canonical_json({**self.identity, "reports": str(self.reports)})
+        return _MAGIC + header + b"\n" + self.tally.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The summary that `to_bytes` wrote, or a sentence that says what is damaged."""
+        if not data.startswith(_MAGIC):
+            raise InputError(
+                f"a summary file must begin with {_MAGIC.decode().strip()!r}; got something else"
+            )
+        line, newline, body = data[len(_MAGIC) :].partition(b"\n")
+        try:
+            header = json.loads(line)
+            count = int(header["reports"])
+            mechanism = from_description(header["mechanism"])
+            contract, question = header["contract"], header["question"]
+            if not all(name is None or isinstance(name, str) for name in (contract, question)):
+                raise TypeError
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            raise InputError(_DAMAGED) from None
+        if not newline or len(body) != 8 * mechanism.tally_size:
+            raise InputError(
+                f"a summary of this mechanism must hold {mechanism.tally_size:,} counters "
+                f"of 8 bytes; got {len(body):,} bytes"
+            )
+        tally = np.frombuffer(body, dtype="<i8").astype(np.int64)
+        if count < 0 or count > MAX_REPORTS or not mechanism.consistent(tally, count):
+            raise InputError(
+                f"a summary's counters must be those of its number of reports; got counters that "
+                f"no {count:,} reports of {mechanism.name!r} have"
+            )
+        summary = cls(mechanism, count, tally, contract, question)
+        if summary.to_bytes() != data:  # equal summaries have equal bytes, so there is one form
+            raise InputError(_DAMAGED)
+        return summary
+
+    def save(self, path: PathLike) -> None:
+        """Write the summary to a file, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """The summary in a file, or a sentence that names the file and what is wrong."""
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"a summary must be a file that exists; got {str(file)!r}")
+        try:
+            return cls.from_bytes(file.read_bytes())
+        except InputError as problem:
+            raise InputError(f"{file}: {problem}") from None
+
+    @staticmethod
+    def is_file(path: PathLike) -> bool:
+        """Whether there is a file at this path that begins as a summary does."""
+        file = Path(path)
+        if not file.is_file():
+            return False
+        with file.open("rb") as opened:
+            return opened.read(len(_MAGIC)) == _MAGIC
+
+
+def merge(summaries: Iterable[Summary]) -> Summary:
+    """The sum of summaries, at least one."""
+    parts = list(summaries)
+    if not parts:
+        raise InputError("merging needs at least one summary; got none")
+    return reduce(lambda total, part: total + part, parts)

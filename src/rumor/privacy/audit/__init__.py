@@ -1,0 +1,1 @@
+"""Does the code deliver the epsilon that it claims?"""

@@ -1,0 +1,129 @@
+"""The distinguishing game on whole transcripts: n reports of one person's device.
+
+A device that keeps its permanent answers must lose no more over n reports than its model
+says. Devices of two values are run through `Mechanism.answer`, the code that runs on people's
+devices; a transcript is scored by the model's log-likelihood ratio, and by how often each of
+its bits was 1. One half of the devices chooses the event, the other half is judged.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.randomness import Keyed, Source, System
+from rumor.mechanisms import BasicRappor, Mechanism, Rappor
+from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.privacy.audit.findings import Finding, Progress, lower_bound
+from rumor.privacy.audit.values import evidence, pairs_to_compare
+
+Floats = NDArray[np.float64]
+# Thresholds on a score that are tried, at these quantiles of the transcripts.
+_QUANTILES = np.linspace(0.0, 1.0, 41)
+
+
+def audit_over_time(
+    mechanism: Mechanism,
+    reports: int,
+    *,
+    people: int = 4000,
+    random: Source | None = None,
+    on_progress: Progress | None = None,
+) -> Finding:
+    """A lower bound on the loss of n reports, from so many devices of each of two values."""
+    first, second = pairs_to_compare(mechanism)[0]
+    source = System() if random is None else random
+    scores, lanes = [], []
+    for number, value in enumerate((first, second)):
+        transcripts = np.empty((people, reports, mechanism.width), dtype=np.uint8)
+        for person in range(people):
+            permanent = Keyed(source.stream().words(4).tobytes(), "audit")
+            for turn in range(reports):
+                report = mechanism.answer(value, permanent=permanent, random=source)
+                transcripts[person, turn] = np.frombuffer(report, dtype=np.uint8)
+            if on_progress is not None and person % 64 == 0:
+                on_progress(number * people + person, 2 * people)
+        scores.append(_evidence(mechanism, transcripts, first, second))
+        bits = np.unpackbits(transcripts, axis=2, bitorder="little")
+        lanes.append(bits.sum(axis=1, dtype=np.int64))
+    claimed = mechanism.epsilon_after(reports)
+    bound, event = _best_bound(scores, lanes, reports)
+    return Finding(
+        f"over {reports} reports",
+        bound <= claimed,
+        claimed,
+        bound,
+        f"{2 * people:,} devices of {first!r} and {second!r}; best event: {event}",
+    )
+
+
+def _best_bound(
+    scores: list[Floats], lanes: list[NDArray[np.int64]], reports: int
+) -> tuple[float, str]:
+    """The bound of the event that does best on the other half of the devices."""
+    one, other = scores
+    training = np.concatenate([one[::2], other[::2]])
+    # The extreme scores are rare and tell most: look at every one of the ends.
+    ends = np.unique(training)
+    cuts = np.unique(
+        np.concatenate([np.quantile(training, _QUANTILES), ends[:20], ends[-20:]])
+    ).tolist()
+    best = max(cuts, key=lambda cut: lower_bound(one[::2] >= cut, other[::2] >= cut))
+    chosen = lower_bound(one[::2] >= best, other[::2] >= best)
+    name, pair = f"the log-likelihood ratio is at least {best:.3g}", (one >= best, other >= best)
+    for bit in range(lanes[0].shape[1]):
+        for count in (0, reports):
+            ours, theirs = (lane[:, bit] == count for lane in lanes)
+            bound = lower_bound(ours[::2], theirs[::2])
+            if bound > chosen:
+                chosen, pair = bound, (ours, theirs)
+                name = f"bit {bit} is 1 in {count} of {reports} reports"
+    return lower_bound(pair[0][1::2], pair[1][1::2]), name
+
+
+def _evidence(
+    mechanism: Mechanism, transcripts: NDArray[np.uint8], first: object, second: object
+) -> Floats:
+    """The model's log-likelihood ratio of each transcript."""
+    people, reports, width = transcripts.shape
+    if isinstance(mechanism, (Rappor, BasicRappor)) and mechanism.noise.permanent:
+        favour = _differing_bits(mechanism, transcripts[:, 0], first, second)
+        bits = np.unpackbits(transcripts, axis=2, bitorder="little")
+        ones = bits.sum(axis=1, dtype=np.int64)
+        return np.asarray((_log_ratios(mechanism.noise, reports)[ones] * favour).sum(axis=1))
+    each = evidence(mechanism, transcripts.reshape(-1, width), first, second)
+    return np.asarray(each.reshape(people, reports).sum(axis=1))
+
+
+def _differing_bits(
+    mechanism: Rappor | BasicRappor, heads: NDArray[np.uint8], first: object, second: object
+) -> NDArray[np.int8]:
+    """For each person and bit of a report: +1 where only the first value sets it, -1 the other."""
+    if isinstance(mechanism, BasicRappor):
+        favour = np.zeros((1, 8 * mechanism.width), dtype=np.int8)
+        favour[0, mechanism.code(first)], favour[0, mechanism.code(second)] = 1, -1
+        return np.broadcast_to(favour, (len(heads), favour.shape[1]))
+    head = mechanism.width - (mechanism.bits + 7) // 8
+    cohorts = np.zeros(len(heads), dtype=np.int64)
+    for byte in range(head):
+        cohorts += heads[:, byte].astype(np.int64) << 8 * byte
+    table = np.zeros((mechanism.cohorts, 8 * mechanism.width), dtype=np.int8)
+    for cohort in np.unique(cohorts).tolist():
+        for sign, word in ((1, first), (-1, second)):
+            packed = np.frombuffer(mechanism.bloom.filter(str(word), cohort), dtype=np.uint8)
+            lanes = np.unpackbits(packed, bitorder="little").astype(np.int8)
+            table[cohort, 8 * head : 8 * head + lanes.size] += np.int8(sign) * lanes
+    return np.asarray(table[cohorts])
+
+
+def _log_ratios(noise: TwoStageNoise, reports: int) -> Floats:
+    """The logarithm of R_n(c), c = 0..n ones (two_stage.py), as doubles: it chooses events."""
+    ones = np.arange(reports + 1)
+    tiny = 1e-300
+    set_ = ones * math.log(noise.q + tiny) + (reports - ones) * math.log(1 - noise.q + tiny)
+    clear = ones * math.log(noise.p + tiny) + (reports - ones) * math.log(1 - noise.p + tiny)
+    keep, turn = math.log1p(-noise.f / 2), math.log(noise.f / 2)
+    above = np.logaddexp(keep + set_, turn + clear)
+    return np.asarray(above - np.logaddexp(turn + set_, keep + clear))

@@ -1,0 +1,183 @@
+"""What a person can lose, over reports, changes of mind, rounds, questions and collections.
+
+Everything is exact where a formula exists (the mechanism knows the loss of n reports of one
+permanent answer) and adds up where independent answers are combined: different questions,
+values, periods, revisions that change how answers settle, collections. Sums are rounded up.
+
+What is bounded is what a report says about the answers of people who change them at the same
+times. *That* an answer changed, and when, is not hidden by a permanent answer of each value:
+another one takes its place, and enough reports show two where there was one. A permanent answer
+of each period hides that too (memo = "period"), at the price of one answer for each period.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rumor.contract.collection import Collection, Question
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError
+from rumor.core.exact import round_up, sum_up
+from rumor.mechanisms import Mechanism
+from rumor.privacy.sentences import consequence
+
+MAX_COUNT = 10**9
+_TRIFLE = 1 + 2.0**-40
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A privacy loss, and what it is the loss of."""
+
+    of: str
+    epsilon: float
+
+    def in_words(self) -> str:
+        """The loss as a sentence that needs no mathematics."""
+        return f"After {self.of}, {consequence(self.epsilon)}"
+
+
+def question_loss(question: Question, *, reports: int | None = None, values: int = 1) -> Loss:
+    """The loss of one person on one question.
+
+    `reports` is how many they make of each value, as many as the collection allows unless
+    said; `values` how many different values they hold in turn. The collection's limit is on
+    all reports together, so it is shared out over the values.
+    """
+    checked_size("values", values, 1, MAX_COUNT)
+    limit = question.reports_per_person
+    if values > limit:
+        raise InputError(
+            f"a person makes at most {limit} reports of {question.id!r}, so they show at most as "
+            f"many values; got {values}"
+        )
+    if reports is not None:
+        checked_size("reports", reports, 1, MAX_COUNT)
+        made, epsilon = reports * values, _answers_loss(question, reports * values, values)
+    else:
+        made, epsilon = limit, _answers_loss(question, limit, values)
+    what = f"{_times(made)} on {question.id!r}"
+    return Loss(what if values == 1 else f"{what} with {values} different answers", epsilon)
+
+
+def changing_loss(question: Question, reports: int, changes: int = 0) -> Loss:
+    """The loss of so many daily reports, or as many as may be made, the answer changing so often.
+
+    Changes that come at the worst times: the reports are shared out evenly over the answers.
+    Where the first answer of a period stands for all of it, changes cost nothing further.
+    """
+    checked_size("reports", reports, 1, MAX_COUNT)
+    checked_size("changes", changes, 0, MAX_COUNT)
+    made = min(reports, question.reports_per_person)
+    if question.mechanism.rounds > 1:
+        # Each round is asked as often; what all of them cost together counts.
+        return Loss(f"all rounds of {question.id!r}", _lifetime([question]))
+    what = f"{_times(made)} on {question.id!r}"
+    if changes:
+        what += f" with {changes:,} change{'s' if changes > 1 else ''} of answer"
+    answers = changes + 1
+    if question.period_days is not None:
+        # So many days touch at most so many periods, wherever the first of them begins.
+        answers = (reports + question.period_days - 2) // question.period_days + 1
+    return Loss(what, _answers_loss(question, made, min(answers, made)))
+
+
+def _answers_loss(question: Question, reports: int, answers: int) -> float:
+    """The loss of reports shared out over so many permanent answers.
+
+    The loss of n reports of one answer is concave in n for memoised answers and linear for
+    fresh ones, so an even split is the worst.
+    """
+    each, more = divmod(reports, answers)
+    parts = [(each, answers - more), (each + 1, more)]
+    losses = [(question.mechanism.epsilon_after(n), times) for n, times in parts if n and times]
+    return sum_up(_times_over(epsilon, times) for epsilon, times in losses)
+
+
+def permanent_loss(question: Question) -> Loss:
+    """The loss of any number of reports of one permanent answer."""
+    what = f"any number of reports on {question.id!r} with one unchanged answer"
+    if question.period_days is not None:
+        what = f"any number of reports on {question.id!r} in one period"
+    return Loss(what, question.mechanism.epsilon_permanent)
+
+
+def collection_loss(collection: Collection) -> Loss:
+    """The most that one person can lose in the whole life of a collection.
+
+    Every question answered as often as it may be, the answer changing every time; or what
+    the collection promises that its series costs at most, which devices hold it to.
+    """
+    what = f"everything that {collection.name!r} may ask"
+    asked = sum_up(lifetime_loss(question) for question in collection.questions)
+    return Loss(what, min(asked, collection.series_epsilon or math.inf))
+
+
+def series_ceiling(collection: Collection) -> float:
+    """What a device holds the whole series to when it meets this contract first.
+
+    What the contract promises, or else the most that it could cost as it stands, and a
+    trifle: no rounding of what single answers cost may stop a person who keeps to the contract.
+    """
+    return collection.series_epsilon or collection_loss(collection).epsilon * _TRIFLE
+
+
+def collections_loss(collections: Sequence[Collection]) -> Loss:
+    """The most that one person can lose in several collections together.
+
+    Collections of one series are revisions: a device counts their reports together, and makes
+    one more as long as the revision it answers allows more than it has made.
+    """
+    names = len({collection.series for collection in collections})
+    return Loss(f"everything in {names} collections", sum_up(lifetimes(collections).values()))
+
+
+def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]:
+    """The most that each question can cost over all its revisions, by series and id."""
+    revisions: dict[tuple[str, str], list[Question]] = {}
+    for collection in collections:
+        for question in collection.questions:
+            revisions.setdefault((collection.series, question.id), []).append(question)
+    return {key: _lifetime(questions) for key, questions in revisions.items()}
+
+
+def lifetime_loss(question: Question) -> float:
+    """The most that one question can cost, the answer (or the period) changing every time."""
+    return _lifetime([question])
+
+
+def _lifetime(revisions: Sequence[Question]) -> float:
+    """The same over revisions: every report at the price of the dearest that still allows it."""
+    prices = sorted(
+        ((q.reports_per_person, _price(q.mechanism, revisions)) for q in revisions), reverse=True
+    )
+    limits = [limit for limit, _ in prices[1:]] + [0]
+    dearest, losses = 0.0, []
+    for (limit, price), next_limit in zip(prices, limits, strict=True):
+        dearest = max(dearest, price)
+        # The reports that no smaller limit allows.
+        if limit > next_limit:
+            losses.append(_times_over(dearest, limit - next_limit))
+    return sum_up(losses)
+
+
+def _price(mechanism: Mechanism, revisions: Sequence[Question]) -> float:
+    """What a report of another answer costs: one in every round, where there are several."""
+    # A later round knows nothing of those before it: those that are given add up.
+    before: dict[int, float] = {}
+    for question in revisions:
+        other = question.mechanism
+        if other.round < mechanism.round:
+            before[other.round] = max(before.get(other.round, 0.0), other.epsilon)
+    return sum_up([*before.values(), mechanism.epsilon_in_all(1)])
+
+
+def _times_over(epsilon: float, reports: int) -> float:
+    return epsilon if math.isinf(epsilon) else round_up(Fraction(epsilon) * reports)
+
+
+def _times(reports: int) -> str:
+    return "one report" if reports == 1 else f"{reports:,} reports"

@@ -1,0 +1,126 @@
+"""A chart as a file: HTML, PNG or SVG that can be handed on.
+
+What stands in a chart was written by others: labels, words, names of kept columns. So no file
+may run it. In HTML the chart is data, every character that could end it is escaped, and the
+file's content policy admits one script, its own, by its hash: nothing else in the file runs,
+nothing is evaluated, and nothing is loaded from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, Protocol
+
+from rumor.core.characters import drawable
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike, whole_file
+
+FORMATS = (".html", ".png", ".svg")
+
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"
+"""What a page without scripts needs."""
+
+# Expressions are interpreted, never compiled ("ast"), so no policy need allow evaluation. The
+# menu offers pictures only: its other entries write the data into pages of their own.
+_DRAW = """
+const said = JSON.parse(document.getElementById("chart").textContent);
+const actions = { export: true, source: false, compiled: false, editor: false };
+vegaEmbed("#picture", said, { mode: "vega-lite", ast: true, actions });
+"""
+_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+class Chart(Protocol):
+    """What can say itself as a Vega-Lite specification: a chart of altair."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The specification."""
+        ...
+
+
+def checked_chart_path(path: PathLike) -> str:
+    """Where a chart may be written, or the sentence that names the formats."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
+    return str(path)
+
+
+def save_chart(chart: Chart, path: PathLike) -> None:
+    """Write a chart to a file; HTML carries its script inside, so it opens anywhere."""
+    import vl_convert
+
+    suffix = Path(checked_chart_path(path)).suffix.lower()
+    spec = specification(chart)
+    with whole_file(path) as aside:
+        if suffix == ".html":
+            aside.write_text(chart_page(spec), encoding="utf-8")
+        elif suffix == ".png":
+            aside.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
+        else:
+            aside.write_text(str(vl_convert.vegalite_to_svg(spec)), encoding="utf-8")
+
+
+def chart_svg(chart: Chart) -> str:
+    """A chart as SVG text, to stand in a page of its own without any script."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(specification(chart)))
+
+
+def specification(chart: Chart) -> dict[str, Any]:
+    """A chart's Vega-Lite specification, without what no picture can hold."""
+    found: dict[str, Any] = fit_to_draw(chart.to_dict())
+    return found
+
+
+def fit_to_draw(part: Any) -> Any:
+    """A part of a specification without characters and numbers that cannot be drawn."""
+    if isinstance(part, str):
+        return drawable(part)
+    if isinstance(part, Mapping):
+        return {fit_to_draw(key): fit_to_draw(value) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [fit_to_draw(value) for value in part]
+    return None if isinstance(part, float) and not math.isfinite(part) else part
+
+
+def chart_page(spec: dict[str, Any]) -> str:
+    """A specification as a page of its own."""
+    script, proof = _script()
+    title = spec.get("title", "Chart")
+    name = title.get("text", "Chart") if isinstance(title, dict) else title
+    policy = f"{POLICY}; script-src {proof}; img-src data: blob:"
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{escape(str(name))}</title>
+<body>
+<div id="picture"></div>
+<script type="application/json" id="chart">{_in_script(spec)}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _in_script(data: object) -> str:
+    """JSON that no script element ends in, whatever it says."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False).translate(_ESCAPED)
+
+
+@functools.cache
+def _script() -> tuple[str, str]:
+    """Vega with the lines that draw, and the hash by which the policy knows it."""
+    import vl_convert
+
+    script = str(vl_convert.javascript_bundle(_DRAW))
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return script, f"'sha256-{base64.b64encode(digest).decode()}'"

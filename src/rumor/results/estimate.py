@@ -1,0 +1,223 @@
+"""Estimates: the answer, and how far it can be trusted.
+
+Three things stay apart: `frequency` is the method's answer; `unbiased` and `stderr` are
+the linear estimate and its standard error; `interval` is a confidence interval and says
+what it covers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.core.errors import InputError
+from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.types import Vector, checked_target
+from rumor.results.intervals import (
+    Bounds,
+    Intervals,
+    Rows,
+    Tails,
+    critical_value,
+    simultaneous_tails,
+)
+from rumor.results.rows import Column, Tabular, coverage
+from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
+from rumor.results.shares import Groups, Share, group_share, members_of
+from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(Tabular):
+    """Estimated frequencies of a domain's values."""
+
+    values: Sequence[int] | Sequence[str]
+    frequency: Vector = field(repr=False)
+    unbiased: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    reports: int
+    epsilon: float
+    method: str
+    intervals: Intervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+    exact: Intervals | None = field(default=None, repr=False)
+    groups: Groups | None = field(default=None, repr=False)
+
+    def interval(
+        self,
+        level: float = 0.95,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        exact: bool = False,
+    ) -> Bounds:
+        """Lower and upper ends of a confidence interval for a value named in advance.
+
+        Of the "population" that the people were drawn from, or of these "people" (the
+        noise of the mechanism alone). Each value's interval covers with the level given;
+        when `simultaneous`, all of them at once do. Of the values that come out on top, fewer
+        are covered than that: tables and charts, which show those, widen their intervals
+        (rumor.results.selection). When `exact`, they cover at least as
+        often as they say however few the reports (Clopper and Pearson), and are wider. Ends
+        are clipped to [0, 1] and, where the method's answer lies outside, stretched to
+        contain it.
+        """
+        z, target = critical_value(level, 1), checked_target(of)
+        way = self.exact if exact else self.intervals
+        if way is None:
+            raise InputError("exact intervals need binomial counts; this estimate has none")
+        if not simultaneous:
+            return self._stretched(way.bounds(z, target))
+        everything = np.arange(len(self.values))
+        tails = simultaneous_tails(level, everything.size)
+        return self._stretched(way.tails(everything, tails, target))
+
+    def bounds(self, rows: Sequence[int], view: View, *, chosen_by_others: bool = False) -> Bounds:
+        """Ends of these rows as the view covers them.
+
+        In the order of the estimate, rows are covered as rows that were chosen for coming
+        first; `chosen_by_others`, as rows that another estimate put into this order.
+        """
+        places = np.asarray(rows, dtype=np.intp)
+        if not view.chosen:
+            low, high = self.interval(view.level, of=view.of, simultaneous=view.simultaneous)
+            return low[places], high[places]
+        if chosen_by_others:
+            tails = prefix_tails(view.level, places.size, len(self.values))
+        else:
+            tails = self._tails(places, view)
+        return self._stretched(self.intervals.tails(places, tails, view.target), places)
+
+    def _tails(self, rows: Rows, view: View) -> Tails:
+        """By rank."""
+        order = ranked(self.frequency, self.unbiased)
+        tails = rank_tails(view.level, order, self.unbiased, self.stderr)
+        at = ranks(order, rows)
+        return Tails(tails.lower[at], tails.upper[at])
+
+    def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
+        """Clipped to [0, 1], and stretched to contain the method's answer."""
+        low, high = np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
+        answer = np.clip(self.frequency[rows], 0.0, 1.0)
+        return np.minimum(low, answer), np.maximum(high, answer)
+
+    def share(
+        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
+    ) -> Share:
+        """The share of these values together, unbiased, with its interval.
+
+        The rows of a table may not be added up: a method that draws rare values towards each
+        other overstates the sum of many. The values must be named in advance.
+        """
+        if self.groups is None:
+            return super().share(values, level, of=of)
+        asked = list(values) if not isinstance(values, str) else values
+        members = members_of(self.values, asked)
+        named = [self.values[i] for i in members]
+        return group_share(self.groups, members, named, level, checked_target(of))
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: value, frequency, low, high, unbiased, stderr."""
+        places = np.asarray(rows, dtype=np.intp)
+        low, high = self.bounds(rows, view)
+        return {
+            "value": [self.values[i] for i in rows],
+            "frequency": self.frequency[places],
+            "low": low,
+            "high": high,
+            "unbiased": self.unbiased[places],
+            "stderr": self.stderr[places],
+        }
+
+    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
+        """The indices of the most frequent values, the most frequent first."""
+        return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
+
+    def listed(self, view: View) -> list[int]:
+        """The first values in the order of the view."""
+        if view.order == "estimate":
+            return self.ranking(view.rows)
+        return list(range(len(self.values)))[: view.rows]
+
+    def covers(self, view: View) -> str:
+        """Which rows the intervals of a view cover, in one sentence."""
+        shown = "rows shown hold the true share, wherever the list is cut"
+        return coverage(view, len(self.values), shown, "a value")
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The most frequent values as text, with their intervals."""
+        seen = viewed(view, wishes).on_screen()
+        order = self.listed(seen)
+        low, high = self.bounds(order, seen)
+        digits = decimals_for(float(self.stderr[order].min()))
+        full = float(self.frequency[order].max())
+        body = [
+            (
+                one_line(self.values[i]),
+                percent(self.frequency[i], digits),
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
+                percent(self.stderr[i], digits),
+                bar(self.frequency[i], full),
+            )
+            for k, i in enumerate(order)
+        ]
+        head = ("value", "share", f"{percent(seen.level)} interval", "std. error", "")
+        lines = [aligned(head, body, left=(0, 4))]
+        hidden = len(self.values) - len(order)
+        if hidden:
+            lines.append(f"... and {hidden:,} less frequent")
+        lines += self._facts(seen)
+        if self.groups is not None and self.method != "inversion":
+            lines.append(
+                "rows may not be added up, since rare values are drawn together; "
+                "share([...]) and --share sum them"
+            )
+        return "\n".join([*lines, *_footer(self.diagnostics)])
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
+        *,
+        title: str | None = None,
+        **wishes: Unpack[Wishes],
+    ) -> alt.LayerChart:
+        """Bars with intervals; written to `path` (.html, .png or .svg) when one is given."""
+        from rumor.results.charts import frequency_chart, save_chart
+
+        chart = frequency_chart(self, viewed(view, wishes), title=title)
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+
+def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:
+    """What fake clients could add, as a line under a table, where it is known."""
+    bound = diagnostics.get("fake_clients")
+    return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
+
+
+def _footer(diagnostics: Mapping[str, object]) -> list[str]:
+    """The diagnostics as lines under a table."""
+    lines = []
+    noise, least = diagnostics.get("noise"), diagnostics.get("detectable")
+    power, gap = diagnostics.get("power"), diagnostics.get("gap")
+    if isinstance(noise, float) and isinstance(power, float):
+        found = f"{percent(least, 2)} and more" if isinstance(least, float) else "no share"
+        lines.append(
+            f"noise {percent(noise, 2)} on a value that nobody holds; "
+            f"{found} would be noticed with {percent(power)} power"
+        )
+    lines += fake_clients_line(diagnostics)
+    if isinstance(gap, float) and diagnostics.get("converged") is False:
+        lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
+    if "warning" in diagnostics:
+        lines.append(f"note: {diagnostics['warning']}")
+    return lines

@@ -1,0 +1,290 @@
+"""Confidence intervals for frequencies, by inverting a test on the support count.
+
+The count of reports that support a value is binomial when the people are a sample of a
+population, and a sum of two binomials when the people are held fixed. Either way its
+variance is known at every candidate frequency f, so the interval is the set of those f at
+which the observed count is not too surprising: the score test. It stays honest where the
+plain interval (estimate plus or minus z standard errors) is not: rare values, few reports,
+large epsilon.
+
+Frequencies end at 0 and at 1, and most values of a large domain are next to 0, where noise
+often makes the estimate negative. Two-sided tests would leave such values an interval of
+nothing but 0, or cut one of their tails away and cover 97.5 per cent. So counts are ranked
+by their likelihood against the best frequency that *exists* (Feldman and Cousins, Physical
+Review D 57, 3873, 1998): next to an end the test becomes one-sided by itself. Intervals are
+then never empty, always hold the nearest possible estimate, and cover as they say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.errors import InputError, shown
+from rumor.core.reports import Mask
+from rumor.core.types import Target, Vector
+from rumor.mechanisms.oracle import ItemCounts, Score
+
+Bounds = tuple[Vector, Vector]
+Rows = NDArray[np.intp]
+
+_HALVINGS = 50
+_SMALLEST = 1e-300
+_ERFC = (
+    0.17087277,
+    -0.82215223,
+    1.48851587,
+    -1.13520398,
+    0.27886807,
+    -0.18628806,
+    0.09678418,
+    0.37409196,
+    1.00002368,
+    -1.26551223,
+)
+
+
+class Intervals(Protocol):
+    """How an estimate makes its intervals."""
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Lower and upper ends for a two-sided normal quantile z."""
+        ...
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Ends of these rows, each missed with a chance of its own on either side."""
+        ...
+
+
+def checked_level(level: object) -> float:
+    """A level of confidence, or the sentence that says what one is."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InputError(f"a level must be a number above 0 and below 1; got {shown(level)}")
+    return float(level)
+
+
+def critical_value(level: float, items: int) -> float:
+    """The two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
+    return -NormalDist().inv_cdf(each_outside(level, items) / 2)
+
+
+def each_outside(level: float, items: int) -> float:
+    """How often each of `items` intervals may miss, for all of them to hold at this level."""
+    # 1 - level**(1/items), without losing the digits of a tiny tail.
+    return float(-np.expm1(np.log(checked_level(level)) / items))
+
+
+@dataclass(frozen=True)
+class Tails:
+    """How often an interval may miss below its lower end and above its upper one, row by row."""
+
+    lower: Vector
+    upper: Vector
+
+    @classmethod
+    def alike(cls, lower: float, upper: float, rows: int) -> Tails:
+        """The same for all rows."""
+        return cls(np.full(rows, lower), np.full(rows, upper))
+
+    def quantiles(self) -> Bounds:
+        """Both as normal quantiles."""
+        return _quantiles(self.lower), _quantiles(self.upper)
+
+
+def _quantiles(tails: Vector) -> Vector:
+    distinct, where = np.unique(tails, return_inverse=True)
+    normal = NormalDist()
+    return np.array([-normal.inv_cdf(float(tail)) for tail in distinct])[where.reshape(-1)]
+
+
+def simultaneous_tails(level: float, items: int) -> Tails:
+    """For every one of `items` values: all intervals hold at once at this level (Sidak)."""
+    half = each_outside(level, items) / 2
+    return Tails.alike(half, half, items)
+
+
+@dataclass(frozen=True)
+class ScoreIntervals:
+    """Intervals from a mean over `trials` reports whose variance is known at every f."""
+
+    score: Score
+    trials: int
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Every f at which the observed mean is not too surprising, searched from its best f."""
+        estimate = self.score.excess / self.score.gain
+        v0, v1, v2 = self._spread(of)
+        scale = self.score.gain * math.sqrt(self.trials)
+        outside = 2 * NormalDist().cdf(-z)
+
+        def accepts(f: Vector) -> Mask:
+            sd = np.sqrt(np.maximum(v0 + v1 * f + v2 * f * f, _SMALLEST)) / scale
+            surprise = p_value((estimate - f) / sd, f / sd, (1 - f) / sd)
+            return np.asarray(surprise >= outside)
+
+        best = np.clip(estimate, 0.0, 1.0)
+        return _search(accepts, best, 0.0), _search(accepts, best, 1.0)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """The same test, one side at a time."""
+        estimate = self.score.excess[rows] / self.score.gain
+        # Some spreads differ by value (a blocked Hadamard matrix), others are one number.
+        v0, v1, v2 = (np.broadcast_to(v, self.score.excess.shape)[rows] for v in self._spread(of))
+        scale = self.score.gain * math.sqrt(self.trials)
+        below, above = tails.quantiles()
+
+        def deviation(f: Vector) -> Vector:
+            sd = np.sqrt(np.maximum(v0 + v1 * f + v2 * f * f, _SMALLEST)) / scale
+            return np.asarray((estimate - f) / sd)
+
+        best = np.clip(estimate, 0.0, 1.0)
+        return (
+            _search(lambda f: np.asarray(deviation(f) <= below), best, 0.0),
+            _search(lambda f: np.asarray(-deviation(f) <= above), best, 1.0),
+        )
+
+    def _spread(self, of: Target) -> list[Vector]:
+        return [np.asarray(v) for v in self.score.spread[of]]
+
+
+def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
+    """The probability of a normal deviation that ranks no higher than this one.
+
+    All in standard deviations: the observation lies `deviation` from a candidate, and the ends
+    of what is possible lie `below` and `above` it. An observation ranks by its likelihood at
+    the candidate over that at the nearest possible point, e^-t: t is half the squared
+    deviation within the ends and grows linearly beyond them.
+    """
+    t = deviation**2 / 2
+    t = np.where(deviation < -below, -below * (deviation + below / 2), t)
+    t = np.where(deviation > above, above * (deviation - above / 2), t)
+    return upper_tail(_reach(t, below)) + upper_tail(_reach(t, above))
+
+
+def _reach(t: Vector, end: Vector) -> Vector:
+    """How far away, towards an end, observations of this t are; infinitely when it is here."""
+    plain = np.sqrt(2 * t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(plain <= end, plain, end / 2 + t / end)
+
+
+def upper_tail(x: Vector) -> Vector:
+    """The normal probability beyond x >= 0, to a relative error of 1.2e-7.
+
+    Chebyshev's fit of erfc in Numerical Recipes (Press et al., section 6.2). Loading scipy
+    for this alone would take half a second.
+    """
+    z = x / math.sqrt(2)
+    t = 1 / (1 + z / 2)
+    power = np.zeros_like(t)
+    for coefficient in _ERFC:
+        power = power * t + coefficient
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        return np.where(z < 1e150, t * np.exp(-z * z + power) / 2, 0.0)
+
+
+def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Vector:
+    """The last accepted frequency on the way from one inside to an end."""
+    outside = np.full(inside.size, end)
+    inside = np.where(accepts(outside), outside, inside)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        fits = accepts(middle)
+        inside, outside = np.where(fits, middle, inside), np.where(fits, outside, middle)
+    return np.asarray(inside)
+
+
+@dataclass(frozen=True)
+class ExactIntervals:
+    """Intervals that cover at least as often as they say, whatever the count (Clopper-Pearson).
+
+    For people drawn from a population, where a count is exactly binomial.
+    """
+
+    items: ItemCounts
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The same chance of a miss on both sides of every value."""
+        tail, size = NormalDist().cdf(-z), self.items.counts.size
+        return self.tails(np.arange(size), Tails.alike(tail, tail, size), of)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Quantiles of beta laws, as frequencies."""
+        if of != "population":
+            raise InputError(f'exact intervals are of the "population" only; got {shown(of)}')
+        columns = (self.items.counts, self.items.trials, self.items.miss, self.items.gain)
+        counts, trials, miss, gain = (
+            np.broadcast_to(np.asarray(c, np.float64), self.items.counts.shape)[rows]
+            for c in columns
+        )
+        low, high = binomial_ends(counts, trials, tails)
+        return np.asarray((low - miss) / gain), np.asarray((high - miss) / gain)
+
+
+def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
+    """The chances of success at which a count this large, or this small, is that rare."""
+    from scipy.special import betainccinv, betaincinv
+
+    others = trials - counts
+    with np.errstate(invalid="ignore"):
+        low = np.where(counts > 0, betaincinv(counts, others + 1, tails.lower), 0.0)
+        high = np.where(others > 0, betainccinv(counts + 1, others, tails.upper), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True)
+class CountIntervals:
+    """Intervals of an oracle's frequencies, from what its reports support.
+
+    A value named in advance has the score test's; where tails are small, the normal law is
+    not good enough for small counts, and the binomial itself serves. Held fixed, people's
+    counts are no binomials: the score test remains.
+    """
+
+    score: ScoreIntervals
+    exact: ExactIntervals
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The score test's."""
+        return self.score.bounds(z, of)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """The binomial's; of these people, the score test's."""
+        way: Intervals = self.exact if of == "population" else self.score
+        return way.tails(rows, tails, of)
+
+
+@dataclass(frozen=True)
+class NormalIntervals:
+    """Estimate plus or minus z standard errors, where only those are known."""
+
+    center: Vector
+    stderr: Vector
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The plain interval; it is about the population."""
+        self._require(of)
+        return self.center - z * self.stderr, self.center + z * self.stderr
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        self._require(of)
+        return normal_ends(self.center[rows], self.stderr[rows], tails)
+
+    def _require(self, of: Target) -> None:
+        if of != "population":
+            raise InputError(
+                f'this estimate has intervals of the "population" only; got {shown(of)}'
+            )
+
+
+def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
+    """A normal estimate less and plus the quantiles of its tails."""
+    below, above = tails.quantiles()
+    return np.asarray(center - below * stderr), np.asarray(center + above * stderr)

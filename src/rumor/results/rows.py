@@ -1,0 +1,153 @@
+"""What every estimate can be turned into: rows as Arrow, CSV, plain data and text."""
+
+from __future__ import annotations
+
+import abc
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.errors import InputError
+from rumor.core.plain_text import percent
+from rumor.results.shares import Share
+from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
+from rumor.results.view import Order, View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = dict[str, list[object]]
+Column = NDArray[Any] | Sequence[object]
+
+
+# What spreadsheets take for the beginning of a formula, wide forms included.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_PARTS = re.compile('[,;"\t\r\n]')
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
+
+
+class Tabular(abc.ABC):
+    """An estimate as a table: whoever gives the columns has all the other forms.
+
+    Everything takes a `View`, or a level, or what is wished for by name: level, of,
+    simultaneous, rows and order.
+    """
+
+    LISTING: ClassVar[Order] = "given"
+    """The order of rows in files, unless one is asked for."""
+
+    reports: int
+    epsilon: float
+    method: str
+    diagnostics: Mapping[str, object]
+
+    @abc.abstractmethod
+    def listed(self, view: View) -> list[int]:
+        """The indices of the rows of a view, in its order."""
+
+    @abc.abstractmethod
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """These rows as columns, with intervals as the view covers them."""
+
+    @abc.abstractmethod
+    def covers(self, view: View) -> str:
+        """Which rows the intervals of a view cover, in one sentence."""
+
+    @abc.abstractmethod
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The estimate as text."""
+
+    def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
+        """The estimate as columns: every value in its order, or the first of the estimate."""
+        filed = viewed(view, wishes).filed(self.LISTING)
+        found = self.cells(self.listed(filed), filed)
+        return {
+            name: column.tolist() if isinstance(column, np.ndarray) else list(column)
+            for name, column in found.items()
+        }
+
+    def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
+        """The estimate as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self.columns(view, **wishes))
+
+    def to_csv(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The estimate as CSV text, in full precision."""
+        return csv_text(self.columns(view, **wishes))
+
+    def to_dict(
+        self, view: View | float | None = None, **wishes: Unpack[Wishes]
+    ) -> dict[str, object]:
+        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
+        filed = viewed(view, wishes).filed(self.LISTING)
+        columns = self.columns(filed)
+        return {
+            "reports": self.reports,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "level": filed.level,
+            "of": filed.of,
+            "simultaneous": filed.simultaneous,
+            "order": filed.order,
+            "covers": self.covers(filed),
+            **self.facts(),
+            "diagnostics": dict(self.diagnostics),
+            "estimates": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def share(
+        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
+    ) -> Share:
+        """The share of several values together, where an estimate is of values people hold."""
+        raise InputError(
+            "shares of several values need the counts of a frequency oracle or a channel that can "
+            "be inverted; this estimate has none"
+        )
+
+    def facts(self) -> dict[str, object]:
+        """What there is to say beside the rows, as plain data."""
+        return {}
+
+    def _facts(self, view: View) -> list[str]:
+        """The lines that every table ends with."""
+        return [
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
+            f"method {self.method}; intervals of the {view.of}",
+            self.covers(view),
+        ]
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def coverage(view: View, values: int, shown: str, named: str) -> str:
+    """Which rows are covered: all at once, those shown, or each one named in advance."""
+    level = percent(view.level)
+    if view.simultaneous:
+        return f"all {values:,} intervals hold at once, at a level of {level}"
+    if view.chosen:
+        return f"{level} of the {shown}"
+    return f"each interval covers {named} named in advance, at a level of {level}"
+
+
+def csv_text(columns: Columns) -> str:
+    """Columns as CSV text, their names first.
+
+    A spreadsheet runs a text that begins like a formula; an apostrophe in front keeps it a text.
+    """
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    if isinstance(value, str) and text.startswith(_FORMULA) and not _NUMBER.fullmatch(text):
+        text = f"'{text}"
+    # Spreadsheets also split at semicolons and tabs, and lines at every kind of end.
+    return '"' + text.replace('"', '""') + '"' if _PARTS.search(text) else text

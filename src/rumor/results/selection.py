@@ -1,0 +1,85 @@
+"""Rows that are seen because they came out high, and how wide their intervals must be.
+
+Of D values whose intervals each miss five times in a hundred, those shown first miss far
+more often: they are first because their counts came out high. What has to be paid for that
+is paid by the lower tail, since a shown row fails below only if its count came out too high.
+
+*By rank.* The row of rank k has a lower tail of alpha/2 times k / m_k, where m_k values could
+have been among the first k. Then the first k rows, whatever k, hold on average at most
+alpha/2 times k rows that fail below: sum the tails of all that could be there. So the first
+row is covered, and the first three, and all that are shown, wherever the list is cut. A row
+fails above only if its count came out low and it is among the first all the same; few values
+can do both, and the upper tail stays alpha/2.
+
+Values that could not have been among the first k spend nothing. With all but a chance of
+2 beta, every estimate is within c standard errors of its truth, c the normal quantile of
+beta / D; two values further apart than twice that for both are in their true order. (Zrnic
+and Fithian, Locally simultaneous inference, Annals of Statistics 52, 2024.) That is why a
+clear winner has an interval hardly wider than one named in advance.
+
+*Split.* Where R of M were chosen by any rule: a lower tail of alpha/2 times R / M; the false
+coverage rate of Benjamini and Yekutieli (Journal of the American Statistical Association 100,
+2005), one-sided. *Both sides* where a number was not chosen for being high.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from rumor.core.types import Vector
+from rumor.results.intervals import Rows, Tails
+
+# The part of alpha that is spent on telling who could have been among the first.
+_SPENT = 0.05
+
+
+def ranked(frequency: Vector, unbiased: Vector) -> Rows:
+    """The most frequent first; where a method ties values, those that more reports support."""
+    tie, key = np.nan_to_num(unbiased), np.nan_to_num(frequency)
+    return np.lexsort((np.arange(key.size), -tie, -key))
+
+
+def rank_tails(level: float, order: Rows, unbiased: Vector, stderr: Vector) -> Tails:
+    """Tails of the values in this order, which is that of the estimate; the first row's first."""
+    alpha, size = 1 - level, order.size
+    spent = alpha * _SPENT
+    reach = -2 * NormalDist().inv_cdf(spent / size) * np.nan_to_num(stderr)
+    center = np.nan_to_num(unbiased)
+    highest = np.sort(center + reach)
+    could = size - np.searchsorted(highest, (center - reach)[order], side="left")
+    place = np.arange(1, size + 1)
+    rivals = np.maximum.accumulate(np.maximum(place, could))
+    return Tails((alpha / 2 - spent) * place / rivals, np.full(size, alpha / 2))
+
+
+def prefix_tails(level: float, shown: int, values: int) -> Tails:
+    """Tails of rows whose order something else decided: any value could have been anywhere."""
+    alpha = 1 - level
+    place = np.arange(1, shown + 1)
+    return Tails(alpha / 2 * np.minimum(place / values, 1.0), np.full(shown, alpha / 2))
+
+
+def split_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
+    """Tails of rows, so many of so many values chosen, for a number chosen for being high."""
+    alpha = 1 - level
+    return Tails.alike(alpha / 2 * _part(chosen, values), alpha / 2, rows)
+
+
+def both_sided_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
+    """The same for a number that goes with what was chosen, and may err either way."""
+    tail = (1 - level) / 2 * _part(chosen, values)
+    return Tails.alike(tail, tail, rows)
+
+
+def _part(chosen: int, values: int) -> float:
+    return min(max(chosen, 1) / max(values, 1), 1.0)
+
+
+def ranks(order: Rows, rows: Sequence[int] | Rows) -> Rows:
+    """The rank, from 0, of each of these rows."""
+    rank = np.empty(order.size, dtype=np.intp)
+    rank[order] = np.arange(order.size)
+    return rank[np.asarray(rows, dtype=np.intp)]

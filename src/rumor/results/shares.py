@@ -1,0 +1,119 @@
+"""The share of several values together, estimated as such.
+
+The answers of a table may not be added up. A method that knows all values at once draws rare
+ones towards each other: each of them is better for it, and their sum is worse, since all
+err in the same direction. So a sum has an estimate of its own, linear and unbiased, and an
+interval by the same test as that of a single value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rumor.core.errors import InputError, shown
+from rumor.core.plain_text import decimals_for, one_line, percent
+from rumor.core.types import Tally, Target, Vector
+from rumor.mechanisms.oracle import FrequencyOracle, Score
+from rumor.results.intervals import Rows, ScoreIntervals, critical_value
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of some values together: unbiased, with its standard error and interval.
+
+    As an unbiased estimate, `unbiased` may lie outside of 0 to 1; the interval does not.
+    """
+
+    values: Sequence[int] | Sequence[str]
+    unbiased: float
+    stderr: float
+    low: float
+    high: float
+    level: float
+    of: str
+
+    def to_dict(self) -> dict[str, object]:
+        """As plain data for JSON."""
+        return {**vars(self), "values": list(self.values)}
+
+    def __str__(self) -> str:
+        digits = decimals_for(self.stderr)
+        names = ", ".join(one_line(value) for value in self.values)
+        low, high = percent(self.low, digits), percent(self.high, digits)
+        return (
+            f"{names} together: {percent(self.unbiased, digits)} ({percent(self.level)} interval "
+            f"{low} to {high}, std. error {percent(self.stderr, digits)})"
+        )
+
+
+class Groups(Protocol):
+    """What is known of the share of any group of values."""
+
+    def score(self, members: Rows) -> tuple[Score, int]:
+        """A mean whose expectation tells the share, and over how many reports it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class OracleGroups:
+    """From the tally of a frequency oracle."""
+
+    oracle: FrequencyOracle
+    tally: Tally
+    reports: int
+
+    def score(self, members: Rows) -> tuple[Score, int]:
+        """The oracle's own."""
+        return self.oracle.group_score(self.tally, self.reports, members), self.reports
+
+
+@dataclass(frozen=True)
+class ChannelGroups:
+    """From counts of the outputs of an explicit channel, and its inverse (outputs by inputs)."""
+
+    inverse: Vector
+    seen: Vector
+
+    def score(self, members: Rows) -> tuple[Score, int]:
+        """Every output adds what the inverse gives it; how that varies is observed."""
+        added, total = self.inverse[:, members].sum(axis=1), float(self.seen.sum())
+        mean, square = (float(self.seen @ added**power) / total for power in (1, 2))
+        spread: dict[Target, tuple[float | Vector, float, float]] = {
+            "population": (square, 0.0, -1.0)
+        }
+        return Score(np.array([mean]), 1.0, spread), round(total)
+
+
+def group_share(
+    groups: Groups, members: Rows, values: Sequence[int] | Sequence[str], level: float, of: Target
+) -> Share:
+    """The share of these members."""
+    score, reports = groups.score(members)
+    if of not in score.spread:
+        raise InputError(f'this estimate has intervals of the "population" only; got {shown(of)}')
+    unbiased = float(score.excess[0] / score.gain)
+    low, high = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
+    plausible = min(max(unbiased, 0.0), 1.0)
+    variance = max(v0 + v1 * plausible + v2 * plausible**2, 0.0)
+    stderr = float(np.sqrt(variance / reports)) / score.gain
+    return Share(values, unbiased, stderr, float(low[0]), float(high[0]), level, of)
+
+
+def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:
+    """The places of some values, each named once, or the sentence that says what is wrong."""
+    if isinstance(asked, (str, bytes)) or not hasattr(asked, "__iter__"):
+        raise InputError(f"a share is of a list of values; got {shown(asked)}")
+    places = {value: i for i, value in enumerate(known)}
+    found = []
+    for value in asked:
+        if value not in places:
+            raise InputError(f"a share is of values of this estimate; got {shown(value)}")
+        found.append(places[value])
+    if not found or len(set(found)) != len(found):
+        raise InputError(f"a share is of values named once each; got {shown(list(asked))}")
+    return np.array(found, dtype=np.intp)

@@ -1,0 +1,79 @@
+"""How an answer is to be shown: one small value, from whoever asks down to table and chart."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Target, checked_target
+from rumor.results.intervals import checked_level
+
+Order = Literal["estimate", "given"]
+ROWS_SHOWN = 20
+
+
+class Wishes(TypedDict, total=False):
+    """What a view may be asked for by name."""
+
+    level: float
+    of: str
+    simultaneous: bool
+    rows: int | None
+    order: str | None
+
+
+@dataclass(frozen=True)
+class View:
+    """Which intervals are shown, of how many rows, in which order.
+
+    The order decides what an interval has to cover. In the order of the "estimate" a row is
+    seen because it came out high, and intervals make up for that. In the order "given" every
+    value is there whatever came out, and its interval is that of a value named in advance.
+    None, for order and rows, leaves it to what is made: tables and charts show the first
+    rows of the estimate, files hold every value.
+    """
+
+    level: float = 0.95
+    of: str = "population"
+    simultaneous: bool = False
+    rows: int | None = None
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_level(self.level)
+        checked_target(self.of)
+        if self.order not in (None, "estimate", "given"):
+            raise InputError(f'an order must be "estimate" or "given"; got {shown(self.order)}')
+        if self.rows is not None and (
+            isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
+        ):
+            raise InputError(f"rows must be a whole number from 1 on; got {shown(self.rows)}")
+
+    @property
+    def target(self) -> Target:
+        """What intervals are about."""
+        return checked_target(self.of)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether rows are seen because of what came out."""
+        return self.order == "estimate" and not self.simultaneous
+
+    def on_screen(self) -> View:
+        """For a table or a chart: the first rows of the estimate, unless something else is said."""
+        return dataclasses.replace(
+            self, rows=self.rows or ROWS_SHOWN, order=self.order or "estimate"
+        )
+
+    def filed(self, listing: Order) -> View:
+        """For a file: every row in the order of the listing; some rows, those that come first."""
+        unsaid = "estimate" if self.rows is not None else listing
+        return dataclasses.replace(self, order=self.order or unsaid)
+
+
+def viewed(view: View | float | None, wishes: Wishes) -> View:
+    """A view, or a level alone, with what is wished for by name."""
+    base = view if isinstance(view, View) else View() if view is None else View(level=view)
+    return dataclasses.replace(base, **wishes)
