@@ -34,7 +34,8 @@ from rumor.contract.collection import Collection, Question  # noqa: E402
 from rumor.core.errors import InputError  # noqa: E402
 from rumor.core.randomness import Seeded  # noqa: E402
 from rumor.core.reports import Reports  # noqa: E402
-from rumor.engines import Engine, spark  # noqa: E402
+from rumor.engines import Engine  # noqa: E402
+from rumor.engines.spark import engine as spark  # noqa: E402
 from rumor.engines.analysis import Analysis, analyse  # noqa: E402
 from rumor.engines.local import LocalEngine  # noqa: E402
 from rumor.engines.sources import MemorySource  # noqa: E402
