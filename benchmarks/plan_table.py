@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import rumor
-from rumor.kinds.choice.plan import ChoiceTopic
-from rumor.kinds.keyvalue.plan import KeyValueTopic
-from rumor.kinds.number.plan import NumberTopic
+from rumor.kinds.choice.plan import PlannedChoice
+from rumor.kinds.keyvalue.plan import PlannedKeyValue
+from rumor.kinds.number.plan import PlannedNumber
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.topic import Forecast, Topic, Wish
-from rumor.kinds.text.plan import TextTopic
+from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Wish
+from rumor.kinds.text.plan import PlannedText
 from rumor.mechanisms import FrequencyOracle, Mechanism
 
 LINEAR, DEFAULT = 0.05, 0.15
@@ -84,19 +85,19 @@ SETTINGS: tuple[tuple[str, int, float, int, int], ...] = (
 
 def topic_and_mechanism(
     name: str, size: int, epsilon: float, people: int
-) -> tuple[Topic, Mechanism]:
+) -> tuple[PlannedQuestion[Any], Mechanism]:
     """What a row is about."""
     wish = Wish(float(epsilon))
     if name in ORACLES:
-        return ChoiceTopic(size), ORACLES[name](size, epsilon)
-    topic: Topic
+        return PlannedChoice(size), ORACLES[name](size, epsilon)
+    topic: PlannedQuestion[Any]
     if name == "words":
-        topic = TextTopic(size, people)
+        topic = PlannedText(size, people)
         return topic, topic.candidates(wish)[0].mechanism
     if name in ("harmony", "piecewise"):
-        topic = NumberTopic(0.0, 10.0)
+        topic = PlannedNumber(0.0, 10.0)
     else:
-        topic = KeyValueTopic(size, 0.0, 5.0, max(1, size // 10))
+        topic = PlannedKeyValue(size, 0.0, 5.0, max(1, size // 10))
     chosen = [c for c in topic.candidates(wish) if c.label.split(",")[0] == name]
     return topic, chosen[-1].mechanism
 

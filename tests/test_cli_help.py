@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from rumor.cli import main
 from rumor.cli.app import app
-from rumor.kinds.estimating import METHODS
+from rumor.kinds.choice.estimate import METHODS
 
 COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
 

@@ -10,9 +10,8 @@ import pytest
 
 import rumor
 from docs import make_pages, make_pictures
-from rumor.kinds.choice.estimate import OPTIONS
-from rumor.kinds.choice.question import KINDS
-from rumor.kinds.estimating import METHODS
+from rumor.kinds import KINDS
+from rumor.kinds.choice.estimate import METHODS, OPTIONS
 from rumor.kinds.keyvalue.estimate import KEYVALUE_METHODS
 from rumor.kinds.number.estimate import MEAN_METHODS
 from rumor.kinds.text import estimate as decode

@@ -35,10 +35,10 @@ from rumor.core.errors import InputError  # noqa: E402
 from rumor.core.randomness import Seeded  # noqa: E402
 from rumor.core.reports import Reports  # noqa: E402
 from rumor.engines import Engine  # noqa: E402
-from rumor.engines.spark import engine as spark  # noqa: E402
 from rumor.engines.analysis import Analysis, analyse  # noqa: E402
 from rumor.engines.local import LocalEngine  # noqa: E402
 from rumor.engines.sources import MemorySource  # noqa: E402
+from rumor.engines.spark import engine as spark  # noqa: E402
 from rumor.engines.spark.engine import SparkEngine  # noqa: E402
 from rumor.engines.spark.frame import FrameSource  # noqa: E402
 from rumor.engines.spark.job import Status  # noqa: E402

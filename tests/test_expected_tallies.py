@@ -19,8 +19,9 @@ import pytest
 import rumor
 from rumor.core.types import Tally
 from rumor.estimators.frequency.linear import invert
+from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.estimators.keyvalue.published import calibrated
-from rumor.kinds.keyvalue.intervals import KeyIntervals, LinearKeys
+from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.kinds.number.estimate import ShareIntervals
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates

@@ -29,7 +29,7 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, open_store
 from rumor.contract.collection import Collection
-from rumor.kinds.choice.question import KINDS
+from rumor.kinds import KINDS
 from tests.collector.tools import collection, stored
 
 

@@ -794,7 +794,7 @@ def test_fresh_reports_follow_the_channel(name: str, tmp_path: Path) -> None:
 
 
 def _contract_of(mechanism: Mechanism) -> dict[str, object]:
-    from rumor.kinds.choice.question import KINDS
+    from rumor.kinds import KINDS
     from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
 
     kinds = {FrequencyOracle: "choice", KeyValueMechanism: "keyvalue", MeanMechanism: "number"}

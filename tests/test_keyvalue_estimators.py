@@ -13,6 +13,7 @@ from benchmarks.keyvalue_data import KEYS, data_set, draw_counts, published, squ
 from benchmarks.keyvalue_tables import coverage
 from rumor.core.errors import InputError
 from rumor.estimators.keyvalue.likelihood_grid import KeyGrid
+from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.estimators.keyvalue.most_likely import most_likely
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
 from rumor.estimators.keyvalue.prior import KNOTS, hats
@@ -23,7 +24,7 @@ from rumor.estimators.keyvalue.published import (
     published_em,
     responsibilities,
 )
-from rumor.kinds.keyvalue.intervals import KeyIntervals, LinearKeys
+from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.papers.keyvalue import as_published, nominal_for, ours
 from rumor.results.intervals import Tails

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +13,19 @@ import pytest
 import rumor
 from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
+from rumor.kinds import KINDS
 from rumor.kinds.keyvalue.plan import holders
 from rumor.kinds.planning.forecast import default_error, drawn_estimates, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import drawn_tally
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.plan import KINDS, Option, make_plan
+from rumor.kinds.planning.plan import make_plan
+from rumor.kinds.planning.planned import Option
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.mechanisms.summary import Summary
 
 
-def oracle_of(option: Option) -> FrequencyOracle:
+def oracle_of(option: Option[Any]) -> FrequencyOracle:
     assert isinstance(option.mechanism, FrequencyOracle)
     return option.mechanism
 

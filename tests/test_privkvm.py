@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.contract.rounds import checked_rounds, simulate_rounds
 from rumor.core.errors import InputError
+from rumor.kinds.keyvalue.simulate import simulate_rounds
 from rumor.mechanisms.summary import Summary
+from rumor.privacy.rounds import checked_rounds
 
 QUESTION = {
     "id": "apps",

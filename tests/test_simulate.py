@@ -11,16 +11,24 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds.choice import simulate as module
-from rumor.kinds.choice.simulate import read_histogram, rescaled, simulate
+from rumor.kinds.choice.simulate import read_histogram, simulate
+from rumor.kinds.dry_run import rescaled
+from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
 
 COUNTS = np.array([500, 300, 150, 50, 0])
 
 
+def oracle(id: str) -> FrequencyOracle:
+    mechanism = home_pages().question(id).mechanism
+    assert isinstance(mechanism, FrequencyOracle)
+    return mechanism
+
+
 def _histogram(folder: Path, text: str, column: str | None = None) -> list[int]:
     path = folder / "h.csv"
     path.write_text(text)
-    counts = read_histogram(home_pages().question("homepage"), Table.open(path), column)
+    counts = read_histogram(oracle("homepage"), Table.open(path), "homepage", column)
     return [int(count) for count in counts]
 
 
@@ -68,10 +76,10 @@ def test_the_crowd_is_the_same_in_any_chunks() -> None:
 
 @pytest.mark.parametrize("id", ["homepage", "medicine"])
 def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
-    question = home_pages().question(id)
+    asked = oracle(id)
     counts = rescaled(np.bincount(np.arange(50) % 7) if id == "homepage" else np.arange(50), 2000)
     counts = counts[:5] if id == "homepage" else counts
-    result = simulate(question, counts, trials=200, method="inversion", random=Seeded(3))
+    result = simulate(asked, counts, trials=200, method="inversion", random=Seeded(3))
     people = int(counts.sum())
     assert (result.people, result.trials) == (people, 200)
     np.testing.assert_allclose(result.truth, counts / people)
@@ -83,17 +91,17 @@ def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
 
 
 def test_a_seed_repeats_and_chunks_do_not_matter_to_the_total() -> None:
-    question = home_pages().question("homepage")
+    asked = oracle("homepage")
     first, again, other = (
-        simulate(question, COUNTS, random=Seeded(seed)).frequency for seed in (1, 1, 2)
+        simulate(asked, COUNTS, random=Seeded(seed)).frequency for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
 
 
 def test_it_prints_the_most_frequent_and_exports_all() -> None:
-    question = home_pages().question("homepage")
-    result = simulate(question, COUNTS, trials=2, random=Seeded(1))
+    asked = oracle("homepage")
+    result = simulate(asked, COUNTS, trials=2, random=Seeded(1))
     lines = result.table(3).splitlines()
     assert lines[0].split() == [
         "value", "truth", "mean", "estimate", "RMS", "error", "expected", "s.e.", "covered",
@@ -108,8 +116,8 @@ def test_it_prints_the_most_frequent_and_exports_all() -> None:
 
 
 def test_nobody_cannot_be_simulated() -> None:
-    question = home_pages().question("homepage")
+    asked = oracle("homepage")
     with pytest.raises(InputError, match="at least one person; got none"):
-        simulate(question, np.zeros(5, dtype=np.int64))
+        simulate(asked, np.zeros(5, dtype=np.int64))
     with pytest.raises(InputError, match="at least one trial; got 0"):
-        simulate(question, COUNTS, trials=0)
+        simulate(asked, COUNTS, trials=0)

@@ -25,7 +25,7 @@ _HOMES = {
     "KeyValueEstimate": "rumor.kinds.keyvalue.result",
     "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
-    "MeanEstimate": "rumor.kinds.keyvalue.result",
+    "MeanEstimate": "rumor.kinds.number.result",
     "PckvGrr": "rumor.mechanisms",
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
@@ -43,7 +43,7 @@ _HOMES = {
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
-    "next_round": "rumor.contract.rounds",
+    "next_round": "rumor.privacy.rounds",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.contract.collection import Collection as Collection
-    from rumor.contract.rounds import next_round as next_round
     from rumor.core.errors import InputError as InputError
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
-    from rumor.kinds.keyvalue.result import MeanEstimate as MeanEstimate
+    from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
+    from rumor.privacy.rounds import next_round as next_round
     from rumor.results.estimate import Estimate as Estimate
     from rumor.results.view import View as View
 

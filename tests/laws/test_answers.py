@@ -20,10 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumor import Collection, KeyValueBlock, RandomizedResponse
-from rumor.contract.privatize import read_answers
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.pairs import LongTable
+from rumor.kinds import KINDS
 from rumor.mechanisms.oracle import FrequencyOracle
 
 Reader = Callable[[Collection, Path, Sequence[int]], list[int]]
@@ -47,7 +47,9 @@ def _table(collection: Collection, path: Path) -> list[int]:
     question = collection.questions[0]
     return [
         code
-        for codes, _ in read_answers(question, Table.open(path), "rating")
+        for codes, _ in KINDS[question.kind].read(
+            "rating", question.mechanism, Table.open(path), None
+        )
         for code in codes.tolist()
     ]
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import rumor
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError
-from rumor.kinds.choice.question import KINDS
+from rumor.kinds import KINDS
 from rumor.mechanisms import (
     REGISTRY,
     FrequencyOracle,

@@ -192,13 +192,13 @@ def _prompted(asked: Sequence[Question]) -> Iterator[tuple[str, object]]:
 
 
 def _read(question: Question, text: str) -> object:
-    from rumor.kinds.choice.question import KINDS
+    from rumor.kinds import KINDS
 
     return KINDS[question.kind].typed(question.mechanism, text)
 
 
 def _hint(question: Question) -> str:
-    from rumor.kinds.choice.question import KINDS
+    from rumor.kinds import KINDS
 
     return KINDS[question.kind].hint(question.mechanism)
 

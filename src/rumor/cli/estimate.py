@@ -27,7 +27,7 @@ class MethodsInHelp(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """The help text, with `{methods}` filled in."""
-        from rumor.kinds.estimating import METHODS
+        from rumor.kinds.choice.estimate import METHODS
 
         for option in self.params:
             if option.name == "method":

@@ -9,7 +9,7 @@ import typer
 from rumor.cli.common import AsJson, print_json, progress
 
 if TYPE_CHECKING:
-    from rumor.kinds.planning.topic import Forecast
+    from rumor.kinds.planning.planned import Forecast
 
 
 def plan(

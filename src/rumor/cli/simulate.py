@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,6 @@ from rumor.cli.common import (
     print_json,
     progress,
 )
-from rumor.core.errors import InputError
-
-if TYPE_CHECKING:
-    from rumor.contract.collection import Question
 
 
 def simulate(
@@ -91,144 +87,38 @@ def simulate(
     from rumor.core.answer_table import Table
     from rumor.core.plain_text import wrapped
     from rumor.core.randomness import Seeded
-    from rumor.kinds.choice.simulate import read_histogram, rescaled
-    from rumor.kinds.choice.simulate import simulate as run
+    from rumor.estimators.decode.candidates import default_cache, read_words
+    from rumor.kinds import KINDS
+    from rumor.kinds.dry_run import Trials
     from rumor.privacy.promise import question_promise
+    from rumor.results.view import ROWS_SHOWN
 
     if plot is not None:
         from rumor.results.charts import checked_chart_path
 
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
-    if asked.kind == "text":
-        _simulate_text(
-            asked,
-            histogram,
-            column,
-            candidates,
-            people,
-            trials,
-            seed,
-            method,
-            level,
-            top,
-            plot,
-            as_json,
-        )
-        return
+    kind = KINDS[asked.kind]
     if candidates is not None:
-        raise InputError(
-            f"candidates are for text questions; got --candidates for {asked.id!r}, "
-            f"whose kind is {asked.kind!r}"
-        )
-    if asked.kind in ("number", "keyvalue"):
-        from rumor.kinds.keyvalue.simulate import read_crowd, simulate_numeric
-
-        crowd = read_crowd(asked, Table.open(histogram), column, people)
-        with progress("simulating") as update:
-            numeric = simulate_numeric(
-                asked,
-                crowd,
-                trials=trials,
-                method=method,
-                level=level,
-                random=None if seed is None else Seeded(seed),
-                on_progress=update,
-            )
-        if plot is not None:
-            numeric.plot(plot, rows=top or 20, title=asked.text or asked.id)
-        words = question_promise(asked).in_words()
-        if as_json:
-            print_json({"question": asked.id, "privacy": words, **numeric.to_dict()})
-        else:
-            print(f"{asked.id}: {asked.text}\n")
-            print(numeric.table(top or 20))
-            print(wrapped(words))
-        return
-    counts = read_histogram(asked, Table.open(histogram), column)
-    if people is not None:
-        counts = rescaled(counts, people)
+        kind.takes_words(asked.id)
     with progress("simulating") as update:
-        result = run(
-            asked,
-            counts,
-            trials=trials,
+        trying = Trials(
+            count=trials,
+            people=people,
             method=method,
             level=level,
             random=None if seed is None else Seeded(seed),
-            on_progress=update,
-        )
-    if plot is not None:
-        from rumor.results.charts import frequency_chart, save_chart
-        from rumor.results.view import View
-
-        view, title = View(level, of="people", rows=top), asked.text or asked.id
-        save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)
-    if as_json:
-        print_json(
-            {
-                "question": asked.id,
-                "privacy": question_promise(asked).in_words(),
-                **result.to_dict(),
-            }
-        )
-    else:
-        print(f"{asked.id}: {asked.text}\n")
-        print(result.table(top or 20))
-        print(wrapped(question_promise(asked).in_words()))
-
-
-def _simulate_text(
-    asked: Question,
-    histogram: str,
-    column: str | None,
-    candidates: str | None,
-    people: int | None,
-    trials: int,
-    seed: int | None,
-    method: str,
-    level: float,
-    top: int | None,
-    plot: str | None,
-    as_json: bool,
-) -> None:
-    """A text question: its bit counts are drawn directly."""
-    from rumor.core.answer_table import Table
-    from rumor.core.plain_text import wrapped
-    from rumor.core.randomness import Seeded
-    from rumor.estimators.decode.candidates import default_cache, read_words
-    from rumor.kinds.text.simulate import read_words_held, simulate_words
-    from rumor.privacy.promise import question_promise
-
-    words = None if candidates is None else read_words(candidates)
-    held = read_words_held(asked, Table.open(histogram), column)
-    with progress("simulating") as update:
-        result = simulate_words(
-            asked,
-            held,
-            candidates=words,
-            people=people,
-            trials=trials,
-            method=method,
-            random=None if seed is None else Seeded(seed),
+            words=None if candidates is None else read_words(candidates),
             cache=None if candidates is None else default_cache(),
             on_progress=update,
         )
+        result = kind.simulate(asked.id, asked.mechanism, Table.open(histogram), column, trying)
     if plot is not None:
-        from rumor.results.charts import frequency_chart, save_chart
-        from rumor.results.view import View
-
-        view, title = View(level, of="people", rows=top), asked.text or asked.id
-        save_chart(frequency_chart(result.last, view, title=title, truth=result.truth), plot)
+        result.plot(plot, rows=top, title=asked.text or asked.id)
+    words = question_promise(asked).in_words()
     if as_json:
-        print_json(
-            {
-                "question": asked.id,
-                "privacy": question_promise(asked).in_words(),
-                **result.to_dict(top),
-            }
-        )
+        print_json({"question": asked.id, "privacy": words, **result.to_dict(top)})
     else:
         print(f"{asked.id}: {asked.text}\n")
-        print(result.table(top or 20))
-        print(wrapped(question_promise(asked).in_words()))
+        print(result.table(top or ROWS_SHOWN))
+        print(wrapped(words))

@@ -11,8 +11,8 @@ import numpy as np
 from rumor.collector.drawing import png
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
-from rumor.kinds.estimating import estimate
-from rumor.mechanisms import FrequencyOracle, Mechanism, Rappor
+from rumor.kinds import kind_of
+from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import co_support
 
@@ -34,19 +34,11 @@ def make_estimate(
 
     `rounds` are the summaries of all rounds, where the mechanism has such (PrivKVM).
     """
-    options: dict[str, Any] = {"method": method}
-    if isinstance(mechanism, Rappor):
-        if dictionary is None:
-            raise InputError(
-                "a question of open answers is decoded with a dictionary of candidates "
-                "(rumor serve --dictionary FILE); got none"
-            )
-        options["candidates"] = dictionary
+    kind = kind_of(mechanism)
+    options = kind.served_with(dictionary)
     if rounds is not None:
-        from rumor.kinds.keyvalue.estimate import estimate_rounds
-
-        return estimate_rounds(rounds, method)
-    return estimate(mechanism, summary, **options)
+        return kind.estimate_rounds(rounds, method)
+    return kind.estimate(mechanism, summary, method, options)
 
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:

@@ -15,8 +15,8 @@ from rumor.mechanisms.summary import Summary
 
 def advance(store: Store, digest: str) -> Registered:
     """Publish the means of a round and open the next one."""
-    from rumor.contract.rounds import next_round
     from rumor.kinds.keyvalue.estimate import estimate_keyvalue
+    from rumor.privacy.rounds import next_round
 
     entry = store.find(digest)
     if not entry.current:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rumor.collector.store.base import Registered, Store
 from rumor.contract.collection import Question
-from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism
+from rumor.kinds import KINDS
 from rumor.privacy.promise import question_promise
 
 
@@ -35,15 +35,13 @@ def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> d
 def _question(store: Store, entry: Registered, question: Question) -> dict[str, Any]:
     days = store.days(entry, question.id)
     mechanism = question.mechanism
-    grid = mechanism.grid if isinstance(mechanism, (MeanMechanism, KeyValueMechanism)) else None
     return {
         "id": question.id,
         "kind": question.kind,
         "text": question.text,
         "mechanism": mechanism.name,
         "report_bytes": mechanism.width,
-        "answers": mechanism.domain if isinstance(mechanism, FrequencyOracle) else None,
-        "range": None if grid is None else [grid.low, grid.high],
+        **KINDS[question.kind].facts(mechanism),
         **question_promise(question).to_dict(),
         "reports_per_person": question.reports_per_person,
         "retention_days": question.retention_days,

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
@@ -24,7 +24,8 @@ from rumor.core.errors import InputError, shown
 from rumor.core.exact import sum_up
 from rumor.core.files import write_whole
 from rumor.core.settings import checked_slug, checked_text, exact_keys, known_keys
-from rumor.kinds.choice.question import KINDS, Kind
+from rumor.kinds import KINDS
+from rumor.kinds.base import Kind
 from rumor.mechanisms import Mechanism, from_description
 
 VERSION = 1
@@ -309,7 +310,9 @@ def _contracted(contract: object) -> Question:
     return _question(checked_slug(table, "id", "a question"), kind, table, mechanism)
 
 
-def _question(id: str, kind: Kind, table: Mapping[str, object], mechanism: Mechanism) -> Question:
+def _question(
+    id: str, kind: Kind[Any], table: Mapping[str, object], mechanism: Mechanism
+) -> Question:
     days = table.get("retention_days")
     reports = checked_size(
         "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
@@ -379,7 +382,7 @@ def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[s
     return {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
 
 
-def _kind(table: Mapping[str, object]) -> Kind:
+def _kind(table: Mapping[str, object]) -> Kind[Any]:
     name = table.get("kind")
     if not isinstance(name, str) or name not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}; got {shown(name)}")

@@ -9,24 +9,17 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
 from rumor.core.answer_table import Table
-from rumor.core.errors import AnswerError, InputError
+from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
-from rumor.kinds.choice.question import KINDS
-from rumor.kinds.keyvalue.tables import read_pairs
-from rumor.mechanisms import FrequencyOracle, Mechanism
-
-Answers: TypeAlias = Any
-"""What was read: positions for a choice, an Arrow column otherwise."""
+from rumor.kinds import KINDS
 
 
 def privatize_table(
@@ -48,26 +41,18 @@ def privatize_table(
     answer any question of the collection are refused, and `group_sizes` tells of those that
     tell people apart. `day` is today unless said. Leave `random` out for real people.
     """
-    pairs = question.kind == "keyvalue"
-    answers = question.id if column is None else column
-    if pairs and column is not None:
-        raise InputError(f"key-value answers have many columns, so none is named; got {column!r}")
-    if not pairs:
-        table.require(answers)
+    kind = KINDS[question.kind]
+    answers = kind.answer_column(question.id, column, table)
     for name in keep:
         table.require(name)
-    _check_public(collection, answers, keep)
+    _check_public(collection, question.id if answers is None else answers, keep)
     strata = pa.schema([_public(table.schema.field(name)) for name in dict.fromkeys(keep)])
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
-        people = (
-            read_pairs(question, table, strata.names)
-            if pairs
-            else read_answers(question, table, answers, strata.names)
-        )
+        people = kind.read(question.id, question.mechanism, table, column, strata.names)
         mechanism = question.mechanism.unlabelled()
         for values, batch in people:
-            with table.placing(None if pairs else answers, writer.reports):
+            with table.placing(answers, writer.reports):
                 reports = mechanism.privatize(values, random=random)
             kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
             writer.write(reports, day, kept)
@@ -115,53 +100,6 @@ def group_sizes(table: Table, keep: Sequence[str]) -> dict[str, tuple[int, int]]
     if len(names) > 1:
         seen[" and ".join(names)] = together
     return {name: (len(values), rows) for name, values in seen.items()}
-
-
-def read_answers(
-    question: Question,
-    table: Table,
-    column: str,
-    keep: Sequence[str] = (),
-    *,
-    numbers: Sequence[str] = (),
-) -> Iterator[tuple[Answers, pa.RecordBatch]]:
-    """The answers of a table as the mechanism takes them, a batch at a time, each with its batch.
-
-    The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
-    """
-    cells = [_cells(question), *(["text"] * len(keep)), *(["integer"] * len(numbers))]
-    before = 0
-    for batch in table.batches([column, *keep, *numbers], cells):
-        with table.placing(column, before):
-            answers = _answers(question.mechanism, batch.column(0))
-        yield answers, batch
-        before += len(batch)
-
-
-def _cells(question: Question) -> str:
-    """How a CSV writes answers to this question."""
-    if isinstance(question.mechanism, FrequencyOracle):
-        return "integer" if question.labels is None else "text"
-    return "number" if question.kind == "number" else "text"
-
-
-def _answers(mechanism: Mechanism, column: pa.Array) -> Answers:
-    """Positions for a choice; any other question's answers as they are."""
-    if column.null_count:
-        raise InputError(f"values must not be missing; got {column.null_count} nulls")
-    if isinstance(column, pa.DictionaryArray):
-        column = column.dictionary_decode()
-    if not isinstance(mechanism, FrequencyOracle):
-        return column
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        # Each distinct label is looked up once.
-        coded = column.dictionary_encode()
-        try:
-            return mechanism.encode(coded.dictionary)[coded.indices.to_numpy()]
-        except AnswerError as problem:  # whose index is among the distinct labels
-            row = pc.index(coded.indices, problem.row).as_py()
-            raise AnswerError(problem.rule, row, problem.got) from None
-    return mechanism.encode(column)
 
 
 def _public(field: pa.Field) -> pa.Field:

@@ -24,6 +24,13 @@ def decimals_for(error: float) -> int:
     return min(6, max(1, 1 - math.floor(math.log10(100 * error))))
 
 
+def digits_for(error: float) -> int:
+    """How many decimals of a number carry information when its error is this large."""
+    if not math.isfinite(error) or error <= 0:
+        return 3
+    return int(min(9, max(0, 1 - math.floor(math.log10(error)))))
+
+
 def bar(share: float, full: float) -> str:
     """A horizontal bar, full at `full`."""
     if full <= 0 or not share > 0:

@@ -15,6 +15,8 @@ Tally = NDArray[np.int64]
 """Counters."""
 Codes = NDArray[np.int64]
 """Values as integers from 0."""
+Rows = NDArray[np.intp]
+"""Which of them."""
 Target = Literal["population", "people"]
 """Whom an interval is about: those the people were drawn from, or these people."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection, Question
+from rumor.core.checks import checked_method
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
@@ -22,12 +23,9 @@ from rumor.engines.local import LocalEngine
 from rumor.engines.sources import ParquetSource, Window
 from rumor.engines.summarize import Totals, summarize
 from rumor.estimators.data import Material
-from rumor.estimators.decode.candidates import candidate_map, default_cache, read_words
-from rumor.estimators.frequency.linear import checked_method
-from rumor.kinds.estimating import estimate, methods_for
-from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Rappor
+from rumor.estimators.decode.candidates import read_words
+from rumor.kinds import KINDS
 from rumor.mechanisms.summary import Summary
-from rumor.results.estimate import Estimate
 from rumor.results.rows import Columns, csv_text
 from rumor.results.shares import Share
 from rumor.results.view import View
@@ -42,7 +40,7 @@ class Analysis:
     collection: Collection
     question: Question
     totals: Totals
-    estimates: Mapping[Stratum, Estimate]
+    estimates: Mapping[Stratum, Any]
     by: str | None
     view: View
     together: tuple[str, ...] = ()
@@ -106,19 +104,20 @@ class Analysis:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {**facts, "estimates": rows}
 
-    def _beside(self, result: Estimate) -> dict[str, object]:
+    def _beside(self, result: Any) -> dict[str, object]:
         """What there is to say of an estimate beside its rows."""
         share = self._share(result)
         told = {} if share is None else {"share": share.to_dict()}
         return {**result.facts(), **told, "diagnostics": result.diagnostics}
 
-    def _share(self, result: Estimate) -> Share | None:
+    def _share(self, result: Any) -> Share | None:
         if not self.together:
             return None
         # On a command line every value is text, also where values are numbers.
         named = {str(value): value for value in result.values}
         asked = [named.get(value, value) for value in self.together]
-        return result.share(asked, self.view.level, of=self.view.of)
+        share: Share = result.share(asked, self.view.level, of=self.view.of)
+        return share
 
     def to_csv(self) -> str:
         """The estimates as CSV text, in full precision."""
@@ -140,16 +139,15 @@ class Analysis:
 
     def plot(self, path: PathLike) -> None:
         """Draw the estimates into a file (.html, .png or .svg)."""
-        from rumor.results.charts import save_chart, strata_chart
+        from rumor.results.charts import save_chart
 
         title = self.question.text or self.question.id
         if self.by is None:
             self.estimates[None].plot(str(path), self.view, title=title)
             return
-        if isinstance(self.question.mechanism, (KeyValueMechanism, MeanMechanism)):
-            raise InputError(f"charts of numbers have no strata; got --by {self.by}")
         named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
-        save_chart(strata_chart(named, self.by, self.view, title=title), path)
+        kind = KINDS[self.question.kind]
+        save_chart(kind.strata_chart(named, self.by, self.view, title=title), path)
 
 
 def stratum_name(stratum: Stratum) -> str:
@@ -190,7 +188,7 @@ def analyse(
         else Collection.load(collection_file)
     )
     if question is not None or len(collection.questions) == 1:
-        checked_method(method, methods_for(collection.question(question).mechanism))
+        checked_method(method, KINDS[collection.question(question).kind].methods())
     asked = None if question is None else collection.question(question)
     if isinstance(engine, str):
         checked_engine(engine)
@@ -231,10 +229,12 @@ def analyse(
                 + ("" if window == (None, None) else " of these days")
             )
         totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
-        settings = {**_dictionary(asked, words, on_progress), **(options or {})}
+        kind = KINDS[asked.kind]
+        known = kind.dictionary(asked.id, asked.mechanism, words, on_progress)
+        settings = {**known, **(options or {})}
         estimates = {
-            stratum: estimate(
-                asked.mechanism, _material(stratum, summary, kept), method=method, **settings
+            stratum: kind.estimate(
+                asked.mechanism, _material(stratum, summary, kept), method, settings
             )
             for stratum, summary in totals.summaries.items()
         }
@@ -275,30 +275,8 @@ def _of_question(path: PathLike, collection: Collection, asked: Question | None)
 
 
 def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
-    """What there is to estimate from: counts and, of values, the reports behind them."""
-    if kept is None or not isinstance(summary.mechanism, FrequencyOracle):
-        return summary
-    return Material(summary, kept.passes(stratum, summary.reports))
-
-
-def _dictionary(
-    asked: Question, words: Sequence[str] | None, on_progress: Progress | None
-) -> dict[str, Any]:
-    """The map of the candidates of a text question, made once for all strata."""
-    if not isinstance(asked.mechanism, Rappor):
-        if words is not None:
-            raise InputError(
-                f"candidates are for text questions; got --candidates for {asked.id!r}, "
-                f"whose kind is {asked.kind!r}"
-            )
-        return {}
-    if words is None:
-        raise InputError(
-            f"question {asked.id!r} asks for text, so --candidates must name a file of words "
-            f"to look for; got none"
-        )
-    bloom, cache = asked.mechanism.bloom, default_cache()
-    return {"candidates": candidate_map(bloom, words, cache=cache, on_progress=on_progress)}
+    """What there is to estimate from: counts and, where they are kept, the reports behind them."""
+    return summary if kept is None else Material(summary, kept.passes(stratum, summary.reports))
 
 
 def checked_engine(name: str) -> str:

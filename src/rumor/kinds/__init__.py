@@ -1,1 +1,42 @@
-"""One folder for each kind of question, and what every kind has."""
+"""Kinds of questions: one folder each, and one line here.
+
+Everything about a kind is in its folder, and everybody who needs something of it asks the
+object that `KINDS` holds. A kind is loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rumor.kinds.base import Kind
+    from rumor.mechanisms.base import Mechanism
+
+# A new kind is a folder with a `KIND` in it, and its name here.
+NAMES = ("choice", "text", "number", "keyvalue")
+
+
+class _Kinds(Mapping[str, "Kind[Any]"]):
+    """Every kind by its name."""
+
+    def __getitem__(self, name: str) -> Kind[Any]:
+        if name not in NAMES:
+            raise KeyError(name)
+        kind: Kind[Any] = importlib.import_module(f"rumor.kinds.{name}").KIND
+        return kind
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+KINDS: Mapping[str, Kind[Any]] = _Kinds()
+
+
+def kind_of(mechanism: Mechanism) -> Kind[Any]:
+    """The kind of question that this mechanism answers."""
+    return KINDS[mechanism.kind]

@@ -1,48 +1,197 @@
-"""What a kind of question is: it reads a wish and says which mechanism it stands for."""
+"""What a kind of question is, whole: one noun from the key in a file to the picture.
+
+A kind owns its keys in a collection, the mechanisms it resolves to, how an answer is read from a
+cell or a keyboard, what is estimated and by which methods, its dry run, its plan, and what its
+control on a page must know. Nobody else branches on a kind: they ask it.
+
+Each kind is a folder. Its `question` file is what a device needs and is light; `estimate`,
+`simulate` and `plan` load when they are asked for.
+"""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
-from rumor.mechanisms import Mechanism
+from rumor.core.settings import known_keys, nearest
+from rumor.mechanisms.base import Mechanism
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+    from rumor.core.answer_table import Table
+    from rumor.kinds.dry_run import DryRun, Trials
+    from rumor.kinds.planning.planned import PlannedQuestion, Size
+    from rumor.mechanisms.summary import Summary
+    from rumor.results.rows import Tabular
+    from rumor.results.view import View
+
+M = TypeVar("M", bound=Mechanism)
+Progress = Callable[[int, int], None]
 
 
-class Kind(abc.ABC):
-    """One kind of question."""
+class Kind(abc.ABC, Generic[M]):
+    """One kind of question, whose mechanisms are of the family M."""
 
     name: ClassVar[str]
     keys: ClassVar[tuple[str, ...]]
     """What a question of this kind may say beside what every question says."""
     names: ClassVar[tuple[str, ...]]
     """What its contract carries beside the mechanism."""
+    family: type[M]
+    """What its mechanisms have in common."""
+
+    # The question: light.
 
     @abc.abstractmethod
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
         """The mechanism that a question of this kind asks for."""
 
     @abc.abstractmethod
-    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+    def named(self, mechanism: M) -> dict[str, Json]:
         """The names that the contract carries."""
 
     @abc.abstractmethod
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> M:
         """The mechanism of a contract, with its names."""
 
-    def columns(self, id: str, mechanism: Mechanism) -> Sequence[str]:
+    def columns(self, id: str, mechanism: M) -> Sequence[str]:
         """The columns of a table that hold answers to the question with this id."""
         return [id]
 
     @abc.abstractmethod
-    def typed(self, mechanism: Mechanism, text: str) -> object:
+    def typed(self, mechanism: M, text: str) -> object:
         """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
 
     @abc.abstractmethod
-    def hint(self, mechanism: Mechanism) -> str:
+    def hint(self, mechanism: M) -> str:
         """What a person may type."""
+
+    def facts(self, mechanism: M) -> dict[str, Json]:
+        """What pages show of the answers there are: how many, and the range of numbers."""
+        return {"answers": None, "range": None}
+
+    # Answers in a table.
+
+    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
+        """The column that holds the answers, checked to be there; None where many do."""
+        name = id if column is None else column
+        table.require(name)
+        return name
+
+    @abc.abstractmethod
+    def read(
+        self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
+        """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
+
+    # Estimates.
+
+    @abc.abstractmethod
+    def methods(self) -> tuple[str, ...]:
+        """The methods that estimate reports of this kind."""
+
+    @abc.abstractmethod
+    def estimate(
+        self, mechanism: M, data: object, method: str, options: Mapping[str, Any]
+    ) -> Tabular:
+        """The estimate from reports, a summary or both."""
+
+    def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> Tabular:
+        """The estimate of all rounds, where a mechanism is asked in rounds."""
+        raise InputError(f"only PrivKVM has rounds; got {rounds[0].mechanism.name!r}")
+
+    def dictionary(
+        self,
+        id: str,
+        mechanism: M,
+        words: Sequence[str] | None,
+        on_progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Options of an estimate that come from a list of words, for the question with this id."""
+        if words is not None:
+            self.takes_words(id)
+        return {}
+
+    def takes_words(self, id: str) -> None:
+        """Refuse a list of words for the question with this id, where nothing is made of one."""
+        raise InputError(
+            f"candidates are for text questions; got --candidates for {id!r}, "
+            f"whose kind is {self.name!r}"
+        )
+
+    def served_with(self, words: Sequence[str] | None) -> dict[str, Any]:
+        """The same where a collector estimates, with the words it was given for all questions."""
+        return {}
+
+    def strata_chart(
+        self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
+    ) -> alt.FacetChart:
+        """The estimates of several strata in one picture."""
+        raise InputError(f"charts of numbers have no strata; got --by {by}")
+
+    # Before anybody is asked.
+
+    @abc.abstractmethod
+    def simulate(
+        self, id: str, mechanism: M, table: Table, column: str | None, trials: Trials
+    ) -> DryRun:
+        """A dry run with the people of a table."""
+
+    memoises: ClassVar[bool] = False
+    """Whether a mechanism of this kind keeps permanent answers, which cost once."""
+    has_domain: ClassVar[bool] = True
+    """Whether a question has a number of answers, candidate words or keys."""
+
+    def check_size(self, size: Size) -> None:
+        """Refuse a size that a question of this kind cannot have."""
+        if size.cap is not None:
+            raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
+        if size.domain is not None:
+            size.checked_domain(2)
+
+    def largest_error(self, size: Size) -> float:
+        """What errors are below, whatever happens: shares end at 1."""
+        return 1.0
+
+    @abc.abstractmethod
+    def planned(self, size: Size) -> PlannedQuestion[M]:
+        """A question of this kind and size, as a plan sees it."""
+
+    # What kinds resolve their wishes with.
+
+    def own(self, mechanism: Mechanism, rule: str) -> M:
+        """The mechanism of a contract, checked to be of this kind's family."""
+        if not isinstance(mechanism, self.family):
+            raise InputError(f"{rule}; got {mechanism!r}")
+        return mechanism
+
+    def mechanisms(self) -> dict[str, type[M]]:
+        """Every registered mechanism of this kind, by name."""
+        from rumor.mechanisms import REGISTRY
+
+        return {m.name: m for m in REGISTRY if issubclass(m, self.family)}
+
+    def mechanism_named(
+        self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()
+    ) -> type[M] | None:
+        """The class of a mechanism, its options known; None for "auto", which has none."""
+        if name == "auto":
+            known_keys('mechanism "auto"', options, ())
+            return None
+        known = self.mechanisms()
+        if name not in known:
+            names = ("auto", *known)
+            raise InputError(
+                f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
+            )
+        own: tuple[str, ...] = getattr(known[name], "OPTIONS", ())
+        known_keys(f"mechanism {name!r}", options, (*own, *extra))
+        return known[name]
 
 
 def some(names: Sequence[str], most: int = 12) -> str:
@@ -58,3 +207,11 @@ def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
     return table["name"], {key: value for key, value in table.items() if key != "name"}
+
+
+def labels_of(contract: Mapping[str, object]) -> list[object] | None:
+    """The labels of a contract: a list or null."""
+    labels = contract["labels"]
+    if labels is not None and not isinstance(labels, list):
+        raise InputError(f"labels must be a list or null; got {shown(labels)}")
+    return labels

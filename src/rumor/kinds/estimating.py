@@ -1,4 +1,4 @@
-"""Summary to estimate: `estimate` finds the estimator that fits the mechanism and the method."""
+"""Summary to estimate: the kind of question that a mechanism answers knows how."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from typing import Any, overload
 
 import numpy as np
 
+from rumor.core.checks import checked_method
 from rumor.core.errors import InputError, shown
-from rumor.core.reports import Reports, as_reports
 from rumor.core.settings import known_keys
-from rumor.estimators.data import Material
-from rumor.estimators.frequency.linear import checked_method
-from rumor.estimators.passes import Passes
-from rumor.kinds.choice.estimate import METHODS, OPTIONS, estimate_channel, estimate_oracle
-from rumor.kinds.keyvalue.result import KeyValueEstimate, MeanEstimate, NumericEstimate
-from rumor.kinds.number.families import estimate_numeric, methods_of
+from rumor.kinds import kind_of
+from rumor.kinds.choice.estimate import METHODS, OPTIONS, estimate_channel
+from rumor.kinds.keyvalue.result import KeyValueEstimate
+from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.text.result import WordEstimate
-from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
-from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.keyvalue import KeyValueMechanism
+from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.rappor import Rappor
 from rumor.results.estimate import Estimate
-
-__all__ = ["METHODS", "OPTIONS", "estimate", "methods_for", "summarized"]
+from rumor.results.rows import Tabular
 
 
 @overload
@@ -51,9 +50,7 @@ def estimate(
     per_bit: bool = ...,
     likelihood: str = ...,
 ) -> Estimate: ...
-def estimate(
-    mechanism: object, data: object, *, method: str = "auto", **options: Any
-) -> Estimate | NumericEstimate:
+def estimate(mechanism: object, data: object, *, method: str = "auto", **options: Any) -> Tabular:
     """Estimate what the crowd answered, from reports or from a summary of them.
 
     A `Material` holds both, the reports also where an engine keeps them.
@@ -72,55 +69,10 @@ def estimate(
     rumor.kinds.keyvalue.estimate list them. Words of RAPPOR are decoded against `candidates`, with
     the methods and options of rumor.kinds.text.estimate.
     """
-    if isinstance(mechanism, Rappor):
-        from rumor.kinds.text.estimate import decode
-
-        words = options.pop("candidates", None)
-        return decode(summarized(mechanism, data), words, method=method, **options)
-    if isinstance(mechanism, Mechanism) and methods_of(mechanism) is not None:
-        known_keys("estimate", options, ())
-        return estimate_numeric(mechanism, data, method, summarized)
-    chosen = checked_method(method, METHODS)
-    known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
-    if isinstance(mechanism, FrequencyOracle):
-        summary = summarized(mechanism, data)
-        return estimate_oracle(Material(summary, _reports(mechanism, data)), chosen, options)
-    if isinstance(mechanism, (np.ndarray, list, tuple)):
-        return estimate_channel(mechanism, data, chosen, options)
     if isinstance(mechanism, Mechanism):
-        raise InputError(f"no estimator is known for {mechanism!r}")
+        return kind_of(mechanism).estimate(mechanism, data, method, options)
+    if isinstance(mechanism, (np.ndarray, list, tuple)):
+        chosen = checked_method(method, METHODS)
+        known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
+        return estimate_channel(mechanism, data, chosen, options)
     raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")
-
-
-def _reports(mechanism: Mechanism, data: object) -> Reports | Passes | None:
-    """The reports in what was given, where they are there."""
-    if isinstance(data, Material):
-        return data.reports
-    return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
-
-
-def methods_for(mechanism: Mechanism) -> tuple[str, ...]:
-    """The methods that estimate this mechanism's reports."""
-    if isinstance(mechanism, Rappor):
-        from rumor.kinds.text import estimate as decode
-
-        return tuple(decode.METHODS)
-    return methods_of(mechanism) or METHODS
-
-
-def summarized(mechanism: Mechanism, data: object) -> Summary:
-    """Reports or a summary as a non-empty summary of this mechanism."""
-    if isinstance(data, Material):
-        data = data.summary
-    if isinstance(data, Summary):
-        if data.mechanism != mechanism:
-            raise InputError(
-                f"the summary must be of the mechanism given; got one of {data.mechanism!r}"
-            )
-        # The caller's mechanism knows the labels; a summary read from a file does not.
-        summary = Summary(mechanism, data.reports, data.tally, data.contract, data.question)
-    else:
-        summary = Summary.empty(mechanism).update(data)
-    if summary.reports == 0:
-        raise InputError("an estimate needs at least one report; got none")
-    return summary

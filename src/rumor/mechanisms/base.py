@@ -50,6 +50,8 @@ class Mechanism(abc.ABC):
 
     name: ClassVar[str]
     """What contracts call it."""
+    kind: ClassVar[str]
+    """The kind of question that it answers."""
     FRESH: ClassVar[tuple[str, ...]] = ()
     """The parameters of noise that comes afresh on top of a permanent answer."""
     labels: tuple[str, ...] | None = None
@@ -58,6 +60,8 @@ class Mechanism(abc.ABC):
     """How many collections, one after the other, ask for one answer; usually one."""
     round: int = 1
     """Which of those rounds this is."""
+    parent: str | None = None
+    """The digest of the contract of the round before, where there is one."""
 
     @property
     @abc.abstractmethod

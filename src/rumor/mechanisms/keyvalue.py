@@ -64,6 +64,8 @@ class KeyCounts:
 class KeyValueMechanism(Mechanism):
     """A mechanism from which frequencies and means of many keys are learned."""
 
+    kind = "keyvalue"
+
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """What a collection may say beside keys, range and epsilon."""
     keys: int
@@ -97,6 +99,12 @@ class KeyValueMechanism(Mechanism):
         else:
             other.labels = None
         return other
+
+    def with_parent(self, parent: object) -> Self:
+        """The same mechanism, of a collection whose parent has this digest: rounds have one."""
+        if parent is not None:
+            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
+        return self
 
     def unlabelled(self) -> Self:
         """The same mechanism for keys that are known by their position."""

@@ -36,6 +36,8 @@ from rumor.mechanisms.base import Mechanism, only_keys
 class MeanMechanism(Mechanism):
     """A mechanism from which the mean of one number is learned."""
 
+    kind = "number"
+
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     grid: Grid
 

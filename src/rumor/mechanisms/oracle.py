@@ -89,6 +89,8 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
 class FrequencyOracle(Mechanism):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
+    kind = "choice"
+
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
     FROM_EPSILON: ClassVar[bool] = True

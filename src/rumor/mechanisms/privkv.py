@@ -280,7 +280,7 @@ class PrivKVM(_PairMechanism):
     Of the budget, all of epsilon_1 (half) goes to the keys of round 1, and epsilon_2 / c to
     the values of each of the c rounds; later rounds say nothing about keys (p1 = 1/2). So
     frequencies are learned from round 1 and means from the last. `next(means)` is the
-    mechanism of the next round; `rumor.contract.rounds` makes the collection that carries it.
+    mechanism of the next round; `rumor.privacy.rounds` makes the collection that carries it.
     """
 
     name = "privkvm"

@@ -65,6 +65,7 @@ class Rappor(PermanentAnswers):
     """
 
     name = "rappor"
+    kind = "text"
 
     def __init__(
         self,

@@ -16,15 +16,8 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
-from rumor.core.types import Vector, checked_target
-from rumor.results.intervals import (
-    Bounds,
-    Intervals,
-    Rows,
-    Tails,
-    critical_value,
-    simultaneous_tails,
-)
+from rumor.core.types import Rows, Vector, checked_target
+from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
 from rumor.results.rows import Column, Tabular, coverage
 from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of

@@ -24,15 +24,13 @@ from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Mask
-from rumor.core.types import Target, Vector
+from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts, Score
 
 Bounds = tuple[Vector, Vector]
-Rows = NDArray[np.intp]
 
 _HALVINGS = 50
 _SMALLEST = 1e-300

@@ -29,8 +29,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rumor.core.types import Vector
-from rumor.results.intervals import Rows, Tails
+from rumor.core.types import Rows, Vector
+from rumor.results.intervals import Tails
 
 # The part of alpha that is spent on telling who could have been among the first.
 _SPENT = 0.05

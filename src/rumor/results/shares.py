@@ -16,9 +16,9 @@ import numpy as np
 
 from rumor.core.errors import InputError, shown
 from rumor.core.plain_text import decimals_for, one_line, percent
-from rumor.core.types import Tally, Target, Vector
+from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle, Score
-from rumor.results.intervals import Rows, ScoreIntervals, critical_value
+from rumor.results.intervals import ScoreIntervals, critical_value
 
 
 @dataclass(frozen=True)

@@ -10,54 +10,30 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts
-from rumor.mechanisms.summary import Summary
 
 # A value is detectable when a one-sided test of it alone, wrong on this share of absent
 # values, finds it with this power.
 TEST_LEVEL = 0.05
 POWER = 0.9
-# Above this p-value the counts are what equal frequencies would give.
-_EVEN = 0.05
 # Where equal frequencies are impossible (a block of values that nobody holds) the variance there
 # comes out negative. Not so small that squares of deviations overflow.
 _LEAST_SPREAD = 1e-30
 _NORMAL = NormalDist()
 
 
-def facts(summary: Summary) -> dict[str, object]:
-    """Noise level, smallest detectable frequency, and a warning where it is due."""
-    oracle = summary.mechanism
-    assert isinstance(oracle, FrequencyOracle)
-    even = evenness(oracle.item_channel(summary.tally, summary.reports))
-    found: dict[str, object] = {
-        "noise": _deviation(oracle, 0.0, summary.reports),
-        "detectable": detectable(oracle, summary.reports),
-        "test_level": TEST_LEVEL,
-        "power": POWER,
-        "even_p": even,
-        "fake_clients": fake_clients(oracle, summary.reports).to_dict(),
-    }
-    if even > _EVEN:
-        found["warning"] = (
-            f"these reports do not tell the values apart: all of them equally frequent would "
-            f"look the same (p = {even:.2g})"
-        )
-    return found
-
-
-def _deviation(oracle: FrequencyOracle, frequency: float, reports: int) -> float:
+def deviation(oracle: FrequencyOracle, frequency: float, reports: int) -> float:
+    """The standard error of a value with this frequency, on average over values."""
     return math.sqrt(float(np.mean(oracle.variance(frequency, reports))))
 
 
 def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
     """The smallest frequency that is found with the power above; None when none is."""
-    threshold = _NORMAL.inv_cdf(1 - TEST_LEVEL) * _deviation(oracle, 0.0, reports)
+    threshold = _NORMAL.inv_cdf(1 - TEST_LEVEL) * deviation(oracle, 0.0, reports)
     quantile = _NORMAL.inv_cdf(POWER)
 
     def found(frequency: float) -> bool:
-        return frequency - quantile * _deviation(oracle, frequency, reports) >= threshold
+        return frequency - quantile * deviation(oracle, frequency, reports) >= threshold
 
     if not found(1.0):
         return None

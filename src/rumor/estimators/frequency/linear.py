@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from rumor.core.errors import InputError, shown, type_of
 from rumor.core.types import Vector
-from rumor.estimators.data import Material
-from rumor.estimators.frequency.diagnostics import facts
 from rumor.estimators.frequency.simplex import clip_and_rescale, norm_sub, project
-from rumor.results.estimate import Estimate
-from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
-from rumor.results.shares import OracleGroups
 
 
 def _as_it_is(estimate: Vector) -> Vector:
@@ -31,32 +26,6 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
     "projection": project,
     "norm-sub": norm_sub,
 }
-
-
-def frequency_estimate(
-    material: Material, frequency: Vector, method: str, told: Mapping[str, object] | None = None
-) -> Estimate:
-    """An Estimate of an oracle's frequencies: any method's answer beside the linear facts."""
-    summary, oracle, unbiased = material.summary, material.oracle, material.unbiased
-    plausible = np.clip(unbiased, 0.0, 1.0)
-    items = oracle.item_channel(summary.tally, summary.reports)
-    return Estimate(
-        values=range(oracle.domain) if oracle.labels is None else oracle.labels,
-        frequency=frequency,
-        unbiased=unbiased,
-        stderr=np.sqrt(oracle.variance(plausible, summary.reports)),
-        reports=summary.reports,
-        epsilon=oracle.epsilon,
-        method=method,
-        intervals=CountIntervals(
-            ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
-            ExactIntervals(items),
-        ),
-        # Counts out of a fixed number of reports are exactly binomial.
-        exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
-        groups=OracleGroups(oracle, summary.tally, summary.reports),
-        diagnostics={**facts(summary), **(told or {})},
-    )
 
 
 def checked_channel(matrix: object) -> NDArray[np.float64]:
@@ -126,10 +95,3 @@ def channel_epsilon(channel: NDArray[np.float64]) -> float:
     if (low[reached] == 0).any():
         return float("inf")
     return float(np.log(high[reached] / low[reached]).max())
-
-
-def checked_method(method: object, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """A method's name, or the sentence that lists them."""
-    if isinstance(method, str) and method in known:
-        return method
-    raise InputError(f"method must be one of {', '.join(known)}; got {shown(method)}")

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.types import Vector
+from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.estimators.keyvalue.most_likely import most_likely
-from rumor.kinds.keyvalue.intervals import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 
 Cube = NDArray[np.float64]

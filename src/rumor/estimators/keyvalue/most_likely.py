@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from rumor.core.types import Vector
-from rumor.kinds.keyvalue.intervals import LinearKeys
+from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 
 # (f, s) at the two ends of each edge: minus absent, plus absent, everybody holds the key.

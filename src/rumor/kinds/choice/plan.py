@@ -13,13 +13,20 @@ from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.topic import Candidate, Forecast, Progress, Topic, Wish, told_apart
-from rumor.mechanisms import BasicRappor, FrequencyOracle, Mechanism
+from rumor.kinds.planning.planned import (
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Progress,
+    Wish,
+    told_apart,
+)
+from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
 
 @dataclass(frozen=True)
-class ChoiceTopic(Topic):
+class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     """One of so many answers."""
 
     domain: int
@@ -33,7 +40,7 @@ class ChoiceTopic(Topic):
         """How many answers."""
         return f"{self.domain:,} values"
 
-    def candidates(self, wish: Wish) -> list[Candidate]:
+    def candidates(self, wish: Wish) -> list[Candidate[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
         found = [
             Candidate(oracle.name, oracle, {"epsilon": wish.epsilon, "mechanism": oracle.name})
@@ -45,25 +52,27 @@ class ChoiceTopic(Topic):
             found.append(Candidate(kept.name, kept, {"mechanism": {"name": kept.name, **noise}}))
         return found
 
-    def error(self, mechanism: Mechanism, users: int) -> float:
+    def error(self, mechanism: FrequencyOracle, users: int) -> float:
         """The closed form, at a frequency of 0."""
-        return math.sqrt(float(_oracle(mechanism).variance(0.0, users)))
+        return math.sqrt(float(mechanism.variance(0.0, users)))
 
-    def default(self, mechanism: Mechanism, users: int) -> float | None:
+    def default(self, mechanism: FrequencyOracle, users: int) -> float | None:
         """Over all answers, on Zipf's law."""
-        return default_error(_oracle(mechanism), users)
+        return default_error(mechanism, users)
 
-    def range(self, mechanism: Mechanism, users: int) -> Range | None:
+    def range(self, mechanism: FrequencyOracle, users: int) -> Range | None:
         """Over eight shapes of crowds; None where the default is not foretold."""
-        oracle, zipf = _oracle(mechanism), self.default(mechanism, users)
+        oracle, zipf = mechanism, self.default(mechanism, users)
         return None if zipf is None else default_range(oracle, users, zipf)
 
-    def detectable(self, mechanism: Mechanism, users: int) -> float:
+    def detectable(self, mechanism: FrequencyOracle, users: int) -> float:
         """By a test of one answer alone."""
-        oracle = _oracle(mechanism)
+        oracle = mechanism
         return told_apart(lambda f: math.sqrt(float(oracle.variance(f, users))))
 
-    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+    def choose(
+        self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish
+    ) -> Candidate[FrequencyOracle]:
         """What "auto" resolves to; asked again, the one whose total stays finite."""
         kept = [c for c in candidates if math.isfinite(c.mechanism.epsilon_permanent)]
         if wish.reports > 1 and kept:
@@ -77,7 +86,7 @@ class ChoiceTopic(Topic):
 
     def simulate(
         self,
-        mechanism: Mechanism,
+        mechanism: FrequencyOracle,
         users: int,
         trials: int,
         seed: int,
@@ -86,7 +95,7 @@ class ChoiceTopic(Topic):
         """People drawn from Zipf's law."""
         from rumor.kinds.estimating import estimate
 
-        oracle, law = _oracle(mechanism), typical_law(self.domain)
+        oracle, law = mechanism, typical_law(self.domain)
         rng, source = np.random.default_rng(seed), Seeded(seed)
         linear = default = 0.0
         for trial in range(trials):
@@ -111,8 +120,3 @@ class ChoiceTopic(Topic):
 
 
 _PEOPLE = 1 << 15
-
-
-def _oracle(mechanism: Mechanism) -> FrequencyOracle:
-    assert isinstance(mechanism, FrequencyOracle)
-    return mechanism

@@ -1,9 +1,4 @@
-"""Kinds of questions: what a question of each kind says, and the mechanism it resolves to.
-
-A kind knows its own keys in a collection's TOML, turns a wish into a mechanism, and says
-which names (of labels, say) the contract carries beside the mechanism. The collection
-knows nothing of any kind in particular.
-"""
+"""The kind "choice" as a device knows it: its keys, its oracle, how an answer is read."""
 
 from __future__ import annotations
 
@@ -14,22 +9,22 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import known_keys, nearest
-from rumor.kinds.base import Kind, mechanism_wish, some
+from rumor.kinds.base import Kind, labels_of, mechanism_wish, some
 from rumor.kinds.choice.choose import MAX_REPORT_BYTES, choose_oracle
-from rumor.kinds.number.question import KeyValue, Number
-from rumor.kinds.text.question import Text
-from rumor.mechanisms import BY_NAME, FrequencyOracle, Mechanism
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.oracle import FrequencyOracle
 
 
-class Choice(Kind):
-    """One of a fixed list of answers."""
+class ChoiceQuestion(Kind[FrequencyOracle]):
+    """One of a fixed list of answers, as a device knows it."""
 
     name = "choice"
     keys = ("labels", "domain", "epsilon", "mechanism", "max_report_bytes")
     names = ("labels",)
+    family = FrequencyOracle
+    memoises = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """An oracle, by name or the best one."""
         if ("labels" in wish) == ("domain" in wish):
             given = "both" if "labels" in wish else "neither"
@@ -41,8 +36,8 @@ class Choice(Kind):
         arguments: dict[str, Any] = {"domain": domain, **options}
         if "epsilon" in wish:
             arguments["epsilon"] = wish["epsilon"]
-        if name == "auto":
-            known_keys('mechanism "auto"', options, ())
+        oracle = self.mechanism_named(name, options)
+        if oracle is None:
             if "epsilon" not in wish:
                 raise InputError('mechanism "auto" needs an epsilon; got none')
             most = checked_size(
@@ -51,14 +46,6 @@ class Choice(Kind):
             return choose_oracle(**arguments, users=users, max_report_bytes=most)
         if "max_report_bytes" in wish:
             raise InputError(f'max_report_bytes guides the mechanism "auto" only; got {name!r}')
-        oracles = {n: m for n, m in BY_NAME.items() if issubclass(m, FrequencyOracle)}
-        if name not in oracles:
-            names = ("auto", *oracles)
-            raise InputError(
-                f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
-            )
-        oracle = oracles[name]
-        known_keys(f"mechanism {name!r}", options, oracle.OPTIONS)
         missing = [] if oracle.FROM_EPSILON else [o for o in oracle.OPTIONS if o not in options]
         if missing:
             raise InputError(
@@ -69,39 +56,31 @@ class Choice(Kind):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 
-    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+    def named(self, mechanism: FrequencyOracle) -> dict[str, Json]:
         """What the values are called, if they have names."""
-        assert isinstance(mechanism, FrequencyOracle)
         return {"labels": mechanism.labels}
 
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> FrequencyOracle:
         """The oracle, its values called by the contract's labels."""
-        if not isinstance(mechanism, FrequencyOracle):
-            raise InputError(f"a choice needs a frequency oracle; got {mechanism!r}")
-        labels = contract["labels"]
-        if labels is None:
-            return mechanism
-        if not isinstance(labels, list):
-            raise InputError(f"labels must be a list or null; got {shown(labels)}")
-        return mechanism.with_labels(checked_labels(labels))
+        oracle, labels = (
+            self.own(mechanism, "a choice needs a frequency oracle"),
+            labels_of(contract),
+        )
+        return oracle if labels is None else oracle.with_labels(checked_labels(labels))
 
-    def typed(self, mechanism: Mechanism, text: str) -> object:
+    def typed(self, mechanism: FrequencyOracle, text: str) -> object:
         """A label; an integer where values have no labels."""
-        assert isinstance(mechanism, FrequencyOracle)
         number = text.strip()
         whole = mechanism.labels is None and number.isascii() and number.isdigit()
         code = mechanism.code(int(number[:20]) if whole else text)
         return code if mechanism.labels is None else mechanism.labels[code]
 
-    def hint(self, mechanism: Mechanism) -> str:
+    def hint(self, mechanism: FrequencyOracle) -> str:
         """The labels, or the range of the integers."""
-        assert isinstance(mechanism, FrequencyOracle)
         if mechanism.labels is None:
             return f"an integer from 0 to {mechanism.domain - 1:,}"
         return f"one of {some(mechanism.labels)}"
 
-
-__all__ = ["KINDS", "Choice", "Kind"]
-
-# A new kind is one class and one entry here.
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Choice(), Text(), Number(), KeyValue())}
+    def facts(self, mechanism: FrequencyOracle) -> dict[str, Json]:
+        """How many answers there are."""
+        return {"answers": mechanism.domain, "range": None}

@@ -1,24 +1,29 @@
-"""Dry runs: what an analyst would see of a crowd whose answers are known."""
+"""Dry runs of a choice: a crowd whose answers are known."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.contract.collection import Question
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
+from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.randomness import Source, System
 from rumor.core.types import Codes, Tally, Vector
-from rumor.kinds.estimating import estimate
-from rumor.mechanisms import FrequencyOracle
+from rumor.kinds.choice.estimate import estimate_choice
+from rumor.kinds.choice.tables import read_choice
+from rumor.kinds.dry_run import Trials, checked_trials, rescaled
+from rumor.kinds.reading import counted
+from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
 from rumor.results.rows import ROWS_SHOWN
+from rumor.results.view import View
 
 _CHUNK_BYTES = 32 << 20
 
@@ -43,11 +48,11 @@ class Simulation:
     level: float
     last: Estimate
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON."""
         names = ("value", "truth", "frequency", "error", "expected_stderr", "coverage")
         vectors = (self.truth, self.frequency, self.error, self.expected, self.coverage)
-        rows = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
+        cells = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
         return {
             "reports": self.people,
             "trials": self.trials,
@@ -58,7 +63,7 @@ class Simulation:
             "error": float(np.sqrt(np.mean(self.error**2))),
             "expected_stderr": float(np.sqrt(np.mean(self.expected**2))),
             "coverage": float(self.coverage.mean()),
-            "estimates": [dict(zip(names, row, strict=True)) for row in rows],
+            "estimates": [dict(zip(names, row, strict=True)) for row in cells],
         }
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
@@ -97,9 +102,16 @@ class Simulation:
         lines += ["", wrapped(closing)]
         return "\n".join(lines)
 
+    def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
+        """The last trial beside the truth."""
+        from rumor.results.charts import frequency_chart, save_chart
+
+        view = View(self.level, of="people", rows=rows)
+        save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
+
 
 def simulate(
-    question: Question,
+    oracle: FrequencyOracle,
     counts: Tally,
     *,
     trials: int = 1,
@@ -109,13 +121,14 @@ def simulate(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
     """Privatise and estimate people with these answers (so many for each value), some times."""
-    oracle, people = oracle_of(question), int(counts.sum())
+    people = int(counts.sum())
+    checked_trials(trials)
     if people == 0:
         raise InputError("a simulation needs at least one person; got none")
     source = System() if random is None else random
     numbered, truth = oracle.unlabelled(), counts / people
     total, squares, covered = (np.zeros(oracle.domain) for _ in range(3))
-    result: Estimate | None = None
+    result: Estimate
     for trial in range(trials):
         summary, done = Summary.empty(oracle), 0
         for codes in _crowd(counts, max(1, _CHUNK_BYTES // oracle.width)):
@@ -123,13 +136,11 @@ def simulate(
             done += codes.size
             if on_progress is not None:
                 on_progress(trial * people + done, trials * people)
-        result = estimate(oracle, summary, method=method)
+        result = estimate_choice(oracle, summary, method, {})
         low, high = result.interval(level, of="people")
         total += result.frequency
         squares += (result.frequency - truth) ** 2
         covered += (low <= truth) & (truth <= high)
-    if result is None:
-        raise InputError(f"a simulation needs at least one trial; got {trials}")
     return Simulation(
         values=result.values,
         truth=truth,
@@ -144,16 +155,6 @@ def simulate(
     )
 
 
-def oracle_of(question: Question) -> FrequencyOracle:
-    """The question's oracle, or the sentence that only choices can be simulated."""
-    if not isinstance(question.mechanism, FrequencyOracle):
-        raise InputError(
-            f"a question must be a choice to be simulated; got {question.id!r}, "
-            f"whose kind is {question.kind!r}"
-        )
-    return question.mechanism
-
-
 def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
     """The people in order of their answers, `size` at a time."""
     ends = np.cumsum(counts)
@@ -163,32 +164,35 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
         yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
 
 
-def read_histogram(question: Question, table: Table, column: str | None = None) -> Tally:
+def read_histogram(
+    oracle: FrequencyOracle, table: Table, id: str, column: str | None = None
+) -> Tally:
     """How many people hold each value: from columns value and count, or from raw answers."""
-    from rumor.contract.privatize import read_answers
-
-    counts = np.zeros(oracle_of(question).domain, dtype=np.int64)
-    if column is None and {"value", "count"} <= set(table.schema.names):
-        for codes, batch in read_answers(question, table, "value", numbers=("count",)):
-            for code, number in zip(codes.tolist(), batch.column("count").to_pylist(), strict=True):
-                if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                    raise InputError(
-                        f"{table.path}, column 'count': counts must be integers of 0 or more; "
-                        f"got one that is not"
-                    )
-                counts[code] += number
-    else:
-        for codes, _ in read_answers(question, table, question.id if column is None else column):
+    counts = np.zeros(oracle.domain, dtype=np.int64)
+    read = functools.partial(read_choice, oracle, table)
+    for codes, numbers in counted(table, read, id, column):
+        if numbers is None:
             counts += np.bincount(codes, minlength=counts.size)
+        else:
+            np.add.at(counts, codes, numbers)
     if counts.sum() == 0:
         raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return counts
 
 
-def rescaled(counts: Tally, people: int) -> Tally:
-    """The same shares in a crowd of this size, to the nearest whole person."""
-    exact = counts * (people / counts.sum())
-    whole: Tally = np.floor(exact).astype(np.int64)
-    missing = people - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
-    return whole
+def dry_run(
+    oracle: FrequencyOracle, table: Table, id: str, column: str | None, trials: Trials
+) -> Simulation:
+    """A dry run with the answers of a table."""
+    counts = read_histogram(oracle, table, id, column)
+    if trials.people is not None:
+        counts = rescaled(counts, trials.people)
+    return simulate(
+        oracle,
+        counts,
+        trials=trials.count,
+        method=trials.method,
+        level=trials.level,
+        random=trials.random,
+        on_progress=trials.on_progress,
+    )

@@ -8,22 +8,22 @@ published for PrivKV.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from rumor.core import exact
+from rumor.core.checks import checked_method_of
 from rumor.core.errors import InputError, shown
+from rumor.core.settings import known_keys
 from rumor.core.types import Vector
+from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.estimators.keyvalue.most_likely import most_likely
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
 from rumor.estimators.keyvalue.published import calibrated, published_em
-from rumor.kinds.keyvalue.intervals import (
-    FrequencyIntervals,
-    KeyIntervals,
-    LinearKeys,
-    NoIntervals,
-)
+from rumor.kinds.evidence import summarized
+from rumor.kinds.keyvalue.intervals import FrequencyIntervals, KeyIntervals, NoIntervals
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
 from rumor.mechanisms.liars import fake_clients
@@ -33,10 +33,20 @@ from rumor.mechanisms.summary import Summary
 KEYVALUE_METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
 
 
+def estimate_pairs(
+    mechanism: KeyValueMechanism, data: object, method: str, options: Mapping[str, Any]
+) -> KeyValueEstimate:
+    """The estimate from reports, a summary of them, or the summaries of all rounds in order."""
+    known_keys("estimate", options, ())
+    chosen = checked_method_of(method, KEYVALUE_METHODS, mechanism.name)
+    if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
+        return estimate_rounds(data, chosen)
+    return estimate_keyvalue(summarized(mechanism, data), chosen)
+
+
 def estimate_keyvalue(summary: Summary, method: str) -> KeyValueEstimate:
     """The estimate of every key's frequency and mean."""
-    mechanism = summary.mechanism
-    assert isinstance(mechanism, KeyValueMechanism)
+    mechanism = _keyed(summary)
     if isinstance(mechanism, PrivKVM) and mechanism.round > 1:
         return _later_round(summary, mechanism, method)
     counts, rates = mechanism.counts(summary.tally, summary.reports), mechanism.rates
@@ -69,6 +79,12 @@ def estimate_keyvalue(summary: Summary, method: str) -> KeyValueEstimate:
     return _result(summary, counts, rates, chosen, frequency, mean, known, diagnostics)
 
 
+def _keyed(summary: Summary) -> KeyValueMechanism:
+    mechanism = summary.mechanism
+    assert isinstance(mechanism, KeyValueMechanism)
+    return mechanism
+
+
 def _ratio(product: Vector, frequency: Vector) -> Vector:
     """The mean s / f, unknown where nobody seems to hold the key."""
     return np.asarray(product / np.where(frequency > 0, frequency, np.nan))
@@ -84,8 +100,7 @@ def _result(
     known: tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], ...],
     diagnostics: dict[str, object],
 ) -> KeyValueEstimate:
-    mechanism = summary.mechanism
-    assert isinstance(mechanism, KeyValueMechanism)
+    mechanism = _keyed(summary)
     grid, half = mechanism.grid, mechanism.grid.span / 2
     linear = LinearKeys.of(counts, rates, prior=0.5)
     # Few reports may agree by chance; the noise is there all the same.
@@ -157,7 +172,7 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
 def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyValueEstimate:
     """All rounds of PrivKVM together: frequencies of round 1, means of the last."""
     rounds = [s.mechanism for s in summaries]
-    numbers = [m.round if isinstance(m, PrivKVM) else None for m in rounds]
+    numbers = [m.round if m.rounds > 1 else None for m in rounds]
     if not summaries or numbers != list(range(1, len(summaries) + 1)):
         raise InputError(
             f"PrivKVM rounds must be given once each, in order from 1; got rounds {shown(numbers)}"
@@ -166,8 +181,6 @@ def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyVa
     if len(summaries) == 1:
         return first
     last = estimate_keyvalue(summaries[-1], "calibration")
-    mechanism = rounds[-1]
-    assert isinstance(mechanism, PrivKVM)
     return KeyValueEstimate(
         values=last.values,
         frequency=first.frequency,
@@ -181,7 +194,7 @@ def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyVa
         range=last.range,
         reports=sum(s.reports for s in summaries),
         epsilon=max(m.epsilon for m in rounds),
-        method=f"{first.method}, means of round {mechanism.round}",
+        method=f"{first.method}, means of round {rounds[-1].round}",
         intervals=FrequencyIntervals(*_parts(first.intervals)),
         diagnostics={
             "rounds": len(summaries),

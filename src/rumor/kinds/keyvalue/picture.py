@@ -1,4 +1,4 @@
-"""Pictures of numbers: a mean on its range, and the shares and means of keys side by side."""
+"""The shares and means of keys side by side, as a picture."""
 
 from __future__ import annotations
 
@@ -9,33 +9,15 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
+from rumor.results.points import LINE, base_chart, diamonds, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
     from rumor.core.types import Vector
-    from rumor.kinds.keyvalue.result import KeyValueEstimate, MeanEstimate
+    from rumor.kinds.keyvalue.result import KeyValueEstimate
 
-# As in rumor.results.charts: a light estimate, a dark interval, an orange truth.
-_BAR, _LINE, _TRUTH = "#9ecae9", "#1f4e79", "#d9480f"
-
-
-def mean_chart(
-    estimate: MeanEstimate,
-    view: View,
-    *,
-    title: str | None = None,
-    truth: float | None = None,
-) -> alt.LayerChart:
-    """One point and its interval on the whole range, and the truth where it is known."""
-    low, high = estimate.interval(view.level, of=view.of)
-    row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
-    layers = _points([row], "mean", "mean", list(estimate.range), truth is not None)
-    facts = (
-        f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; "
-        f"the line is the {percent(view.level)} interval of the {view.of}"
-    )
-    chart = alt.LayerChart(layer=layers).properties(width=520, height=60)
-    return chart.properties(title=alt.Title(title or "Estimated mean", subtitle=facts))
+# As in rumor.results.charts: a light estimate.
+_BAR = "#9ecae9"
 
 
 def keyvalue_chart(
@@ -67,7 +49,7 @@ def keyvalue_chart(
         if quantity == "frequency":
             layers = _bars(data, names, known)
         else:
-            layers = _points(data, "mean", "mean of those who hold it", list(estimate.range), known)
+            layers = points(data, "mean", "mean of those who hold it", list(estimate.range), known)
         panels.append(alt.LayerChart(layer=layers).properties(width=320, height=alt.Step(22)))
     hidden = len(estimate.values) - len(order)
     facts = [
@@ -85,44 +67,13 @@ def keyvalue_chart(
     return chart
 
 
-def _base(data: Sequence[Mapping[str, object]]) -> alt.Chart:
-    names = [str(row["value"]) for row in data]
-    axis = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
-    return alt.Chart(alt.InlineData(values=list(data))).encode(y=axis)
-
-
 def _bars(
     data: Sequence[Mapping[str, object]], names: Sequence[str], truth: bool
 ) -> list[alt.Chart]:
-    base = _base(data)
+    base = base_chart(data)
     share = alt.X("frequency:Q", axis=alt.Axis(format="%"), title="share of people")
     layers = [
         base.mark_bar(color=_BAR, height={"band": 0.72}).encode(x=share),
-        base.mark_rule(color=_LINE, strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_rule(color=LINE, strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
     ]
-    return layers + ([_diamonds(base)] if truth else [])
-
-
-def _points(
-    data: Sequence[Mapping[str, object]],
-    column: str,
-    title: str,
-    ends: Sequence[float],
-    truth: bool,
-) -> list[alt.Chart]:
-    base, scale = _base(data), alt.Scale(domain=list(ends), nice=False)
-    layers = [
-        base.mark_rule(color=_LINE, strokeWidth=1.6).encode(
-            x=alt.X("low:Q", scale=scale, title=title), x2="high:Q"
-        ),
-        base.mark_point(color=_LINE, filled=True, size=55, opacity=1).encode(
-            x=alt.X(f"{column}:Q", scale=scale)
-        ),
-    ]
-    return layers + ([_diamonds(base)] if truth else [])
-
-
-def _diamonds(base: alt.Chart) -> alt.Chart:
-    mark = base.mark_point(shape="diamond", color=_TRUTH, size=60, filled=True, opacity=1)
-    diamonds: alt.Chart = mark.encode(x=alt.X("truth:Q"))
-    return diamonds
+    return layers + ([diamonds(base)] if truth else [])

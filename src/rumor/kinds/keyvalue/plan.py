@@ -12,12 +12,18 @@ from numpy.typing import NDArray
 from rumor.core.randomness import Seeded
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.topic import Candidate, Forecast, Progress, Topic, Wish, told_apart
+from rumor.kinds.planning.planned import (
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Progress,
+    Wish,
+    told_apart,
+)
 from rumor.mechanisms import (
     ItemSampling,
     KeyValueBlock,
     KeyValueMechanism,
-    Mechanism,
     PckvGrr,
     PrivKV,
     PrivKVM,
@@ -30,7 +36,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class KeyValueTopic(Topic):
+class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     """Some of so many keys, at most `cap` of them where a cap is known."""
 
     domain: int
@@ -39,6 +45,8 @@ class KeyValueTopic(Topic):
     cap: int | None = None
 
     kind = "keyvalue"
+    # Keys are simulated as tables of people: smaller crowds.
+    simulated = 20_000
     error_of = f"the share of a key that {SHARE:.0%} of the people hold"
     default_of = (
         "the default estimate over all keys, held by a half, a third, a quarter of the people "
@@ -51,7 +59,7 @@ class KeyValueTopic(Topic):
         most = "" if self.cap is None else f" (at most {self.cap:,} of them held)"
         return f"{self.domain:,} keys{most}"
 
-    def candidates(self, wish: Wish) -> list[Candidate]:
+    def candidates(self, wish: Wish) -> list[Candidate[KeyValueMechanism]]:
         """Every mechanism; those that need a cap where there is one."""
         common = {"keys": self.domain, "low": self.low, "high": self.high}
         cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.cap}
@@ -78,39 +86,41 @@ class KeyValueTopic(Topic):
             found.append(Candidate(label, mechanism, asked))
         return found
 
-    def error(self, mechanism: Mechanism, users: int) -> float:
+    def error(self, mechanism: KeyValueMechanism, users: int) -> float:
         """Of the linear estimate of the share."""
-        return math.sqrt(float(_keyed(mechanism).variances(SHARE, 0.0, users)[0]))
+        return math.sqrt(float(mechanism.variances(SHARE, 0.0, users)[0]))
 
-    def mean_error(self, mechanism: Mechanism, users: int) -> float | None:
+    def mean_error(self, mechanism: KeyValueMechanism, users: int) -> float | None:
         """Of the ratio of the two linear estimates, to first order; at most half the range.
 
         None for PrivKVM, whose means come from its last round.
         """
-        if isinstance(mechanism, PrivKVM):
+        if mechanism.rounds > 1:
             return None
         half = (self.high - self.low) / 2
-        product = float(_keyed(mechanism).variances(SHARE, 0.0, users)[1])
+        product = float(mechanism.variances(SHARE, 0.0, users)[1])
         return half * min(1.0, math.sqrt(product) / SHARE)
 
-    def default(self, mechanism: Mechanism, users: int) -> float:
+    def default(self, mechanism: KeyValueMechanism, users: int) -> float:
         """Over all keys, on a crowd of which a half holds the first key, a third the second."""
         linear = self._linear(mechanism, users)
         return linear * key_ratio(self._crowd(mechanism)[0], linear)
 
-    def _linear(self, mechanism: Mechanism, users: int) -> float:
+    def _linear(self, mechanism: KeyValueMechanism, users: int) -> float:
         frequency, mean = self._crowd(mechanism)
-        return math.sqrt(float(_keyed(mechanism).variances(frequency, mean, users)[0].mean()))
+        return math.sqrt(float(mechanism.variances(frequency, mean, users)[0].mean()))
 
-    def _crowd(self, mechanism: Mechanism) -> tuple[Vector, Vector]:
+    def _crowd(self, mechanism: KeyValueMechanism) -> tuple[Vector, Vector]:
         return typical_keys(self.domain, getattr(mechanism, "cap", None))
 
-    def detectable(self, mechanism: Mechanism, users: int) -> float:
+    def detectable(self, mechanism: KeyValueMechanism, users: int) -> float:
         """By a test of one key alone."""
-        keyed = _keyed(mechanism)
+        keyed = mechanism
         return told_apart(lambda f: math.sqrt(float(keyed.variances(f, 0.0, users)[0])))
 
-    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+    def choose(
+        self, candidates: Sequence[Candidate[KeyValueMechanism]], users: int, wish: Wish
+    ) -> Candidate[KeyValueMechanism]:
         """What "auto" resolves to."""
         chosen = key_value(
             self.domain, wish.epsilon, self.cap, low=self.low, high=self.high, outside="clip"
@@ -130,7 +140,7 @@ class KeyValueTopic(Topic):
 
     def simulate(
         self,
-        mechanism: Mechanism,
+        mechanism: KeyValueMechanism,
         users: int,
         trials: int,
         seed: int,
@@ -139,7 +149,7 @@ class KeyValueTopic(Topic):
         """People who hold keys in the proportions above, each with a value near the key's mean."""
         from rumor.kinds.estimating import estimate
 
-        keyed, source = _keyed(mechanism), Seeded(seed)
+        keyed, source = mechanism, Seeded(seed)
         frequency, mean = self._crowd(mechanism)
         rng = np.random.default_rng(seed)
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
@@ -173,8 +183,3 @@ def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray
     held = np.empty((people, frequency.size), dtype=np.bool_)
     held[:, order] = np.diff(teeth, axis=1) > 0
     return held
-
-
-def _keyed(mechanism: Mechanism) -> KeyValueMechanism:
-    assert isinstance(mechanism, KeyValueMechanism)
-    return mechanism

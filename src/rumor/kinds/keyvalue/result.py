@@ -1,4 +1,4 @@
-"""Estimates of numbers: one mean, or the frequency and the mean of every key.
+"""The estimated frequency and mean of every key.
 
 As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
 estimate with its standard error, and the interval, which says what it covers.
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
-from rumor.core.types import Vector, checked_target
+from rumor.core.files import PathLike
+from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent
+from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.results.estimate import fake_clients_line
-from rumor.results.intervals import Bounds, Intervals, Rows, Tails, critical_value, each_outside
+from rumor.results.intervals import Bounds, Tails, each_outside
 from rumor.results.rows import Column, Tabular, coverage
 from rumor.results.selection import both_sided_tails, ranked, split_tails
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
@@ -29,106 +30,8 @@ if TYPE_CHECKING:
 QUANTITIES = ("frequency", "mean")
 
 
-class NumericEstimate(Tabular):
-    """An estimate of numbers."""
-
-
 @dataclass(frozen=True, eq=False)
-class MeanEstimate(NumericEstimate):
-    """The estimated mean of one number.
-
-    `mean` is the method's answer, `unbiased` and `stderr` the linear estimate and its
-    standard error, `range` what values can be.
-    """
-
-    mean: float
-    unbiased: float
-    stderr: float
-    range: tuple[float, float]
-    reports: int
-    epsilon: float
-    method: str
-    intervals: Intervals = field(repr=False)
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def values(self) -> Sequence[str]:
-        """There is one row: the mean."""
-        return ("mean",)
-
-    def listed(self, view: View) -> list[int]:
-        """The one row."""
-        return [0]
-
-    def interval(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
-    ) -> tuple[float, float]:
-        """A confidence interval for the mean, within the range.
-
-        Of the "population" that the people were drawn from. Of these "people" the same
-        interval holds with somewhat more than the level: their values are not known well
-        enough for a shorter one.
-        """
-        checked_target(of)
-        low, high = self.intervals.bounds(critical_value(level, 1), "population")
-        ends = np.clip([float(low[0]), float(high[0])], *self.range)
-        answer = float(np.clip(self.mean, *self.range))
-        return min(float(ends[0]), answer), max(float(ends[1]), answer)
-
-    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """One row: value, mean, low, high, unbiased, stderr."""
-        low, high = self.interval(view.level, of=view.of)
-        return {
-            "value": ["mean"],
-            "mean": [self.mean],
-            "low": [low],
-            "high": [high],
-            "unbiased": [self.unbiased],
-            "stderr": [self.stderr],
-        }
-
-    def covers(self, view: View) -> str:
-        """What the one interval covers."""
-        return f"the interval covers the true mean, at a level of {percent(view.level)}"
-
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The mean as text, with its interval."""
-        seen = viewed(view, wishes).on_screen()
-        low, high = self.interval(seen.level, of=seen.of)
-        digits = digits_for(self.stderr)
-        body = [
-            (
-                f"{self.mean:.{digits}f}",
-                f"{low:.{digits}f} to {high:.{digits}f}",
-                f"{self.stderr:.{digits}f}",
-                f"{self.range[0]:g} to {self.range[1]:g}",
-            )
-        ]
-        head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
-        lines = [aligned(head, body, left=()), *self._facts(seen)]
-        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
-
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        view: View | float | None = None,
-        *,
-        title: str | None = None,
-        truth: float | None = None,
-        **wishes: Unpack[Wishes],
-    ) -> alt.LayerChart:
-        """The mean and its interval on the range; written to `path` when one is given."""
-        from rumor.kinds.keyvalue.picture import mean_chart
-        from rumor.results.charts import save_chart
-
-        chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
-        if path is not None:
-            save_chart(chart, path)
-        return chart
-
-
-@dataclass(frozen=True, eq=False)
-class KeyValueEstimate(NumericEstimate):
+class KeyValueEstimate(Tabular):
     """For every key the share of people who hold it and the mean of their values.
 
     `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and
@@ -175,6 +78,10 @@ class KeyValueEstimate(NumericEstimate):
         size = len(self.values)
         half = each_outside(level, size if simultaneous else 1) / 2
         return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
+
+    def of_quantity(self, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+        """The answers of a quantity and the ends of their intervals, as a dry run compares them."""
+        return getattr(self, quantity), *self.interval(level, quantity=quantity)
 
     def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
         """Ends for these keys as the view covers them.
@@ -299,12 +206,11 @@ class KeyValueEstimate(NumericEstimate):
             save_chart(chart, path)
         return chart
 
-
-def digits_for(error: float) -> int:
-    """How many decimals of a number carry information when its error is this large."""
-    if not np.isfinite(error) or error <= 0:
-        return 3
-    return int(min(9, max(0, 1 - np.floor(np.log10(error)))))
+    def plot_beside(
+        self, truth: Mapping[str, Vector], path: PathLike, view: View, *, title: str | None
+    ) -> None:
+        """A picture with the true shares and means in it."""
+        self.plot(path, view, title=title, truth=(truth["frequency"], truth["mean"]))
 
 
 def _least(errors: Vector) -> float:

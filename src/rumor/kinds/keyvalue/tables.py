@@ -16,10 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rumor.contract.collection import Question
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError, shown
-from rumor.mechanisms import KeyValueMechanism
+from rumor.mechanisms.keyvalue import KeyValueMechanism
 
 LONG = ("person", "key", "value")
 
@@ -30,11 +29,9 @@ def is_long(table: Table) -> bool:
 
 
 def read_pairs(
-    question: Question, table: Table, keep: Sequence[str] = ()
+    mechanism: KeyValueMechanism, table: Table, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
     """People's pairs as the mechanism takes them, with the kept columns of a wide table."""
-    mechanism = question.mechanism
-    assert isinstance(mechanism, KeyValueMechanism)
     if is_long(table):
         if keep:
             raise InputError(

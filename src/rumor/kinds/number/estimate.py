@@ -1,18 +1,23 @@
-"""Means of one number from a summary of Harmony or piecewise reports."""
+"""Means of one number from a summary of reports."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rumor.core.types import Target
-from rumor.kinds.keyvalue.result import MeanEstimate
+from rumor.core.checks import checked_method_of
+from rumor.core.settings import known_keys
+from rumor.core.types import Rows, Target
+from rumor.kinds.evidence import summarized
+from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import Harmony, MeanMechanism
 from rumor.mechanisms.summary import Summary
-from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Rows, Tails
+from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
 MEAN_METHODS = ("auto", "inversion", "clip")
 
@@ -40,11 +45,18 @@ class ShareIntervals:
         return self.bounds(below, of)[0], self.bounds(above, of)[1]
 
 
-def estimate_mean(summary: Summary, method: str) -> MeanEstimate:
+def estimate_number(
+    mechanism: MeanMechanism, data: object, method: str, options: Mapping[str, Any]
+) -> MeanEstimate:
+    """The mean from reports or a summary of them."""
+    known_keys("estimate", options, ())
+    chosen = checked_method_of(method, MEAN_METHODS, mechanism.name)
+    return estimate_mean(mechanism, summarized(mechanism, data), chosen)
+
+
+def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> MeanEstimate:
     """The mean: "inversion" as it comes out, "clip" (and "auto") kept within the range."""
-    mechanism, n = summary.mechanism, summary.reports
-    assert isinstance(mechanism, MeanMechanism)
-    grid = mechanism.grid
+    n, grid = summary.reports, mechanism.grid
     unbiased, variance = mechanism.moments(summary.tally, n)
     # Few reports may agree by chance; the noise is there all the same.
     stderr = math.sqrt(max(variance, mechanism.least_variance) / n)

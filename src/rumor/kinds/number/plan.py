@@ -10,23 +10,23 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.topic import (
+from rumor.kinds.planning.planned import (
     LEVEL,
     POWER,
     Candidate,
     Forecast,
+    PlannedQuestion,
     Progress,
-    Topic,
     Wish,
 )
-from rumor.mechanisms import Harmony, MeanMechanism, Mechanism, Piecewise
+from rumor.mechanisms import Harmony, MeanMechanism, Piecewise
 from rumor.mechanisms.mean import choose_mean
 
 _POINTS = 2001
 
 
 @dataclass(frozen=True)
-class NumberTopic(Topic):
+class PlannedNumber(PlannedQuestion[MeanMechanism]):
     """One number within a range."""
 
     low: float
@@ -42,7 +42,7 @@ class NumberTopic(Topic):
         """The range."""
         return f"numbers from {self.low:g} to {self.high:g}"
 
-    def candidates(self, wish: Wish) -> list[Candidate]:
+    def candidates(self, wish: Wish) -> list[Candidate[MeanMechanism]]:
         """Both, at the same epsilon."""
         made: list[MeanMechanism] = [
             kind(low=self.low, high=self.high, epsilon=wish.epsilon, outside="clip")
@@ -50,13 +50,13 @@ class NumberTopic(Topic):
         ]
         return [Candidate(m.name, m, {"epsilon": wish.epsilon, "mechanism": m.name}) for m in made]
 
-    def error(self, mechanism: Mechanism, users: int) -> float:
+    def error(self, mechanism: MeanMechanism, users: int) -> float:
         """At the numbers where it is largest."""
-        return math.sqrt(_mean(mechanism).worst_variance / users)
+        return math.sqrt(mechanism.worst_variance / users)
 
-    def default(self, mechanism: Mechanism, users: int) -> float:
+    def default(self, mechanism: MeanMechanism, users: int) -> float:
         """Numbers spread evenly over the range; the answer is kept within the range."""
-        deviation = math.sqrt(self.spread_variance(_mean(mechanism), users))
+        deviation = math.sqrt(self.spread_variance(mechanism, users))
         normal, end = NormalDist(), (self.high - self.low) / 2 / deviation
         # E min(|Z|, end)^2 of a standard normal Z.
         inside = math.erf(end / math.sqrt(2)) - 2 * end * normal.pdf(end)
@@ -68,12 +68,14 @@ class NumberTopic(Topic):
         noise = float(np.mean(mechanism.variance(numbers)))
         return (noise + (self.high - self.low) ** 2 / 12) / users
 
-    def detectable(self, mechanism: Mechanism, users: int) -> float:
+    def detectable(self, mechanism: MeanMechanism, users: int) -> float:
         """A one-sided test against a known number."""
         quantiles = NormalDist().inv_cdf(1 - LEVEL) + NormalDist().inv_cdf(POWER)
         return min(quantiles * self.error(mechanism, users), self.high - self.low)
 
-    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+    def choose(
+        self, candidates: Sequence[Candidate[MeanMechanism]], users: int, wish: Wish
+    ) -> Candidate[MeanMechanism]:
         """What "auto" resolves to: the smaller worst case."""
         chosen = choose_mean(low=self.low, high=self.high, epsilon=wish.epsilon, outside="clip")
         return next(c for c in candidates if c.mechanism == chosen)
@@ -84,7 +86,7 @@ class NumberTopic(Topic):
 
     def simulate(
         self,
-        mechanism: Mechanism,
+        mechanism: MeanMechanism,
         users: int,
         trials: int,
         seed: int,
@@ -93,7 +95,7 @@ class NumberTopic(Topic):
         """People whose numbers are spread evenly."""
         from rumor.kinds.estimating import estimate
 
-        chosen, source = _mean(mechanism), Seeded(seed)
+        chosen, source = mechanism, Seeded(seed)
         rng, truth = np.random.default_rng(seed), (self.low + self.high) / 2
         linear = default = 0.0
         for trial in range(trials):
@@ -110,8 +112,3 @@ class NumberTopic(Topic):
             (math.sqrt(self.spread_variance(chosen, users)), math.sqrt(linear / trials)),
             (self.default(chosen, users), math.sqrt(default / trials)),
         )
-
-
-def _mean(mechanism: Mechanism) -> MeanMechanism:
-    assert isinstance(mechanism, MeanMechanism)
-    return mechanism

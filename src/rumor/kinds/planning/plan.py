@@ -4,8 +4,7 @@ Of the number of people, epsilon, and an error (or a smallest frequency to detec
 give the third; all three give the largest domain; a lifetime, what all reports of a person
 may cost together, gives epsilon from the number of reports, or the other way round. Errors
 of linear estimates are closed forms; that of the default is calibrated by simulation
-(forecast.py). What differs between kinds of questions is in plan_choice.py, plan_text.py,
-plan_number.py and plan_keyvalue.py.
+(forecast.py). What differs between kinds of questions is in the `plan` of each.
 """
 
 from __future__ import annotations
@@ -15,77 +14,40 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import MAX_EPSILON, checked_epsilon
-from rumor.kinds.choice.plan import ChoiceTopic
-from rumor.kinds.keyvalue.plan import KeyValueTopic
-from rumor.kinds.number.plan import NumberTopic
+from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.topic import (
+from rumor.kinds.planning.planned import (
     LEVEL,
     MAX_USERS,
     POWER,
-    Candidate,
     Forecast,
+    Option,
+    PlannedQuestion,
     Progress,
-    Topic,
+    Size,
     Wish,
 )
-from rumor.kinds.text.plan import TextTopic
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.liars import LIARS, fake_gain
 
 if TYPE_CHECKING:
     import altair as alt
 
-KINDS = ("choice", "text", "number", "keyvalue")
-MAX_DOMAIN = 1_000_000
-# Keys are simulated as tables of people: smaller crowds.
-_SIMULATED = {"choice": 100_000, "text": MAX_USERS, "number": 100_000, "keyvalue": 20_000}
-
-
-@dataclass(frozen=True)
-class Option:
-    """One mechanism, and what to expect of it."""
-
-    candidate: Candidate
-    error: float
-    """The standard error of the linear estimate."""
-    mean_error: float | None
-    default: float | None
-    """The root mean squared error of the default estimate over all values of a usual crowd."""
-    detectable: float
-    """The smallest frequency that is told from zero at level 5 % with power 90 %."""
-    shift: float
-    """How much one liar in a hundred can add to a value."""
-    epsilon: float
-    """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
-    epsilon_total: float
-    """The loss of all the reports that a person makes of one unchanged answer."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in tables."""
-        return self.candidate.label
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism itself."""
-        return self.candidate.mechanism
-
 
 @dataclass(frozen=True)
 class Plan:
     """What was asked, what follows, and what to choose."""
 
-    topic: Topic
+    topic: PlannedQuestion[Any]
     users: int
     wish: Wish
-    options: tuple[Option, ...]
-    best: Option
+    options: tuple[Option[Any], ...]
+    best: Option[Any]
     solved: str
     """Which of people, epsilon, error and the rest was found from the others."""
 
@@ -110,15 +72,10 @@ class Plan:
                 f"{fresh.epsilon_total:,.4g}; permanent noise costs at most "
                 f"{best.mechanism.epsilon_permanent:.4g} while the answer stays the same."
             )
-        if self.topic.kind == "text":
-            two = next(o for o in self.options if o is not best)
-            return (
-                f"one hash is best at a fixed epsilon: {two.name.split(', ')[1]} would have "
-                f"{two.error / best.error - 1:.0%} more error."
-            )
-        return self._least(best)
+        said = self.topic.reason(best, self.options)
+        return self._least(best) if said is None else said
 
-    def _least(self, best: Option) -> str:
+    def _least(self, best: Option[Any]) -> str:
         width = best.mechanism.width
         size = f"reports of {width:,} byte{'s' if width > 1 else ''}"
         rivals = [o for o in self.options if o is not best and o.error < best.error * (1 - 1e-6)]
@@ -198,7 +155,7 @@ class Plan:
             body.append([*row, self._liars(option.shift)])
         return head, body
 
-    def _noticed(self, option: Option) -> str:
+    def _noticed(self, option: Option[Any]) -> str:
         if self.topic.unit == "number":
             return _number(option.detectable)
         return _share(option.detectable) if option.detectable < 1 else "nothing"
@@ -266,7 +223,7 @@ class Plan:
 
         The fewer values there are, the more trials it takes unless said.
         """
-        users = min(self.users, _SIMULATED[self.topic.kind])
+        users = min(self.users, self.topic.simulated)
         size = getattr(self.topic, "domain", 1)
         count = min(100, max(10, 1000 // size)) if trials is None else trials
         return self.topic.simulate(self.best.mechanism, users, count, seed, on_progress)
@@ -334,16 +291,16 @@ def make_plan(
     """
     if kind not in KINDS:
         raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
-    if domain is not None:
-        checked_size("domain", domain, 1 if kind == "keyvalue" else 2, MAX_DOMAIN)
+    size = Size(domain, users, low, high, cap)
+    KINDS[kind].check_size(size)
     if users is not None:
         checked_size("people", users, 1, MAX_USERS)
     if reports is not None:
         checked_size("reports", reports, 1, 1_000_000)
     epsilon = None if epsilon is None else checked_epsilon(epsilon)
     lifetime = None if lifetime is None else checked_epsilon(lifetime)
-    measure, wanted = _measure(error, detect, kind, high - low)
-    epsilon, reports, said = _over_time(kind, epsilon, reports, lifetime)
+    measure, wanted = _measure(error, detect, KINDS[kind].largest_error(size))
+    epsilon, reports, said = _over_time(KINDS[kind].memoises, epsilon, reports, lifetime)
     given = sum(x is not None for x in (users, epsilon, wanted))
     if given < 2:
         raise InputError(
@@ -351,18 +308,18 @@ def make_plan(
             f"got {given}"
         )
 
-    def topic(size: int | None, people: int | None) -> Topic:
-        return _topic(kind, size, people, low, high, cap)
+    def topic(domain: int | None, people: int | None) -> PlannedQuestion[Any]:
+        return KINDS[kind].planned(replace(size, domain=domain, users=people))
 
-    if domain is None and kind != "number":
+    if domain is None and KINDS[kind].has_domain:
         if users is None or epsilon is None or wanted is None:
             raise InputError(
                 "a plan needs a domain (answers, candidate words or keys), or all of people, "
                 "epsilon and an error; got no domain"
             )
         wish = Wish(epsilon, reports, lifetime)
-        size = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
-        return _plan(topic(size, users), users, wish, f"the largest domain for the rest{said}")
+        most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
+        return _plan(topic(most, users), users, wish, f"the largest domain for the rest{said}")
     if users is None:
         assert epsilon is not None
         assert wanted is not None
@@ -379,17 +336,16 @@ def make_plan(
     return _plan(about, users, Wish(epsilon, reports, lifetime), said)
 
 
-Measure = Callable[[Topic, Mechanism, int], float]
+Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 
 
 def _measure(
-    error: float | None, detect: float | None, kind: str, span: float
+    error: float | None, detect: float | None, most: float
 ) -> tuple[Measure, float | None]:
     """How well is well enough, and by which measure."""
     if error is not None and detect is not None:
         raise InputError("a plan takes an error or a frequency to detect; got both")
     wanted, name = (error, "error") if detect is None else (detect, "detect")
-    most = span if kind == "number" else 1.0
     if wanted is not None and not (isinstance(wanted, (int, float)) and 0 < wanted < most):
         raise InputError(f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}")
     if detect is None:
@@ -398,18 +354,17 @@ def _measure(
 
 
 def _over_time(
-    kind: str, epsilon: float | None, reports: int | None, lifetime: float | None
+    permanent: bool, epsilon: float | None, reports: int | None, lifetime: float | None
 ) -> tuple[float | None, int, str]:
     """Epsilon and the number of reports, as far as a lifetime says them."""
     if lifetime is None:
         return epsilon, reports or 1, ""
-    permanent = kind in ("choice", "text")
     if epsilon is None:
         if reports is None:
             raise InputError(
                 "a lifetime needs the number of reports, or their epsilon; got neither"
             )
-        # Permanent noise: any number of reports costs twice one (plan_permanent.py).
+        # Permanent noise: any number of reports costs twice one (permanent.py).
         shares = 1 if reports == 1 else 2 if permanent else reports
         return lifetime / shares, reports, ", epsilon as the lifetime allows"
     if lifetime < epsilon:
@@ -427,20 +382,7 @@ def _over_time(
     return epsilon, reports, ""
 
 
-def _topic(
-    kind: str, domain: int | None, users: int | None, low: float, high: float, cap: int | None
-) -> Topic:
-    if cap is not None and kind != "keyvalue":
-        raise InputError(f"a cap is for keyvalue questions; got one for a {kind}")
-    if kind == "number":
-        return NumberTopic(low, high)
-    assert domain is not None
-    if kind == "keyvalue":
-        return KeyValueTopic(domain, low, high, cap)
-    return ChoiceTopic(domain) if kind == "choice" else TextTopic(domain, users)
-
-
-def _plan(topic: Topic, users: int, wish: Wish, solved: str) -> Plan:
+def _plan(topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str) -> Plan:
     candidates = topic.candidates(wish)
     options = [
         Option(
@@ -465,12 +407,12 @@ def _losses(mechanism: Mechanism, reports: int) -> tuple[float, float]:
     return mechanism.epsilon_in_all(1), mechanism.epsilon_in_all(reports)
 
 
-def _best(topic: Topic, wish: Wish, users: int, measure: Measure) -> float:
+def _best(topic: PlannedQuestion[Any], wish: Wish, users: int, measure: Measure) -> float:
     return min(measure(topic, c.mechanism, users) for c in topic.candidates(wish))
 
 
 def _fewest_people(
-    topic: Callable[[int | None], Topic], wish: Wish, wanted: float, measure: Measure
+    topic: Callable[[int | None], PlannedQuestion[Any]], wish: Wish, wanted: float, measure: Measure
 ) -> int:
     """The smallest number of people at which the best mechanism does as well as wanted."""
     about = topic(None)
@@ -489,7 +431,7 @@ def _fewest_people(
 
 
 def _smallest_epsilon(
-    topic: Topic, wish: Wish, users: int, wanted: float, measure: Measure
+    topic: PlannedQuestion[Any], wish: Wish, users: int, wanted: float, measure: Measure
 ) -> float:
     """The smallest epsilon, to three digits, at which the best mechanism does as well as wanted."""
 
@@ -509,7 +451,11 @@ def _smallest_epsilon(
 
 
 def _largest_domain(
-    topic: Callable[[int], Topic], wish: Wish, users: int, wanted: float, measure: Measure
+    topic: Callable[[int], PlannedQuestion[Any]],
+    wish: Wish,
+    users: int,
+    wanted: float,
+    measure: Measure,
 ) -> int:
     """The largest domain at which the best mechanism does as well as wanted."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_method, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.settings import known_keys
@@ -24,7 +24,7 @@ from rumor.estimators.decode.candidates import Candidates, Progress, candidate_m
 from rumor.estimators.decode.counts import BitShares, bit_shares
 from rumor.estimators.decode.fit import PENALTIES, Fit
 from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
-from rumor.estimators.frequency.linear import checked_method
+from rumor.kinds.evidence import summarized
 from rumor.kinds.text.result import WordEstimate, WordIntervals
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.rappor import Rappor
@@ -42,6 +42,15 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "auto": ("level", "decoys", "penalties", "trim"),
     "lasso-ols": ("level", "penalty", "cut"),
 }
+
+
+def estimate_text(
+    mechanism: Rappor, data: object, method: str, options: Mapping[str, Any]
+) -> WordEstimate:
+    """The words from reports or a summary of them; `candidates` are among the options."""
+    rest = dict(options)
+    candidates = rest.pop("candidates", None)
+    return decode(summarized(mechanism, data), candidates, method=method, **rest)
 
 
 def decode(

@@ -34,8 +34,18 @@ from rumor.core.exact import exp
 from rumor.core.randomness import Seeded
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.topic import LEVEL, Candidate, Forecast, Progress, Topic, Wish, told_apart
-from rumor.mechanisms import Mechanism, Rappor
+from rumor.kinds.planning.planned import (
+    LEVEL,
+    MAX_USERS,
+    Candidate,
+    Forecast,
+    Option,
+    PlannedQuestion,
+    Progress,
+    Wish,
+    told_apart,
+)
+from rumor.mechanisms import Rappor
 
 HASHES = (1, 2, 4)
 _BITS = (32, 256)
@@ -50,7 +60,7 @@ _USUAL_USERS = 100_000
 
 
 @dataclass(frozen=True)
-class TextTopic(Topic):
+class PlannedText(PlannedQuestion[Rappor]):
     """A word; so many candidates will be looked for."""
 
     domain: int
@@ -58,6 +68,7 @@ class TextTopic(Topic):
     """People for whom the filter is shaped; the plan is made anew when they are known."""
 
     kind = "text"
+    simulated = MAX_USERS
     error_of = "the share of a word that hardly anybody holds"
     default_of = "the default decoding over all candidates of Zipf's law, found or not"
     detects = "the smallest share of a lone word that is found among all candidates"
@@ -66,11 +77,11 @@ class TextTopic(Topic):
         """How many candidates."""
         return f"{self.domain:,} candidate words"
 
-    def candidates(self, wish: Wish) -> list[Candidate]:
+    def candidates(self, wish: Wish) -> list[Candidate[Rappor]]:
         """One, two and four hashes at the same epsilon."""
         return [self._candidate(hashes, wish) for hashes in HASHES]
 
-    def _candidate(self, hashes: int, wish: Wish) -> Candidate:
+    def _candidate(self, hashes: int, wish: Wish) -> Candidate[Rappor]:
         asked: dict[str, object]
         if wish.reports > 1:
             noise: dict[str, float | Fraction] = dict(
@@ -108,9 +119,9 @@ class TextTopic(Topic):
         most = 1 << int(min(max(ones, low), high)).bit_length() - 1
         return max(low, min(_power_of_two(math.ceil(wanted)), most))
 
-    def error(self, mechanism: Mechanism, users: int) -> float:
+    def error(self, mechanism: Rappor, users: int) -> float:
         """The first-order formula above, at a frequency of 0."""
-        return self._deviation(_rappor(mechanism), users, 0.0)
+        return self._deviation(mechanism, users, 0.0)
 
     def _deviation(self, rappor: Rappor, users: int, frequency: float) -> float:
         own = float(word_variance(rappor, users, np.array([frequency]))[0])
@@ -125,16 +136,16 @@ class TextTopic(Topic):
         law = typical_law(self.domain)
         return word_variance(rappor, users, law) + self._collisions(rappor, users)
 
-    def default(self, mechanism: Mechanism, users: int) -> float:
+    def default(self, mechanism: Rappor, users: int) -> float:
         """Over all candidates, on Zipf's law: what is not found counts as 0."""
         law = typical_law(self.domain)
-        variance = self.variances(_rappor(mechanism), users)
+        variance = self.variances(mechanism, users)
         found = found_chances(law, self.error(mechanism, users), np.sqrt(variance))
         return math.sqrt(float(np.mean((1 - found) * law**2 + found * variance)))
 
-    def detectable(self, mechanism: Mechanism, users: int) -> float:
+    def detectable(self, mechanism: Rappor, users: int) -> float:
         """By a test at the level 0.05 / D."""
-        rappor = _rappor(mechanism)
+        rappor = mechanism
         collisions = self._collisions(rappor, users)
 
         def deviation(f: float) -> float:
@@ -142,13 +153,23 @@ class TextTopic(Topic):
 
         return told_apart(deviation, LEVEL / self.domain)
 
-    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+    def choose(
+        self, candidates: Sequence[Candidate[Rappor]], users: int, wish: Wish
+    ) -> Candidate[Rappor]:
         """The least error: one hash."""
         return min(candidates, key=lambda c: self.error(c.mechanism, users))
 
     def question(self) -> Mapping[str, object]:
         """Nothing: the candidates are the analyst's."""
         return {}
+
+    def reason(self, best: Option[Rappor], options: Sequence[Option[Rappor]]) -> str | None:
+        """Against the next number of hashes."""
+        two = next(o for o in options if o is not best)
+        return (
+            f"one hash is best at a fixed epsilon: {two.name.split(', ')[1]} would have "
+            f"{two.error / best.error - 1:.0%} more error."
+        )
 
     def notes(self) -> list[str]:
         """Why one hash."""
@@ -159,7 +180,7 @@ class TextTopic(Topic):
 
     def simulate(
         self,
-        mechanism: Mechanism,
+        mechanism: Rappor,
         users: int,
         trials: int,
         seed: int,
@@ -173,7 +194,7 @@ class TextTopic(Topic):
         from rumor.kinds.estimating import estimate
         from rumor.mechanisms.rappor_simulation import simulate_counts
 
-        rappor, law = _rappor(mechanism), typical_law(self.domain)
+        rappor, law = mechanism, typical_law(self.domain)
         words = [f"word {i}" for i in range(self.domain)]
         known = candidate_map(rappor.bloom, words)
         variance = self.variances(rappor, users)
@@ -241,8 +262,3 @@ def _normal(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _power_of_two(at_least: int) -> int:
     return 1 << max(0, at_least - 1).bit_length()
-
-
-def _rappor(mechanism: Mechanism) -> Rappor:
-    assert isinstance(mechanism, Rappor)
-    return mechanism

@@ -20,20 +20,23 @@ from rumor.core.errors import InputError, shown
 from rumor.core.exact import checked_epsilon, exp
 from rumor.core.randomness import encode_context
 from rumor.kinds.base import Kind
-from rumor.mechanisms import Mechanism, Rappor
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.rappor import Rappor
 
 _NOISE = {"f": 0.5, "p": 0.5, "q": 0.75}
 _BITS, _COHORTS = 128, 64
 
 
-class Text(Kind):
-    """Words that nobody listed beforehand."""
+class TextQuestion(Kind[Rappor]):
+    """Words, as a device knows them."""
 
     name = "text"
     keys = ("bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
     names = ()
+    family = Rappor
+    memoises = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mechanism:
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
         """RAPPOR with this filter and noise.
 
         Unless said, the filter's key follows from the series of the collection and the id of
@@ -60,21 +63,19 @@ class Text(Kind):
             **noise,  # type: ignore[arg-type]
         )
 
-    def named(self, mechanism: Mechanism) -> dict[str, Json]:
+    def named(self, mechanism: Rappor) -> dict[str, Json]:
         """Nothing: words have no list of names."""
         return {}
 
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mechanism:
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Rappor:
         """The mechanism itself."""
-        if not isinstance(mechanism, Rappor):
-            raise InputError(f"a text question needs the mechanism rappor; got {mechanism!r}")
-        return mechanism
+        return self.own(mechanism, "a text question needs the mechanism rappor")
 
-    def typed(self, mechanism: Mechanism, text: str) -> object:
+    def typed(self, mechanism: Rappor, text: str) -> object:
         """The text as it is."""
         return text
 
-    def hint(self, mechanism: Mechanism) -> str:
+    def hint(self, mechanism: Rappor) -> str:
         """Anything."""
         return "a word; upper and lower case are different words"
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
-from rumor.core.types import Target, Vector
+from rumor.core.types import Rows, Target, Vector
 from rumor.results.estimate import Estimate, fake_clients_line
-from rumor.results.intervals import Bounds, Rows, Tails, normal_ends
+from rumor.results.intervals import Bounds, Tails, normal_ends
 from rumor.results.rows import Column, coverage
 from rumor.results.selection import split_tails
 from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed

@@ -6,16 +6,16 @@ takes as long as one of a thousand.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from rumor.contract.collection import Question
-from rumor.contract.privatize import read_answers
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
@@ -23,11 +23,13 @@ from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrap
 from rumor.core.randomness import Source
 from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
-from rumor.kinds.estimating import estimate
+from rumor.kinds.dry_run import Trials, checked_trials, rescaled
+from rumor.kinds.reading import Answers, counted, read_column
+from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.result import WordEstimate
-from rumor.mechanisms import Rappor
+from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.rappor_simulation import simulate_counts
-from rumor.results.rows import ROWS_SHOWN
+from rumor.results.view import ROWS_SHOWN, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class WordSimulation:
     people: int
     trials: int
     last: WordEstimate
+    level: float = 0.95
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON: the words held or ever found."""
@@ -105,15 +108,23 @@ class WordSimulation:
         )
         return "\n".join([*lines, "", wrapped(closing)])
 
+    def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
+        """The last trial beside the truth."""
+        from rumor.results.charts import frequency_chart, save_chart
+
+        view = View(self.level, of="people", rows=rows)
+        save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
+
 
 def simulate_words(
-    question: Question,
+    rappor: Rappor,
     histogram: Counter[str],
     *,
     candidates: Sequence[str] | None = None,
     people: int | None = None,
     trials: int = 1,
     method: str = "auto",
+    level: float = 0.95,
     random: Source | None = None,
     cache: PathLike | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -123,11 +134,7 @@ def simulate_words(
 
     The candidates are the words of the histogram unless others are given.
     """
-    from rumor.kinds.choice.simulate import rescaled
-
-    if trials < 1:
-        raise InputError(f"a simulation needs at least one trial; got {trials}")
-    rappor = _rappor_of(question)
+    checked_trials(trials)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
     if people is not None:
         counts = rescaled(counts, people)
@@ -139,7 +146,7 @@ def simulate_words(
     rates: list[tuple[float, float]] = []
     for trial in range(trials):
         summary = simulate_counts(rappor, words, counts, random=random)
-        result = estimate(rappor, summary, candidates=dictionary, method=method, **options)
+        result = decode(summary, dictionary, method=method, **options)
         total += result.frequency
         squares += (result.frequency - truth) ** 2
         found += result.detected
@@ -159,43 +166,54 @@ def simulate_words(
         people=int(counts.sum()),
         trials=trials,
         last=result,
+        level=level,
     )
 
 
-def read_words_held(question: Question, table: Table, column: str | None = None) -> Counter[str]:
+def dry_run(
+    rappor: Rappor, table: Table, id: str, column: str | None, trials: Trials
+) -> WordSimulation:
+    """A dry run with the words of a table."""
+    return simulate_words(
+        rappor,
+        read_words_held(table, id, column),
+        candidates=trials.words,
+        people=trials.people,
+        trials=trials.count,
+        method=trials.method,
+        level=trials.level,
+        random=trials.random,
+        cache=trials.cache,
+        on_progress=trials.on_progress,
+    )
+
+
+def read_words_held(table: Table, id: str, column: str | None = None) -> Counter[str]:
     """How many people hold each word: from columns value and count, or from raw answers."""
     held: Counter[str] = Counter()
-    if column is None and {"value", "count"} <= set(table.schema.names):
-        for words, batch in read_answers(question, table, "value", numbers=("count",)):
-            numbers = batch.column("count").to_pylist()
-            for word, number in zip(words.tolist(), numbers, strict=True):
-                if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                    raise InputError(
-                        f"{table.path}, column 'count': counts must be integers of 0 or more; "
-                        f"got one that is not"
-                    )
-                held[_text(table, word)] += number
-    else:
-        for words, _ in read_answers(question, table, question.id if column is None else column):
-            held.update(_text(table, word) for word in words.tolist())
+    for words, numbers in counted(table, functools.partial(read_texts, table), id, column):
+        texts = [_text(table, word) for word in words.to_pylist()]
+        if numbers is None:
+            held.update(texts)
+        else:
+            for text, number in zip(texts, numbers, strict=True):
+                held[text] += number
     if held.total() == 0:
         raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return held
+
+
+def read_texts(
+    table: Table, column: str, numbers: Sequence[str] = (), keep: Sequence[str] = ()
+) -> Iterator[tuple[Answers, pa.RecordBatch]]:
+    """A column of words, as it is."""
+    return read_column(table, column, "text", lambda words: words, keep, numbers=numbers)
 
 
 def _text(table: Table, word: object) -> str:
     if not isinstance(word, str) or not word:
         raise InputError(f"{table.path}: a word must be a non-empty text; got one that is not")
     return word
-
-
-def _rappor_of(question: Question) -> Rappor:
-    if not isinstance(question.mechanism, Rappor):
-        raise InputError(
-            f"words are simulated for text questions; got {question.id!r}, "
-            f"whose kind is {question.kind!r}"
-        )
-    return question.mechanism
 
 
 def _truth(candidates: Sequence[str], words: Sequence[str], counts: Tally) -> Vector:

@@ -1,4 +1,4 @@
-"""What a plan must know of a kind of question: its mechanisms, and their errors."""
+"""A question as a plan sees it: its size, the mechanisms it may use, and their errors."""
 
 from __future__ import annotations
 
@@ -6,14 +6,35 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
+from rumor.core.checks import checked_size
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.permanent import LIFETIME
-from rumor.mechanisms import Mechanism
+from rumor.mechanisms.base import Mechanism
 
 LEVEL, POWER = 0.05, 0.9
 MAX_USERS = 10**12
+MAX_DOMAIN = 1_000_000
+
+M = TypeVar("M", bound=Mechanism)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a question is, as far as its kind has such a size."""
+
+    domain: int | None = None
+    """Answers, candidate words or keys."""
+    users: int | None = None
+    low: float = 0.0
+    high: float = 1.0
+    cap: int | None = None
+
+    def checked_domain(self, least: int) -> int:
+        """The domain, which must be known by now."""
+        assert self.domain is not None
+        return checked_size("domain", self.domain, least, MAX_DOMAIN)
 
 
 @dataclass(frozen=True)
@@ -31,14 +52,44 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Generic[M]):
     """One mechanism, what it is called in the table, and how a collection asks for it."""
 
     label: str
-    mechanism: Mechanism
+    mechanism: M
     toml: Mapping[str, object]
     shape: Mapping[str, int | float] = field(default_factory=dict)
     """Further columns: the parameters that were chosen."""
+
+
+@dataclass(frozen=True)
+class Option(Generic[M]):
+    """One mechanism, and what to expect of it."""
+
+    candidate: Candidate[M]
+    error: float
+    """The standard error of the linear estimate."""
+    mean_error: float | None
+    default: float | None
+    """The root mean squared error of the default estimate over all values of a usual crowd."""
+    detectable: float
+    """The smallest frequency that is told from zero at level 5 % with power 90 %."""
+    shift: float
+    """How much one liar in a hundred can add to a value."""
+    epsilon: float
+    """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
+    epsilon_total: float
+    """The loss of all the reports that a person makes of one unchanged answer."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.candidate.label
+
+    @property
+    def mechanism(self) -> M:
+        """The mechanism itself."""
+        return self.candidate.mechanism
 
 
 @dataclass(frozen=True)
@@ -57,10 +108,12 @@ class Forecast:
 Progress = Callable[[int, int], None]
 
 
-class Topic(abc.ABC):
-    """A kind of question, of a certain size."""
+class PlannedQuestion(abc.ABC, Generic[M]):
+    """A question of some kind and size."""
 
     kind: ClassVar[str]
+    simulated: ClassVar[int] = 100_000
+    """People of a simulation, at most."""
     unit: ClassVar[str] = "share"
     """Whether errors are shares of people or have a unit of their own ("number")."""
     error_of: ClassVar[str]
@@ -75,27 +128,27 @@ class Topic(abc.ABC):
         """How many values there are, in words."""
 
     @abc.abstractmethod
-    def candidates(self, wish: Wish) -> Sequence[Candidate]:
+    def candidates(self, wish: Wish) -> Sequence[Candidate[M]]:
         """The mechanisms that keep the wish."""
 
     @abc.abstractmethod
-    def error(self, mechanism: Mechanism, users: int) -> float:
+    def error(self, mechanism: M, users: int) -> float:
         """The standard error of the linear estimate."""
 
     @abc.abstractmethod
-    def default(self, mechanism: Mechanism, users: int) -> float | None:
+    def default(self, mechanism: M, users: int) -> float | None:
         """The root mean squared error of the default estimate on a crowd of a usual shape."""
 
-    def range(self, mechanism: Mechanism, users: int) -> Range | None:
+    def range(self, mechanism: M, users: int) -> Range | None:
         """How far the error of the default depends on the crowd; None where nobody looked."""
         return None
 
     @abc.abstractmethod
-    def detectable(self, mechanism: Mechanism, users: int) -> float:
+    def detectable(self, mechanism: M, users: int) -> float:
         """The smallest frequency, or difference, that is noticed with the stated power."""
 
     @abc.abstractmethod
-    def choose(self, candidates: Sequence[Candidate], users: int, wish: Wish) -> Candidate:
+    def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:
         """The one to recommend."""
 
     @abc.abstractmethod
@@ -105,7 +158,7 @@ class Topic(abc.ABC):
     @abc.abstractmethod
     def simulate(
         self,
-        mechanism: Mechanism,
+        mechanism: M,
         users: int,
         trials: int,
         seed: int,
@@ -113,8 +166,12 @@ class Topic(abc.ABC):
     ) -> Forecast:
         """Real reports, really estimated, some times."""
 
-    def mean_error(self, mechanism: Mechanism, users: int) -> float | None:
+    def mean_error(self, mechanism: M, users: int) -> float | None:
         """Where keys have numbers: the standard error of a key's mean."""
+        return None
+
+    def reason(self, best: Option[M], options: Sequence[Option[M]]) -> str | None:
+        """Why this one is recommended, where there is more to say than its error."""
         return None
 
     def notes(self) -> Sequence[str]:

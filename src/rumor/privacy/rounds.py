@@ -8,16 +8,13 @@ chain back to the first, and a client's ledger can add up what all rounds cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, shown
-from rumor.core.randomness import Source, System
-from rumor.kinds.keyvalue.estimate import estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms import PrivKVM
-from rumor.mechanisms.summary import Summary
 from rumor.privacy.loss import series_ceiling
 
 
@@ -58,30 +55,3 @@ def checked_rounds(collections: Sequence[Collection], question: str | None = Non
             )
         rounds.append(mechanism)
     return rounds
-
-
-def simulate_rounds(
-    first: PrivKVM,
-    values: object,
-    *,
-    method: str = "calibration",
-    random: Source | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> tuple[KeyValueEstimate, list[Summary]]:
-    """All rounds with the same people: the estimate, and the summary of each round.
-
-    The means that are published between rounds are those of the calibration.
-    """
-    if first.round != 1:
-        raise InputError(f"a simulation of PrivKVM starts with round 1; got round {first.round}")
-    source = System() if random is None else random
-    people, mechanism = first.checked(values), first
-    summaries: list[Summary] = []
-    for number in range(1, first.rounds + 1):
-        reports = mechanism.privatize(people, random=source)
-        summaries.append(Summary.empty(mechanism).update(reports))
-        if on_progress is not None:
-            on_progress(number, first.rounds)
-        if number < first.rounds:
-            mechanism = mechanism.next(estimate_keyvalue(summaries[-1], "calibration").mean)
-    return estimate_rounds(summaries, method), summaries

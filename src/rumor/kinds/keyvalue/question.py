@@ -1,0 +1,88 @@
+"""The kind "keyvalue" as a device knows it: keys, range, mechanism, and how pairs are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rumor.core.canonical import Json
+from rumor.core.columns import checked_labels
+from rumor.core.errors import AnswerError, InputError, shown
+from rumor.kinds.base import Kind, labels_of, mechanism_wish, some
+from rumor.kinds.keyvalue.choose import key_value
+from rumor.kinds.ranges import RANGE, range_arguments, typed_number
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.keyvalue import KeyValueMechanism
+
+
+class KeyValueQuestion(Kind[KeyValueMechanism]):
+    """Some of a fixed list of keys, each with a number, as a device knows it."""
+
+    name = "keyvalue"
+    keys = ("keys", "cap", *RANGE, "epsilon", "mechanism")
+    names = ("labels", "parent")
+    family = KeyValueMechanism
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
+        """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
+        if "keys" not in wish:
+            raise InputError("a keyvalue question must have keys (a list or a number); got none")
+        name, options = mechanism_wish(wish)
+        arguments = {**range_arguments(wish, name), **options}
+        mechanism = self.mechanism_named(name, options)
+        arguments["keys"] = wish["keys"]
+        if "cap" in wish:
+            arguments["cap"] = wish["cap"]
+        if mechanism is None:
+            return key_value(**arguments)
+        own: tuple[str, ...] = getattr(mechanism, "OPTIONS", ())
+        if "cap" in arguments and "cap" not in own:
+            raise InputError(f"mechanism {name!r} takes no cap; got {shown(arguments['cap'])}")
+        if "cap" in own and "cap" not in arguments:
+            raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
+        return mechanism(**arguments)
+
+    def named(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
+        """What the keys are called, and the contract that this one follows (PrivKVM)."""
+        return {"labels": mechanism.labels, "parent": mechanism.parent}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> KeyValueMechanism:
+        """The mechanism, its keys called by the contract's labels."""
+        keyed = self.own(mechanism, "a keyvalue question needs such a mechanism")
+        labels = labels_of(contract)
+        named = keyed.with_labels(None if labels is None else checked_labels(labels))
+        return named.with_parent(contract["parent"])
+
+    def columns(self, id: str, mechanism: KeyValueMechanism) -> Sequence[str]:
+        """One for each key."""
+        return [id, *(str(name) for name in mechanism.labels or range(mechanism.keys))]
+
+    def typed(self, mechanism: KeyValueMechanism, text: str) -> object:
+        """KEY:NUMBER, with commas between several; "none" for a person who holds nothing."""
+        parts = [] if text.strip() == "none" else text.split(",")
+        pairs = [_pair(mechanism, part) for part in parts if part.strip()]
+        if len(dict(pairs)) < len(pairs):
+            raise AnswerError("a person must hold each key once", got="one twice")
+        return dict(pairs)
+
+    def hint(self, mechanism: KeyValueMechanism) -> str:
+        """The keys and the range."""
+        names = some(mechanism.labels or [str(key) for key in range(mechanism.keys)])
+        said = mechanism.grid.said
+        return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
+
+    def facts(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
+        """The range."""
+        return {"answers": None, "range": [mechanism.grid.low, mechanism.grid.high]}
+
+
+def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int | str, float]:
+    """A key, by its label or its number, and the number that goes with it."""
+    rule = "pairs must be KEY:NUMBER,KEY:NUMBER..."
+    key, colon, number = text.strip().rpartition(":")
+    if not colon:
+        raise AnswerError(rule, got="a part without a colon")
+    name = key.strip()
+    plain = mechanism.labels is None and name.isascii() and name.isdigit()
+    place = mechanism.layout.key(int(name[:20]) if plain else name)
+    called = place if mechanism.labels is None else mechanism.labels[place]
+    return called, typed_number(number, rule)

@@ -1,0 +1,33 @@
+"""A mean on its range, as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+
+from rumor.core.plain_text import percent
+from rumor.results.points import points
+from rumor.results.view import View
+
+if TYPE_CHECKING:
+    from rumor.kinds.number.result import MeanEstimate
+
+
+def mean_chart(
+    estimate: MeanEstimate,
+    view: View,
+    *,
+    title: str | None = None,
+    truth: float | None = None,
+) -> alt.LayerChart:
+    """One point and its interval on the whole range, and the truth where it is known."""
+    low, high = estimate.interval(view.level, of=view.of)
+    row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
+    layers = points([row], "mean", "mean", list(estimate.range), truth is not None)
+    facts = (
+        f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; "
+        f"the line is the {percent(view.level)} interval of the {view.of}"
+    )
+    chart = alt.LayerChart(layer=layers).properties(width=520, height=60)
+    return chart.properties(title=alt.Title(title or "Estimated mean", subtitle=facts))

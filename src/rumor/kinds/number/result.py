@@ -1,0 +1,130 @@
+"""The estimated mean of one number.
+
+As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
+estimate with its standard error, and the interval, which says what it covers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.core.files import PathLike
+from rumor.core.plain_text import aligned, digits_for, percent
+from rumor.core.types import Vector, checked_target
+from rumor.results.estimate import fake_clients_line
+from rumor.results.intervals import Intervals, critical_value
+from rumor.results.rows import Column, Tabular
+from rumor.results.view import View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True, eq=False)
+class MeanEstimate(Tabular):
+    """The estimated mean of one number.
+
+    `mean` is the method's answer, `unbiased` and `stderr` the linear estimate and its
+    standard error, `range` what values can be.
+    """
+
+    mean: float
+    unbiased: float
+    stderr: float
+    range: tuple[float, float]
+    reports: int
+    epsilon: float
+    method: str
+    intervals: Intervals = field(repr=False)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Sequence[str]:
+        """There is one row: the mean."""
+        return ("mean",)
+
+    def listed(self, view: View) -> list[int]:
+        """The one row."""
+        return [0]
+
+    def interval(
+        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+    ) -> tuple[float, float]:
+        """A confidence interval for the mean, within the range.
+
+        Of the "population" that the people were drawn from. Of these "people" the same
+        interval holds with somewhat more than the level: their values are not known well
+        enough for a shorter one.
+        """
+        checked_target(of)
+        low, high = self.intervals.bounds(critical_value(level, 1), "population")
+        ends = np.clip([float(low[0]), float(high[0])], *self.range)
+        answer = float(np.clip(self.mean, *self.range))
+        return min(float(ends[0]), answer), max(float(ends[1]), answer)
+
+    def of_quantity(self, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+        """The mean and the ends of its interval, as a dry run compares them."""
+        low, high = self.interval(level)
+        return np.array([self.mean]), np.array([low]), np.array([high])
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """One row: value, mean, low, high, unbiased, stderr."""
+        low, high = self.interval(view.level, of=view.of)
+        return {
+            "value": ["mean"],
+            "mean": [self.mean],
+            "low": [low],
+            "high": [high],
+            "unbiased": [self.unbiased],
+            "stderr": [self.stderr],
+        }
+
+    def covers(self, view: View) -> str:
+        """What the one interval covers."""
+        return f"the interval covers the true mean, at a level of {percent(view.level)}"
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The mean as text, with its interval."""
+        seen = viewed(view, wishes).on_screen()
+        low, high = self.interval(seen.level, of=seen.of)
+        digits = digits_for(self.stderr)
+        body = [
+            (
+                f"{self.mean:.{digits}f}",
+                f"{low:.{digits}f} to {high:.{digits}f}",
+                f"{self.stderr:.{digits}f}",
+                f"{self.range[0]:g} to {self.range[1]:g}",
+            )
+        ]
+        head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
+        lines = [aligned(head, body, left=()), *self._facts(seen)]
+        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        view: View | float | None = None,
+        *,
+        title: str | None = None,
+        truth: float | None = None,
+        **wishes: Unpack[Wishes],
+    ) -> alt.LayerChart:
+        """The mean and its interval on the range; written to `path` when one is given."""
+        from rumor.kinds.number.picture import mean_chart
+        from rumor.results.charts import save_chart
+
+        chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
+        if path is not None:
+            save_chart(chart, path)
+        return chart
+
+    def plot_beside(
+        self, truth: Mapping[str, Vector], path: PathLike, view: View, *, title: str | None
+    ) -> None:
+        """A picture with the true mean in it."""
+        self.plot(path, view, title=title, truth=float(truth["mean"][0]))

@@ -1,0 +1,65 @@
+"""Dry runs of a number: a crowd whose mean is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.number_range import numbers
+from rumor.core.randomness import Source
+from rumor.kinds.dry_run import Trials
+from rumor.kinds.number.estimate import estimate_number
+from rumor.kinds.number.result import MeanEstimate
+from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.mechanisms.mean import MeanMechanism
+
+
+def dry_run(
+    mechanism: MeanMechanism, table: Table, id: str, column: str | None, trials: Trials
+) -> NumericSimulation:
+    """A dry run with the numbers of a table."""
+    crowd = read_numbers(mechanism, table, id, column, trials.people)
+    return simulate_mean(mechanism, crowd, trials)
+
+
+def simulate_mean(mechanism: MeanMechanism, crowd: Crowd, trials: Trials) -> NumericSimulation:
+    """A crowd, some times."""
+
+    def trial(source: Source) -> MeanEstimate:
+        summary = summary_of(mechanism, crowd, source)
+        return estimate_number(mechanism, summary, trials.method, {})
+
+    return simulate_numeric(
+        crowd,
+        trial,
+        trials=trials.count,
+        level=trials.level,
+        random=trials.random,
+        on_progress=trials.on_progress,
+    )
+
+
+def read_numbers(
+    mechanism: MeanMechanism, table: Table, id: str, column: str | None, people: int | None = None
+) -> Crowd:
+    """The people of a table; `people` rescales to a crowd of that size."""
+    counted = column is None and {"value", "count"} <= set(table.schema.names)
+    name = "value" if counted else id if column is None else column
+    names = [name, "count"] if counted else [name]
+    values, counts = [np.empty(0)], [np.empty(0)]
+    for batch in table.batches(names, ["number"] * len(names)):
+        with table.placing(name):
+            values.append(numbers(batch.column(0)))
+            counts.append(numbers(batch.column(1)) if counted else np.ones(len(batch)))
+    value, count = np.concatenate(values), np.concatenate(counts)
+    if not value.size or not count.sum() > 0 or (count < 0).any():
+        raise InputError(f"{table.path}: a table must hold at least one person; got none")
+    with table.placing(name):
+        clipped = mechanism.grid.at(mechanism.grid.codes(value).astype(np.float64))
+    size = int(count.sum()) if people is None else people
+    shares = np.cumsum(count) / count.sum()
+    whole = np.diff(np.rint(shares * size), prepend=0).astype(np.int64)
+    crowd = np.repeat(clipped, whole)
+    truth = {"mean": np.array([float(crowd.mean())])}
+    return Crowd(lambda source: iter([crowd]), crowd.size, truth)

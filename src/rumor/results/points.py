@@ -1,0 +1,44 @@
+"""Marks that several charts share: a point with its interval on a range, and a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+# As in rumor.results.charts: a dark interval, an orange truth.
+LINE, _TRUTH = "#1f4e79", "#d9480f"
+
+
+def base_chart(data: Sequence[Mapping[str, object]]) -> alt.Chart:
+    """A row for each value, in the order given."""
+    names = [str(row["value"]) for row in data]
+    axis = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
+    return alt.Chart(alt.InlineData(values=list(data))).encode(y=axis)
+
+
+def points(
+    data: Sequence[Mapping[str, object]],
+    column: str,
+    title: str,
+    ends: Sequence[float],
+    truth: bool,
+) -> list[alt.Chart]:
+    """Points with their intervals on a range, and the truth where it is known."""
+    base, scale = base_chart(data), alt.Scale(domain=list(ends), nice=False)
+    layers = [
+        base.mark_rule(color=LINE, strokeWidth=1.6).encode(
+            x=alt.X("low:Q", scale=scale, title=title), x2="high:Q"
+        ),
+        base.mark_point(color=LINE, filled=True, size=55, opacity=1).encode(
+            x=alt.X(f"{column}:Q", scale=scale)
+        ),
+    ]
+    return layers + ([diamonds(base)] if truth else [])
+
+
+def diamonds(base: alt.Chart) -> alt.Chart:
+    """The truth."""
+    mark = base.mark_point(shape="diamond", color=_TRUTH, size=60, filled=True, opacity=1)
+    truth: alt.Chart = mark.encode(x=alt.X("truth:Q"))
+    return truth
