@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rumor.core.canonical import Json
@@ -32,6 +33,22 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Mechanism)
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A small question of a kind, and people who answer it: what the laws try a kind with."""
+
+    wish: Mapping[str, object]
+    """The question as a collection asks it, without its id."""
+    typed: Sequence[str]
+    """Answers as people type them."""
+    table: str
+    """The same people as a CSV, for a question with the id "asked"."""
+    plan: Mapping[str, object]
+    """A size, as a plan is asked for it."""
+    words: Sequence[str] | None = None
+    """Words to look for, where answers are words."""
 
 
 class Kind(abc.ABC, Generic[M]):
@@ -70,6 +87,10 @@ class Kind(abc.ABC, Generic[M]):
     @abc.abstractmethod
     def hint(self, mechanism: M) -> str:
         """What a person may type."""
+
+    @abc.abstractmethod
+    def example(self) -> Example:
+        """A small question, which the laws carry from the device to the picture."""
 
     def facts(self, mechanism: M) -> dict[str, Json]:
         """What pages show of the answers there are: how many, and the range of numbers."""

@@ -9,7 +9,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError, shown
-from rumor.kinds.base import Kind, labels_of, mechanism_wish, some
+from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
 from rumor.kinds.choice.choose import MAX_REPORT_BYTES, choose_oracle
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.oracle import FrequencyOracle
@@ -80,6 +80,16 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
         if mechanism.labels is None:
             return f"an integer from 0 to {mechanism.domain - 1:,}"
         return f"one of {some(mechanism.labels)}"
+
+    def example(self) -> Example:
+        """Three labels."""
+        people = ("red", "green", "green", "blue")
+        return Example(
+            wish={"labels": ["red", "green", "blue"], "epsilon": 2.0},
+            typed=people,
+            table="\n".join(["asked", *people, ""]),
+            plan={"domain": 3},
+        )
 
     def facts(self, mechanism: FrequencyOracle) -> dict[str, Json]:
         """How many answers there are."""

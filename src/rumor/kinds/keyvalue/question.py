@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rumor.core.canonical import Json
 from rumor.core.columns import checked_labels
 from rumor.core.errors import AnswerError, InputError, shown
-from rumor.kinds.base import Kind, labels_of, mechanism_wish, some
+from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.ranges import RANGE, range_arguments, typed_number
 from rumor.mechanisms.base import Mechanism
@@ -69,6 +69,15 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
         names = some(mechanism.labels or [str(key) for key in range(mechanism.keys)])
         said = mechanism.grid.said
         return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
+
+    def example(self) -> Example:
+        """Two apps, and how long each was used."""
+        return Example(
+            wish={"keys": ["maps", "chat"], "low": 0, "high": 4, "epsilon": 2.0},
+            typed=("maps:1.5,chat:2", "chat:4", "none", "maps:0.5"),
+            table="maps,chat\n1.5,2\n,4\n,\n0.5,\n",
+            plan={"domain": 2, "low": 0.0, "high": 4.0},
+        )
 
     def facts(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
         """The range."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.kinds.base import Kind, mechanism_wish
+from rumor.kinds.base import Example, Kind, mechanism_wish
 from rumor.kinds.ranges import RANGE, range_arguments, typed_number
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
@@ -45,6 +45,16 @@ class NumberQuestion(Kind[MeanMechanism]):
     def hint(self, mechanism: MeanMechanism) -> str:
         """The range."""
         return f"a number from {mechanism.grid.said}"
+
+    def example(self) -> Example:
+        """Minutes."""
+        people = ("5", "20.5", "60", "45")
+        return Example(
+            wish={"low": 0, "high": 60, "epsilon": 2.0},
+            typed=people,
+            table="\n".join(["asked", *people, ""]),
+            plan={"low": 0.0, "high": 60.0},
+        )
 
     def facts(self, mechanism: MeanMechanism) -> dict[str, Json]:
         """The range."""

@@ -19,7 +19,7 @@ from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import checked_epsilon, exp
 from rumor.core.randomness import encode_context
-from rumor.kinds.base import Kind
+from rumor.kinds.base import Example, Kind
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.rappor import Rappor
 
@@ -74,6 +74,17 @@ class TextQuestion(Kind[Rappor]):
     def typed(self, mechanism: Rappor, text: str) -> object:
         """The text as it is."""
         return text
+
+    def example(self) -> Example:
+        """Names of engines."""
+        people = ("ecosia", "google", "google", "duckduckgo")
+        return Example(
+            wish={"bits": 16, "cohorts": 2, "epsilon": 2.0},
+            typed=people,
+            table="\n".join(["asked", *people, ""]),
+            plan={"domain": 20},
+            words=("ecosia", "google", "duckduckgo", "bing"),
+        )
 
     def hint(self, mechanism: Rappor) -> str:
         """Anything."""

@@ -1,0 +1,134 @@
+"""The folders of the package hold to the table of layers in CONTRIBUTING, lazy imports included."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "rumor"
+EXAMPLES = ROOT / "examples"
+_ROW = re.compile(r"^\| `([a-z]+)` \| ([^|]*) \|", re.MULTILINE)
+
+
+def layers() -> dict[str, set[str]]:
+    """Each folder, top first, and the folders that it may import."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = _ROW.findall(text[text.index("| folder | may import |") :])
+    return {folder: set(re.findall(r"`([a-z]+)`", allowed)) for folder, allowed in rows}
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[str]:
+    """Every module of ours that a file names in an import, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{package}: imports are written from the top"
+            if node.module == "rumor":
+                yield from (f"rumor.{alias.name}" for alias in node.names)
+            elif node.module is not None and node.module.startswith("rumor."):
+                yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.split(".")[0] == "rumor")
+
+
+def edges() -> Iterator[tuple[str, str, str]]:
+    """File, its folder, and the folder of something it imports."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE)
+        if len(inside.parts) == 1:
+            continue
+        for module in imports(ast.parse(path.read_text(encoding="utf-8")), str(inside)):
+            parts = module.split(".")
+            if len(parts) > 1 and parts[1] != "__version__":
+                yield str(inside), inside.parts[0], parts[1]
+
+
+def test_the_top_of_the_package_holds_its_names_and_nothing_else() -> None:
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert files == {"__init__.py", "__main__.py", "py.typed"}
+
+
+def test_the_table_names_every_folder_and_points_upwards_only() -> None:
+    table = layers()
+    folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert set(table) == folders
+    above: set[str] = set()
+    for folder, allowed in table.items():
+        # So there is no cycle between folders.
+        assert allowed <= above, folder
+        above.add(folder)
+
+
+def test_no_file_imports_what_its_folder_may_not() -> None:
+    table = layers()
+    wrong = [
+        f"{file} imports rumor.{to}"
+        for file, folder, to in edges()
+        if to != folder and to not in table[folder]
+    ]
+    assert not wrong
+
+
+def test_the_reader_of_imports_sees_lazy_and_hidden_ones() -> None:
+    text = "def f():\n    from rumor.cli import main\nif TYPE_CHECKING:\n    import rumor.papers\n"
+    assert list(imports(ast.parse(text), "x")) == ["rumor.cli", "rumor.papers"]
+
+
+def test_what_a_device_needs_of_a_kind_is_light() -> None:
+    # A `question` file is what a device loads: the mechanism, and how an answer is read.
+    light = {"rumor.kinds.base", "rumor.kinds.ranges"}
+    for path in sorted((PACKAGE / "kinds").glob("*/question.py")):
+        own = f"rumor.kinds.{path.parent.name}.choose"
+        for module in imports(ast.parse(path.read_text(encoding="utf-8")), str(path)):
+            allowed = module in {*light, own} or module.split(".")[1] in ("core", "mechanisms")
+            assert allowed, f"{path.parent.name}/question.py imports {module}"
+
+
+PREPARE = """
+import sys
+import tempfile
+from rumor.client.respondent import Respondent
+from rumor.contract.collection import Collection
+contract = Collection.load({path!r}).canonical()
+for name in [name for name in sys.modules if name.startswith("rumor.")]:
+    del sys.modules[name]
+from rumor.client.respondent import Respondent
+from rumor.contract.collection import Collection
+with Respondent(tempfile.mkdtemp()) as device:
+    device.prepare(Collection.from_json(contract), {answers!r})
+print(*sorted(name for name in sys.modules if name.startswith("rumor.")))
+"""
+
+
+def loaded(example: str, answers: dict[str, object]) -> list[str]:
+    program = PREPARE.format(path=str(EXAMPLES / example), answers=answers)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("example", "answers"),
+    [
+        ("commute.toml", {"minutes": 35.0}),
+        ("app-usage.toml", {"apps": {"Maps": 1.5}}),
+        ("words.toml", {"engine": "ecosia"}),
+        ("browser.toml", {"homepage": "news"}),
+    ],
+)
+def test_a_device_loads_nothing_of_estimation_or_planning(
+    example: str, answers: dict[str, object]
+) -> None:
+    folders = {name.split(".")[1] for name in loaded(example, answers)}
+    assert folders <= {"core", "mechanisms", "kinds", "contract", "privacy", "client"}
+    parts = {name for name in loaded(example, answers) if name.startswith("rumor.kinds.")}
+    heavy = ("estimate", "result", "picture", "simulate", "plan", "planning", "tables", "dry_run")
+    assert not {name for name in parts if set(name.split(".")) & set(heavy)}
