@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, digits_for, one_line, percent
 from rumor.core.randomness import Source, System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import checked_trials
+from rumor.kinds.dry_run import Trials, checked_trials
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import ROWS_SHOWN, View
@@ -36,15 +36,12 @@ class NumericEstimate(Protocol):
         """What made it."""
         ...
 
-    def of_quantity(self, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
-        """The answers of a quantity, and the ends of their intervals."""
-        ...
 
-    def plot_beside(
-        self, truth: Mapping[str, Vector], path: PathLike, view: View, *, title: str | None
-    ) -> None:
-        """A picture with the truth in it."""
-        ...
+E = TypeVar("E", bound=NumericEstimate)
+Answers = Callable[[E, str, float], tuple[Vector, Vector, Vector]]
+"""The answers of a quantity, and the ends of their intervals at a level."""
+Picture = Callable[[E, Mapping[str, Vector], PathLike, View, str | None], None]
+"""The estimate beside the truth, drawn into a file with a title."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Crowd:
 
 
 @dataclass(frozen=True, eq=False)
-class NumericSimulation:
+class NumericSimulation(Generic[E]):
     """What came of some trials: for each quantity its truth, mean estimate, error and coverage."""
 
     values: Sequence[object]
@@ -68,7 +65,8 @@ class NumericSimulation:
     people: int
     trials: int
     level: float
-    last: NumericEstimate
+    last: E
+    picture: Picture[E]
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON."""
@@ -124,7 +122,7 @@ class NumericSimulation:
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
         """The last trial beside the truth."""
-        self.last.plot_beside(self.truth, path, View(self.level, rows=rows), title=title)
+        self.picture(self.last, self.truth, path, View(self.level, rows=rows), title)
 
 
 def _shown(number: float, digits: int) -> str:
@@ -133,41 +131,40 @@ def _shown(number: float, digits: int) -> str:
 
 def simulate_numeric(
     crowd: Crowd,
-    trial: Callable[[Source], NumericEstimate],
-    *,
-    trials: int = 1,
-    level: float = 0.95,
-    random: Source | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> NumericSimulation:
+    trial: Callable[[Source], E],
+    answers: Answers[E],
+    picture: Picture[E],
+    trials: Trials,
+) -> NumericSimulation[E]:
     """Privatise and estimate this crowd some times: each `trial` makes its own reports."""
-    checked_trials(trials)
-    source = System() if random is None else random
+    count = checked_trials(trials.count)
+    source = System() if trials.random is None else trials.random
     total = {quantity: np.zeros_like(t) for quantity, t in crowd.truth.items()}
     squares = {quantity: np.zeros_like(t) for quantity, t in crowd.truth.items()}
     covered = {quantity: np.zeros_like(t) for quantity, t in crowd.truth.items()}
-    result: NumericEstimate
-    for number in range(trials):
+    result: E
+    for number in range(count):
         result = trial(source)
         for quantity, truth in crowd.truth.items():
-            answer, low, high = result.of_quantity(quantity, level)
+            answer, low, high = answers(result, quantity, trials.level)
             total[quantity] += answer
             squares[quantity] += (answer - truth) ** 2
             covered[quantity] += (low <= truth) & (truth <= high)
-        if on_progress is not None:
-            on_progress((number + 1) * crowd.people, trials * crowd.people)
+        if trials.on_progress is not None:
+            trials.on_progress((number + 1) * crowd.people, count * crowd.people)
     return NumericSimulation(
         values=list(result.values),
         truth=crowd.truth,
-        estimates={q: x / trials for q, x in total.items()},
-        errors={q: np.sqrt(x / trials) for q, x in squares.items()},
+        estimates={q: x / count for q, x in total.items()},
+        errors={q: np.sqrt(x / count) for q, x in squares.items()},
         coverage={
-            q: np.where(np.isnan(crowd.truth[q]), np.nan, x / trials) for q, x in covered.items()
+            q: np.where(np.isnan(crowd.truth[q]), np.nan, x / count) for q, x in covered.items()
         },
         people=crowd.people,
-        trials=trials,
-        level=level,
+        trials=count,
+        level=trials.level,
         last=result,
+        picture=picture,
     )
 
 

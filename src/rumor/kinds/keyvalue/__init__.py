@@ -72,7 +72,7 @@ class KeyValue(KeyValueQuestion):
         table: Table,
         column: str | None,
         trials: Trials,
-    ) -> NumericSimulation:
+    ) -> NumericSimulation[KeyValueEstimate]:
         """With the people of a table."""
         from rumor.kinds.keyvalue.simulate import dry_run
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
@@ -78,10 +77,6 @@ class KeyValueEstimate(Tabular):
         size = len(self.values)
         half = each_outside(level, size if simultaneous else 1) / 2
         return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
-
-    def of_quantity(self, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
-        """The answers of a quantity and the ends of their intervals, as a dry run compares them."""
-        return getattr(self, quantity), *self.interval(level, quantity=quantity)
 
     def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
         """Ends for these keys as the view covers them.
@@ -205,12 +200,6 @@ class KeyValueEstimate(Tabular):
         if path is not None:
             save_chart(chart, path)
         return chart
-
-    def plot_beside(
-        self, truth: Mapping[str, Vector], path: PathLike, view: View, *, title: str | None
-    ) -> None:
-        """A picture with the true shares and means in it."""
-        self.plot(path, view, title=title, truth=(truth["frequency"], truth["mean"]))
 
 
 def _least(errors: Vector) -> float:

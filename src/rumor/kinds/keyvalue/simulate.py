@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
 from rumor.core.randomness import Source, System
 from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials
@@ -19,17 +20,22 @@ from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numer
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary
+from rumor.results.view import View
 
 # People whose tables are made at a time when only shares and means are known.
 _CHUNK_CELLS = 1 << 22
 
 
-def dry_run(mechanism: KeyValueMechanism, table: Table, trials: Trials) -> NumericSimulation:
+def dry_run(
+    mechanism: KeyValueMechanism, table: Table, trials: Trials
+) -> NumericSimulation[KeyValueEstimate]:
     """A dry run with the people of a table."""
     return simulate_keys(mechanism, read_crowd(mechanism, table, trials.people), trials)
 
 
-def simulate_keys(mechanism: KeyValueMechanism, crowd: Crowd, trials: Trials) -> NumericSimulation:
+def simulate_keys(
+    mechanism: KeyValueMechanism, crowd: Crowd, trials: Trials
+) -> NumericSimulation[KeyValueEstimate]:
     """A crowd, some times; in all rounds, where the mechanism is asked in rounds."""
 
     def trial(source: Source) -> KeyValueEstimate:
@@ -37,14 +43,7 @@ def simulate_keys(mechanism: KeyValueMechanism, crowd: Crowd, trials: Trials) ->
             return _rounds(mechanism, crowd, trials.method, source)
         return estimate_pairs(mechanism, summary_of(mechanism, crowd, source), trials.method, {})
 
-    return simulate_numeric(
-        crowd,
-        trial,
-        trials=trials.count,
-        level=trials.level,
-        random=trials.random,
-        on_progress=trials.on_progress,
-    )
+    return simulate_numeric(crowd, trial, _answers, _picture, trials)
 
 
 def _rounds(first: PrivKVM, crowd: Crowd, method: str, source: Source) -> KeyValueEstimate:
@@ -55,6 +54,22 @@ def _rounds(first: PrivKVM, crowd: Crowd, method: str, source: Source) -> KeyVal
         )
     published = "calibration" if method == "auto" else method
     return simulate_rounds(first, wide[0], method=published, random=source)[0]
+
+
+def _answers(
+    result: KeyValueEstimate, quantity: str, level: float
+) -> tuple[Vector, Vector, Vector]:
+    return getattr(result, quantity), *result.interval(level, quantity=quantity)
+
+
+def _picture(
+    result: KeyValueEstimate,
+    truth: Mapping[str, Vector],
+    path: PathLike,
+    view: View,
+    title: str | None,
+) -> None:
+    result.plot(path, view, title=title, truth=(truth["frequency"], truth["mean"]))
 
 
 def read_crowd(mechanism: KeyValueMechanism, table: Table, people: int | None = None) -> Crowd:

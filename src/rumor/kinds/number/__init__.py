@@ -51,7 +51,7 @@ class Number(NumberQuestion):
 
     def simulate(
         self, id: str, mechanism: MeanMechanism, table: Table, column: str | None, trials: Trials
-    ) -> NumericSimulation:
+    ) -> NumericSimulation[MeanEstimate]:
         """With the numbers of a table."""
         from rumor.kinds.number.simulate import dry_run
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, digits_for, percent
-from rumor.core.types import Vector, checked_target
+from rumor.core.types import checked_target
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
@@ -67,11 +66,6 @@ class MeanEstimate(Tabular):
         answer = float(np.clip(self.mean, *self.range))
         return min(float(ends[0]), answer), max(float(ends[1]), answer)
 
-    def of_quantity(self, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
-        """The mean and the ends of its interval, as a dry run compares them."""
-        low, high = self.interval(level)
-        return np.array([self.mean]), np.array([low]), np.array([high])
-
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """One row: value, mean, low, high, unbiased, stderr."""
         low, high = self.interval(view.level, of=view.of)
@@ -122,9 +116,3 @@ class MeanEstimate(Tabular):
         if path is not None:
             save_chart(chart, path)
         return chart
-
-    def plot_beside(
-        self, truth: Mapping[str, Vector], path: PathLike, view: View, *, title: str | None
-    ) -> None:
-        """A picture with the true mean in it."""
-        self.plot(path, view, title=title, truth=float(truth["mean"][0]))

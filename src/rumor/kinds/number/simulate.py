@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
+from rumor.core.files import PathLike
 from rumor.core.number_range import numbers
 from rumor.core.randomness import Source
+from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials
 from rumor.kinds.number.estimate import estimate_number
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.results.view import View
 
 
 def dry_run(
     mechanism: MeanMechanism, table: Table, id: str, column: str | None, trials: Trials
-) -> NumericSimulation:
+) -> NumericSimulation[MeanEstimate]:
     """A dry run with the numbers of a table."""
     crowd = read_numbers(mechanism, table, id, column, trials.people)
     return simulate_mean(mechanism, crowd, trials)
 
 
-def simulate_mean(mechanism: MeanMechanism, crowd: Crowd, trials: Trials) -> NumericSimulation:
+def simulate_mean(
+    mechanism: MeanMechanism, crowd: Crowd, trials: Trials
+) -> NumericSimulation[MeanEstimate]:
     """A crowd, some times."""
 
     def trial(source: Source) -> MeanEstimate:
         summary = summary_of(mechanism, crowd, source)
         return estimate_number(mechanism, summary, trials.method, {})
 
-    return simulate_numeric(
-        crowd,
-        trial,
-        trials=trials.count,
-        level=trials.level,
-        random=trials.random,
-        on_progress=trials.on_progress,
-    )
+    return simulate_numeric(crowd, trial, _answers, _picture, trials)
+
+
+def _answers(result: MeanEstimate, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+    low, high = result.interval(level)
+    return np.array([result.mean]), np.array([low]), np.array([high])
+
+
+def _picture(
+    result: MeanEstimate,
+    truth: Mapping[str, Vector],
+    path: PathLike,
+    view: View,
+    title: str | None,
+) -> None:
+    result.plot(path, view, title=title, truth=float(truth["mean"][0]))
 
 
 def read_numbers(
