@@ -19,7 +19,7 @@ from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Seeded
 from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
-from rumor.mechanisms.liars import fake_clients, fake_gain, fake_mean_gain
+from rumor.mechanisms.liars import fake_clients, fake_gain
 from rumor.mechanisms.two_stage import TwoStageNoise
 from rumor.privacy.attack import DEVICES, _evidence, attack
 from rumor.privacy.audit import findings as audit
@@ -28,13 +28,6 @@ from rumor.privacy.audit.certificate import certify
 from rumor.privacy.audit.enumeration import EnumeratingDraws, TooManyBranchesError, distribution
 from rumor.privacy.audit.findings import audit_exact, audit_samples, distinguish, lower_bound
 from rumor.privacy.audit.over_time import audit_over_time
-from rumor.privacy.audit.values import (
-    evidence,
-    extreme_people,
-    pairs_to_compare,
-    repeated,
-    walked_values,
-)
 from rumor.privacy.integrity import _deviations, co_support, craft
 from tests.laws import chance
 
@@ -164,7 +157,7 @@ def test_a_sampler_with_a_fifth_more_fails() -> None:
     source = Seeded(3)
 
     def sampler(value: object, count: int) -> Reports:
-        return louder.privatize(repeated(louder, value, count), random=source)
+        return louder.privatize(louder.repeated(value, count), random=source)
 
     found = audit_samples(claimed, samples=200_000, sampler=sampler)
     assert not found.passed
@@ -205,7 +198,7 @@ def test_what_no_model_foresees_is_found_in_single_bits() -> None:
     oracle, source = rumor.LocalHashing(domain=10, epsilon=1.0), Seeded(4)
 
     def leaking(value: object, count: int) -> Reports:
-        batch = oracle.privatize(repeated(oracle, value, count), random=source)
+        batch = oracle.privatize(oracle.repeated(value, count), random=source)
         batch[:, 3] &= 0xFE if value == 0 else 0xFF
         return batch
 
@@ -264,11 +257,11 @@ def test_false_alarms_are_as_rare_as_the_confidence_says(p: float, q: float) -> 
 
 def test_values_far_apart_are_compared() -> None:
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
-    assert pairs_to_compare(oracle) == [(0, 8)]
-    assert walked_values(oracle) == [0, 1, 4, 8]
-    assert walked_values(rumor.RandomizedResponse(domain=3, epsilon=1.0)) == range(3)
+    assert oracle.pairs_to_compare() == [(0, 8)]
+    assert oracle.walked_values() == [0, 1, 4, 8]
+    assert rumor.RandomizedResponse(domain=3, epsilon=1.0).walked_values() == range(3)
     rappor = rumor.Rappor(bits=8, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"key")
-    ((word, other),) = pairs_to_compare(rappor)
+    ((word, other),) = rappor.pairs_to_compare()
     common = [
         len(set(rappor.bloom.positions(str(word), c)) & set(rappor.bloom.positions(str(other), c)))
         for c in range(3)
@@ -276,20 +269,22 @@ def test_values_far_apart_are_compared() -> None:
     assert common == [0, 0, 0]
     capped = rumor.ItemSampling(keys=3, epsilon=1.0, cap=2)
     low, high, none = -1.0, 1.0, None
-    assert set(extreme_people(capped)) == {
+    assert set(capped.extreme_people()) == {
         (none, none, none), (high, none, none), (low, none, none),
         (high, high, none), (low, low, none),
     }  # fmt: skip
     free = rumor.ItemSampling(keys=3, epsilon=1.0, cap=2, over_cap="sample")
-    assert (high, high, high) in extreme_people(free)
+    assert (high, high, high) in free.extreme_people()
 
 
 def test_evidence_of_piecewise_reports_is_the_models() -> None:
     mechanism = rumor.Piecewise(epsilon=2.0, steps=6)
     reports = mechanism.outputs()
     for first, second in ((-1.0, 1.0), (-1.0, 0.0), (0.0, -1.0)):
-        fast = evidence(mechanism, reports, first, second)
-        assert fast == pytest.approx(mechanism.evidence(reports, first, second), abs=1e-9)
+        fast = mechanism.evidence(reports, first, second)
+        assert fast == pytest.approx(
+            Mechanism.evidence(mechanism, reports, first, second), abs=1e-9
+        )
 
 
 # --- Over time --------------------------------------------------------------------------------
@@ -299,15 +294,15 @@ def test_transcripts_are_scored_by_both_stages() -> None:
     """The ratio R_n(c) of two_stage.py, in fractions."""
     noise, reports = TwoStageNoise.of(0.3, 0.2, 0.7), 3
     flip, p, q = (Fraction(t, WORD) for t in (noise.flip, noise.low, noise.high))
-    for ones, found in enumerate(audit_time._log_ratios(noise, reports).tolist()):
+    for ones, found in enumerate(noise.log_ratios(reports).tolist()):
         set_ = q**ones * (1 - q) ** (reports - ones)
         clear = p**ones * (1 - p) ** (reports - ones)
         ratio = ((1 - flip) * set_ + flip * clear) / (flip * set_ + (1 - flip) * clear)
         assert found == pytest.approx(math.log(ratio), abs=1e-12)
     basic = BasicRappor(domain=3, f=0.3, p=0.2, q=0.7)
     seen = np.array([[[0b001], [0b101], [0b001]]], dtype=np.uint8)
-    ratios = audit_time._log_ratios(basic.noise, 3)
-    score = audit_time._evidence(basic, seen, 0, 2)
+    ratios = basic.noise.log_ratios(3)
+    score = basic.transcript_evidence(seen, 0, 2)
     assert score.tolist() == pytest.approx([ratios[3] - ratios[1]])
 
 
@@ -424,10 +419,10 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
         tilt = (few - honest * rates.sign_gain * share) / (honest + few)
         mean = (tilt / rates.sign_gain) / ((held - rates.miss) / rates.gain)
         assert mean < 1
-        assert fake_mean_gain(mechanism, people, few, share) == pytest.approx(
+        assert mechanism.fake_mean_gain(people, few, share) == pytest.approx(
             (mean + 1) / 2 * mechanism.grid.span
         )
-        assert fake_mean_gain(mechanism, people, people, share) == mechanism.grid.span
+        assert mechanism.fake_mean_gain(people, people, share) == mechanism.grid.span
     rappor = rumor.Rappor(bits=8, hashes=1, cohorts=1, f=0.5, p=0.2, q=0.6, key=b"k")
     assert fake_gain(rappor, people, fakes) == pytest.approx(0.05 / (rappor.q_star - rappor.p_star))
     assert fake_clients(FAKED[0], 1001).clients == 11

@@ -48,7 +48,7 @@ def test_sampling_agrees_with_the_closed_form(kind: type[MeanMechanism], epsilon
 
     The relative standard error of a variance of 400 normal numbers is sqrt(2/399) = 7 %.
     """
-    mechanism = kind(low=-2.0, high=6.0, epsilon=epsilon)  # type: ignore[call-arg]
+    mechanism = kind(low=-2.0, high=6.0, epsilon=epsilon)
     people, runs, value, source = 500, 400, 3.5, rumor.Seeded(11)
     batch = mechanism.privatize(np.full(people * runs, value), random=source)
     found = [
@@ -75,7 +75,7 @@ def test_published_variances(epsilon: float) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_cover(kind: type[MeanMechanism]) -> None:
     """300 runs at 95 %: coverage within 4.5 standard errors (1.26 % each) of the level."""
-    mechanism = kind(low=0.0, high=10.0, epsilon=1.0)  # type: ignore[call-arg]
+    mechanism = kind(low=0.0, high=10.0, epsilon=1.0)
     random, source, runs, hits = np.random.default_rng(1), rumor.Seeded(2), 300, 0
     for _ in range(runs):
         values = random.beta(2.0, 5.0, 400) * 10
@@ -87,7 +87,7 @@ def test_intervals_cover(kind: type[MeanMechanism]) -> None:
 @settings(max_examples=60)
 @given(st.floats(1e-6, 32.0), st.sampled_from(KINDS), st.sampled_from([1, 7, 1 << 20]))
 def test_epsilon_is_a_ceiling(asked: float, kind: type[MeanMechanism], steps: int) -> None:
-    mechanism = kind(epsilon=asked, steps=steps)  # type: ignore[call-arg]
+    mechanism = kind(epsilon=asked, steps=steps)
     assert 0 < mechanism.epsilon <= asked
     assert asked - mechanism.epsilon < 1e-4
 

@@ -14,6 +14,8 @@ from rumor.core.errors import InputError
 from rumor.core.exact import WORD
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.privacy.bit_counts import bit_counts
+from rumor.privacy.rounds import checked_rounds
 
 THIRD, SEVENTH = Fraction(1, 3), Fraction(1, 7)
 
@@ -125,3 +127,56 @@ def test_mechanisms_are_equal_when_their_descriptions_are() -> None:
     assert one == rumor.Harmony(epsilon=1.0)
     assert one != rumor.Harmony(epsilon=1.1)
     assert one != rumor.Piecewise(epsilon=1.0)
+
+
+def test_what_a_mechanism_does_not_have_is_refused() -> None:
+    """By a sentence, whoever asks: no permanent answer, no rounds, no parent, no bits."""
+    fresh = rumor.RandomizedResponse(domain=3, epsilon=1.0)
+    key = rumor.Keyed(bytes(32), "edges")
+    with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
+        fresh.settle(1, person=key, noise=key)
+    with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
+        fresh.restate(b"\1")
+    with pytest.raises(InputError, match="only PrivKVM has rounds; got 'randomized-response'"):
+        fresh.next([0.0])
+    with pytest.raises(InputError, match="only a round of PrivKVM has a parent; got"):
+        fresh.with_parent("0" * 64)
+    assert fresh.with_parent(None) is fresh
+    assert (fresh.rounds, fresh.round, fresh.parent) == (1, 1, None)
+    with pytest.raises(InputError, match="reports that are bits; got those of 'randomized-resp"):
+        bit_counts(fresh, fresh.privatize([1] * 1000, random=rumor.Seeded(1)))
+
+
+def test_rounds_are_asked_of_mechanisms_that_have_them() -> None:
+    wish = {"id": "a", "kind": "choice", "domain": 3, "epsilon": 1.0}
+    one = rumor.Collection.resolve(
+        {"name": "n", "series": "s", "contact": "c", "questions": [wish]}
+    )
+    name = one.question().mechanism.name
+    with pytest.raises(InputError, match=f"in order from 1; got '{name}' in place 1"):
+        checked_rounds([one])
+
+
+def test_which_reports_support_values_and_which_are_bits() -> None:
+    unary = rumor.UnaryEncoding(domain=9, epsilon=1.0)
+    rappor = rumor.Rappor(bits=16, hashes=2, cohorts=300, f=0.5, p=0.25, q=0.75, key=b"key")
+    mean = rumor.Harmony(epsilon=1.0)
+    assert unary.oracle is unary
+    assert rappor.oracle is None
+    assert mean.oracle is None
+    assert unary.bit_shape() == (9, 1, unary.miss, unary.hit, 0)
+    assert rappor.bit_shape() == (16, 2, rappor.p_star, rappor.q_star, 2)
+    assert mean.bit_shape() is None
+    assert rumor.SubsetSelection(domain=9, epsilon=1.0).bit_shape() is None
+
+
+def test_harmonys_mean_is_a_share_on_a_line() -> None:
+    """The two ends of the line are the estimates of reports that are all 0 and all 1."""
+    harmony = rumor.Harmony(low=10.0, high=20.0, epsilon=1.0)
+    share = harmony.binomial(np.array([30]), 40)
+    assert share.share == 0.75
+    zero, one = harmony.estimates(harmony.outputs())
+    assert (share.zero, share.one) == pytest.approx((zero, one))
+    on_the_line = share.zero + (share.one - share.zero) * share.share
+    assert on_the_line == pytest.approx(harmony.moments(np.array([30]), 40)[0])
+    assert rumor.Piecewise(epsilon=1.0).binomial(np.array([30]), 40) is None

@@ -34,7 +34,7 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms import REGISTRY, MeanMechanism, Mechanism
-from rumor.mechanisms.mean import Harmony
+from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.summary import Summary
 from tests.javascript import parsed, steps
 from tests.planted import INTEGER, NUMBER, TEXT, assert_nothing_left, assert_silent

@@ -22,14 +22,16 @@ from rumor.core.randomness import Keyed
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
 from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
+from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.item_sampling import ItemSampling
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
-from rumor.mechanisms.mean import Harmony, MeanMechanism, Piecewise
+from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
 from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor

@@ -48,7 +48,7 @@ def liars(
     """
     from rumor.contract.collection import Collection
     from rumor.engines.sources import ParquetSource
-    from rumor.mechanisms.liars import FakeClients, fake_clients, fake_gain
+    from rumor.mechanisms.liars import FakeClients, fake_clients
 
     loaded = Collection.load(collection)
     asked = None if question is None else loaded.question(question)
@@ -56,7 +56,7 @@ def liars(
     mechanism, total = source.question.mechanism, source.reports
     bound = fake_clients(mechanism, max(total, 1))
     if fakes is not None:
-        bound = FakeClients(fakes, fake_gain(mechanism, total, fakes), bound.to)
+        bound = FakeClients(fakes, mechanism.fake_gain(total, fakes), mechanism.raised)
     findings = _findings(mechanism, _gathered(source, most), seed)
     if as_json:
         print_json(
@@ -93,14 +93,13 @@ def _gathered(source: object, most: int) -> Reports:
 
 def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[str, Integrity]:
     from rumor.core.randomness import Seeded
-    from rumor.mechanisms import FrequencyOracle
-    from rumor.privacy.bit_counts import bit_counts, has_bits
+    from rumor.privacy.bit_counts import bit_counts
     from rumor.privacy.integrity import SINGLE, Integrity, co_support
 
     findings: dict[str, Integrity] = {}
-    if isinstance(mechanism, FrequencyOracle):
+    if mechanism.oracle is not None:
         random = None if seed is None else Seeded(seed)
-        findings["co-support"] = co_support(mechanism, batch, random=random)
-    if has_bits(mechanism):
+        findings["co-support"] = co_support(mechanism.oracle, batch, random=random)
+    if mechanism.bit_shape() is not None:
         findings["bit counts"] = bit_counts(mechanism, batch)
     return findings or {"no test": Integrity(False, 0.0, False, SINGLE)}

@@ -33,7 +33,6 @@ from rumor.contract.collection import Collection, Question
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
 from rumor.core.randomness import Keyed, Source
-from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.loss import series_ceiling
 
 _FIRST_DAY = datetime.date(1970, 1, 1)
@@ -215,7 +214,6 @@ class Respondent:
                 return make(row("", b""), report=report)
             tag = Keyed(self._secret, "rumor value tag 2", *context, cell, identity)
             return make(row("", tag.digest()[:16]), report=report)
-        assert isinstance(mechanism, PermanentAnswers)
         period = f"{question.period_days}:{self._day_number() // question.period_days}"
         mine = row(period, b"")
         settled = self._ledger.settled(mine)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from rumor.collector.store.base import Registered, Store, Window
 from rumor.core.errors import InputError
-from rumor.mechanisms import PrivKVM
 from rumor.mechanisms.summary import Summary
 
 
@@ -25,7 +24,7 @@ def advance(store: Store, digest: str) -> Registered:
             f"has been already"
         )
     question = entry.collection.question()
-    if not isinstance(question.mechanism, PrivKVM):
+    if question.mechanism.rounds == 1:
         raise InputError(f"only PrivKVM has rounds; got {question.mechanism.name!r}")
     store.summarize()
     summary = store.summary(entry, question.id)
@@ -43,7 +42,7 @@ def chain(
     The window is about this round; those before it, on other days, count whole.
     """
     mechanism = entry.collection.question(question).mechanism
-    if not isinstance(mechanism, PrivKVM) or mechanism.round == 1:
+    if mechanism.round == 1:
         return None
     known = {other.collection.digest: other for other in store.registered()}
     rounds = [entry]
@@ -58,5 +57,4 @@ def chain(
 
 
 def _parent(entry: Registered, question: str) -> str | None:
-    mechanism = entry.collection.question(question).mechanism
-    return mechanism.parent if isinstance(mechanism, PrivKVM) else None
+    return entry.collection.question(question).mechanism.parent

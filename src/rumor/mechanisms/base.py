@@ -16,21 +16,31 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import Json, digest, well_formed
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import round_up
 from rumor.core.randomness import Draws, Keyed, Source, System
-from rumor.core.reports import Reports, Validity, as_reports, wrong_widths
+from rumor.core.reports import Reports, Validity, as_reports, from_little_endian, wrong_widths
 from rumor.core.types import Tally
+from rumor.mechanisms.liars import Raised
+
+if TYPE_CHECKING:
+    from rumor.mechanisms.bits import BitShape
+    from rumor.mechanisms.oracle import FrequencyOracle
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22
 MAX_REPORTS = 1 << 62
+# Reports of so few bytes are integers, which are told apart far faster.
+_SHORT = 7
+# Values whose draws are walked branch by branch: all where there are no more.
+_VALUES_WALKED = 4
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,9 @@ class Mechanism(abc.ABC):
     round: int = 1
     """Which of those rounds this is."""
     parent: str | None = None
-    """The digest of the contract of the round before, where there is one."""
+    """The digest of the contract of the round before this one, where there is one."""
+    raised: ClassVar[Raised] = Raised("a value")
+    """What fake clients raise."""
 
     @property
     @abc.abstractmethod
@@ -176,6 +188,24 @@ class Mechanism(abc.ABC):
         """
         return self.report(value, random=random)
 
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        """The permanent answer of a value, where mechanisms keep one (permanent.py)."""
+        raise InputError(f"only mechanisms with permanent noise settle answers; got {self.name!r}")
+
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        """A report of a permanent answer, where mechanisms keep one (permanent.py)."""
+        raise InputError(f"only mechanisms with permanent noise settle answers; got {self.name!r}")
+
+    def next(self, means: object, *, parent: str | None = None) -> Self:
+        """The mechanism of the next round, given what this one found; usually there is none."""
+        raise InputError(f"only PrivKVM has rounds; got {self.name!r}")
+
+    def with_parent(self, parent: object) -> Self:
+        """The same mechanism in a collection that follows the one with this digest, or none."""
+        if parent is not None:
+            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
+        return self
+
     def notes(self, value: object) -> tuple[str, ...]:
         """What a person should be told of how their answer is taken, in sentences without it.
 
@@ -262,9 +292,60 @@ class Mechanism(abc.ABC):
             tuple(tuple(self.probability(report, value) for report in reports) for value in values),
         )
 
+    @property
+    def oracle(self) -> FrequencyOracle | None:
+        """Itself, where its reports support values (oracle.py); None elsewhere."""
+        return None
+
+    def bit_shape(self) -> BitShape | None:
+        """The bits of a report, where reports are bits; None elsewhere."""
+        return None
+
+    # What fake clients can add
+
+    def fake_gain(self, reports: int, fakes: int) -> float:
+        """The most that so many fakes among all `reports` can add to one estimate (liars.py)."""
+        checked_size("reports", reports, 1, MAX_REPORTS)
+        checked_size("fakes", fakes, 0, reports)
+        return self._fake_gain(reports, fakes)
+
+    @abc.abstractmethod
+    def _fake_gain(self, reports: int, fakes: int) -> float:
+        """The same for numbers that were checked; told of as `raised` says."""
+
+    # What an audit asks
+
+    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
+        """Pairs of values, one of which can be told apart as well as any pair.
+
+        Where all values are treated alike, the first and the last.
+        """
+        values = self.inputs()
+        return [(values[0], values[-1])]
+
+    def walked_values(self) -> Sequence[object]:
+        """Values whose draws are walked: all where they are few, else both ends and the middle."""
+        values = self.inputs()
+        if len(values) <= _VALUES_WALKED:
+            return values
+        return [values[0], values[1], values[len(values) // 2], values[-1]]
+
+    def repeated(self, value: object, count: int) -> object:
+        """A batch of people who all hold one value, in the form that is read fastest."""
+        return [value] * count
+
+    def as_argument(self, value: object) -> str:
+        """A value as a command's argument, as `rumor answer` takes it."""
+        return str(value)
+
     def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
         """For each report, ln P(report | first) - ln P(report | second), by the model."""
-        distinct, inverse = np.unique(reports, axis=0, return_inverse=True)
+        if self.width <= _SHORT:
+            codes = from_little_endian(reports)
+            _, where, inverse = np.unique(codes, return_index=True, return_inverse=True)
+            distinct = reports[where]
+        else:
+            distinct, inverse = np.unique(reports, axis=0, return_inverse=True)
         ratios = []
         for row in distinct:
             report = row.tobytes()
@@ -274,6 +355,14 @@ class Mechanism(abc.ABC):
             else:
                 ratios.append(math.inf if above else -math.inf)
         return np.array(ratios)[inverse.reshape(-1)]
+
+    def transcript_evidence(
+        self, transcripts: NDArray[np.uint8], first: object, second: object
+    ) -> NDArray[np.float64]:
+        """The same for transcripts (people, reports, bytes): reports drawn afresh add up."""
+        people, reports, width = transcripts.shape
+        each = self.evidence(transcripts.reshape(-1, width), first, second)
+        return np.asarray(each.reshape(people, reports).sum(axis=1))
 
     def describe(self) -> dict[str, Json]:
         """Name and parameters: what identifies this mechanism anywhere."""

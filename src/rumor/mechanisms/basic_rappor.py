@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
@@ -119,6 +120,12 @@ class BasicRappor(BitPerValue, PermanentAnswers):
         """The bits with fresh noise."""
         bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
         return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
+
+    def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
+        """The bits of the two values."""
+        favour = np.zeros((1, 8 * self.width), dtype=np.int8)
+        favour[0, self.code(first)], favour[0, self.code(second)] = 1, -1
+        return np.broadcast_to(favour, (len(heads), favour.shape[1]))
 
     def _privatize(self, values: object, source: Source) -> Reports:
         codes = self.encode(values)

@@ -11,6 +11,7 @@ Report: bit i is bit i % 8 of byte i // 8; padding bits are 0.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,20 @@ from rumor.mechanisms.oracle import FrequencyOracle
 
 # Up to this many bits a summary counts whole reports: they tell more than single bits.
 _WHOLE_REPORT_BITS = 12
+
+
+class BitShape(NamedTuple):
+    """Reports that are bits, each 1 with one chance or, where it is the person's own, another."""
+
+    bits: int
+    own: int
+    """How many bits may be the person's own."""
+    zero: float
+    """P(1) of a bit that is not."""
+    one: float
+    """P(1) of a bit that is."""
+    head: int = 0
+    """How many bytes stand in front of the bits."""
 
 
 class BitPerValue(FrequencyOracle):
@@ -56,6 +71,10 @@ class BitPerValue(FrequencyOracle):
         p, q = self.exact_hit, self.exact_miss
         rest = q**others * (1 - q) ** (self.domain - 1 - others)
         return (p if own else 1 - p) * rest
+
+    def bit_shape(self) -> BitShape:
+        """A bit for each value, one of them the person's own."""
+        return BitShape(self.domain, 1, self.miss, self.hit)
 
     def clear_padding(self, batch: Reports) -> None:
         """Set the unused bits of every report to 0, in place."""

@@ -59,6 +59,11 @@ class CappedMechanism(KeyValueMechanism):
         self.cap = checked_size("cap", cap, 1, self.keys)
         self.over_cap = checked_choice("over_cap", over_cap, OVER_CAP)
 
+    @property
+    def most_held(self) -> int:
+        """The cap, where more are refused."""
+        return self.cap if self.over_cap == "refuse" else self.keys
+
     def capped_parameters(self) -> dict[str, Json]:
         """Keys, grid and cap."""
         return {**self.named_parameters(), "cap": self.cap, "over_cap": self.over_cap}

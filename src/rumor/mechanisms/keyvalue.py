@@ -15,6 +15,7 @@ import abc
 import copy
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +33,7 @@ from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.liars import Raised
 
 MAX_KEYS = 100_000
 # Steps of the values' grid unless said: finer than any crowd can show (a value moves by at
@@ -41,6 +43,8 @@ STEPS = 1 << 15
 GRID = ("range", "steps", "outside")
 # What one key can say: not held, held and rounded up, held and rounded down.
 NOTHING, PLUS, MINUS = 0, 1, 2
+# People with keys that are still worth listing one by one.
+_MAX_LISTED = 4096
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class KeyValueMechanism(Mechanism):
 
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """What a collection may say beside keys, range and epsilon."""
+    raised = Raised("a key's share")
     keys: int
     labels: tuple[str, ...] | None
     grid: Grid
@@ -180,6 +185,66 @@ class KeyValueMechanism(Mechanism):
     def share(self) -> float:
         """The share of the reports that are about one key, on average."""
         return 1.0
+
+    # What fake clients can add
+
+    def _about(self, reports: int, fakes: int) -> float:
+        """How many reports are about a key of which all fakes speak, on average."""
+        return (reports - fakes) * self.share + fakes
+
+    def _fake_gain(self, reports: int, fakes: int) -> float:
+        """All fakes speak of one key, of which only a share of the others does."""
+        rates = self.rates
+        if not fakes:
+            return 0.0
+        return fakes / self._about(reports, fakes) * (1 - rates.miss) / rates.gain
+
+    def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
+        """How far fakes can raise the mean of a key that this share of people hold at the low end.
+
+        They all report the key with a plus, which raises its frequency as well; at most the range.
+        """
+        rates, part = self.rates, fakes / self._about(reports, fakes)
+        held = (1 - part) * share + part * (1 - rates.miss) / rates.gain
+        product = -(1 - part) * share + part / rates.sign_gain
+        return min(1.0, (product / held + 1) / 2) * self.grid.span
+
+    # What an audit asks
+
+    @property
+    def most_held(self) -> int:
+        """The most keys that a person may hold."""
+        return self.keys
+
+    def extreme_people(self) -> list[tuple[float | None, ...]]:
+        """People who hold nothing, one key, or as many as they may, at either end of the range."""
+        people: dict[tuple[float | None, ...], None] = {(None,) * self.keys: None}
+        for held in (1, self.most_held):
+            for end in (self.grid.high, self.grid.low):
+                people[(end,) * held + (None,) * (self.keys - held)] = None
+        return list(people)
+
+    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
+        """People with keys are too many to list: the extreme ones stand for them."""
+        return list(itertools.combinations(self.extreme_people(), 2))
+
+    def walked_values(self) -> Sequence[object]:
+        """The extreme people, where all are too many."""
+        # A cell says three things at least, so a dozen keys are too many already.
+        people = (len(self.grid.points()) + 1) ** min(self.keys, 12)
+        return self.extreme_people() if people > _MAX_LISTED else super().walked_values()
+
+    def repeated(self, value: object, count: int) -> object:
+        """A table with a column for each key."""
+        assert isinstance(value, tuple)
+        row = np.array([math.nan if cell is None else cell for cell in value])
+        return np.tile(row, (count, 1))
+
+    def as_argument(self, value: object) -> str:
+        """KEY:NUMBER with commas between them, keys by number."""
+        assert isinstance(value, tuple)
+        held = ((key, cell) for key, cell in enumerate(value) if cell is not None)
+        return ",".join(f"{key}:{cell!r}" for key, cell in held)
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> Grid:

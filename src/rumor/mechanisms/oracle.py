@@ -203,6 +203,15 @@ class FrequencyOracle(Mechanism):
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
         """Z'w: for each value the total weight of the reports that support it."""
 
+    @property
+    def oracle(self) -> FrequencyOracle:
+        """Itself."""
+        return self
+
+    def repeated(self, value: object, count: int) -> object:
+        """A column of positions."""
+        return np.full(count, self.code(value))
+
     def evidence(self, reports: Reports, first: object, second: object) -> Vector:
         """The odds, where a report supports one of the two values and not the other."""
         one, other = np.zeros(self.domain), np.zeros(self.domain)
@@ -263,6 +272,10 @@ class FrequencyOracle(Mechanism):
     def largest_contribution(self) -> float:
         """The most that one report, honest or not, adds to a value's estimate, times reports."""
         return (1 - self.miss) / float(self.exact_hit - self.exact_miss)
+
+    def _fake_gain(self, reports: int, fakes: int) -> float:
+        """The largest contribution of a report, for each fake."""
+        return fakes / reports * self.largest_contribution
 
     def score(self, tally: Tally, reports: int) -> Score:
         """The support counts as a score: binomial, or a sum of two binomials."""

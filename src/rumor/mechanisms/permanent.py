@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import abc
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rumor.core.randomness import Keyed, Source
+from rumor.core.reports import Reports
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.two_stage import TwoStageNoise
 
 
 class PermanentAnswers(Mechanism):
     """A mechanism of two stages: a value settles once, and its reports are drawn around that."""
 
     FRESH = ("low", "high")
+    noise: TwoStageNoise
 
     @abc.abstractmethod
     def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
@@ -40,3 +46,23 @@ class PermanentAnswers(Mechanism):
         """A report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
         return self.restate(self.settle(value, person=permanent, noise=noise), random=random)
+
+    @abc.abstractmethod
+    def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
+        """Which bits tell two values apart, for people whose reports begin like these.
+
+        For each person and bit of a report: +1 where only the first value sets it, -1 where only
+        the second does, 0 elsewhere.
+        """
+
+    def transcript_evidence(
+        self, transcripts: NDArray[np.uint8], first: object, second: object
+    ) -> NDArray[np.float64]:
+        """The log-ratio of both stages together, where a permanent answer is kept."""
+        if not self.settles:
+            return super().transcript_evidence(transcripts, first, second)
+        favour = self.differing_bits(transcripts[:, 0], first, second)
+        bits = np.unpackbits(transcripts, axis=2, bitorder="little")
+        ones = bits.sum(axis=1, dtype=np.int64)
+        ratios = self.noise.log_ratios(transcripts.shape[1])
+        return np.asarray((ratios[ones] * favour).sum(axis=1))

@@ -18,6 +18,7 @@ bits, bit i being bit i % 8 of byte i // 8.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -41,7 +42,9 @@ from rumor.core.reports import (
 )
 from rumor.core.types import Tally
 from rumor.mechanisms.base import Mechanism, only_keys
+from rumor.mechanisms.bits import BitShape
 from rumor.mechanisms.bloom import BloomFilter
+from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.two_stage import TwoStageNoise, noises
 
@@ -66,6 +69,8 @@ class Rappor(PermanentAnswers):
 
     name = "rappor"
     kind = "text"
+    # No bound: fakes that clear the bits of its rivals raise a word further.
+    raised = Raised("a word", bounded=False)
 
     def __init__(
         self,
@@ -263,6 +268,12 @@ class Rappor(PermanentAnswers):
             int.from_bytes(report[self._head :], "little"),
         )
 
+    def _cohorts(self, reports: Reports) -> NDArray[np.int64]:
+        """The cohorts of many reports."""
+        if not self._head:
+            return np.zeros(len(reports), dtype=np.int64)
+        return from_little_endian(reports[:, : self._head])
+
     def _join(self, cohort: int, bits: int) -> bytes:
         tail = bits.to_bytes(self.width - self._head, "little")
         return cohort.to_bytes(self._head, "little") + tail
@@ -280,11 +291,7 @@ class Rappor(PermanentAnswers):
 
     def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
         """Every bit that only one of the two words sets speaks for it or against it."""
-        which = (
-            from_little_endian(reports[:, : self._head])
-            if self._head
-            else np.zeros(len(reports), dtype=np.int64)
-        )
+        which = self._cohorts(reports)
         p, q = self.p_star, self.q_star
         up, down = math.log(q / p), math.log((1 - q) / (1 - p))
         out = np.zeros(len(reports))
@@ -295,6 +302,42 @@ class Rappor(PermanentAnswers):
                     ones = reports[rows, self._head + (bit >> 3)] >> (bit & 7) & 1
                     out[rows] += sign * np.where(ones == 1, up, down)
         return out
+
+    def _fake_gain(self, reports: int, fakes: int) -> float:
+        """The word's bits set and all others clear, each other word left alone."""
+        return fakes / reports / float(self.noise.exact_q_star - self.noise.exact_p_star)
+
+    def bit_shape(self) -> BitShape:
+        """The filter, behind the cohort; a word sets up to `hashes` bits of it."""
+        own = min(self.hashes, self.bits)
+        return BitShape(self.bits, own, self.p_star, self.q_star, self._head)
+
+    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
+        """The words whose filters have no bit in common in most cohorts."""
+        pairs = itertools.combinations([str(value) for value in self.inputs()], 2)
+        return [max(pairs, key=lambda pair: self._apart(*pair))]
+
+    def _apart(self, word: str, other: str) -> int:
+        """In how many cohorts two words have no bit in common."""
+        filters = (
+            (self.bloom.filter(word, cohort), self.bloom.filter(other, cohort))
+            for cohort in range(min(self.cohorts, 64))
+        )
+        return sum(
+            not int.from_bytes(one, "little") & int.from_bytes(two, "little")
+            for one, two in filters
+        )
+
+    def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
+        """The bits that one of the two words sets in a person's cohort, behind the cohort's own."""
+        cohorts = self._cohorts(heads)
+        table = np.zeros((self.cohorts, 8 * self.width), dtype=np.int8)
+        for cohort in np.unique(cohorts).tolist():
+            for sign, word in ((1, first), (-1, second)):
+                packed = np.frombuffer(self.bloom.filter(str(word), cohort), dtype=np.uint8)
+                lanes = np.unpackbits(packed, bitorder="little").astype(np.int8)
+                table[cohort, 8 * self._head :] += np.int8(sign) * lanes
+        return np.asarray(table[cohorts])
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """below(cohorts), then the permanent bits, then the report, all from one stream."""

@@ -196,6 +196,16 @@ class TwoStageNoise:
         backward = float((np.exp(choose + zero)[seen] * -gap).sum())
         return only_first * forward + only_second * backward
 
+    def log_ratios(self, reports: int) -> NDArray[np.float64]:
+        """The logarithm of R(s), c of n reports 1, for c = 0..n; doubles, to choose events by."""
+        ones = np.arange(reports + 1)
+        tiny = 1e-300
+        set_ = ones * math.log(self.q + tiny) + (reports - ones) * math.log(1 - self.q + tiny)
+        clear = ones * math.log(self.p + tiny) + (reports - ones) * math.log(1 - self.p + tiny)
+        keep, turn = math.log1p(-self.f / 2), math.log(self.f / 2)
+        above = np.logaddexp(keep + set_, turn + clear)
+        return np.asarray(above - np.logaddexp(turn + set_, keep + clear))
+
     def settle(self, filter_bits: int, size: int, draws: Draws) -> int:
         """The permanent bits of a filter: for each bit in order, one coin(flip) that flips it."""
         if not self.permanent:

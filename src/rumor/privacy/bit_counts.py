@@ -13,17 +13,12 @@ from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports, as_reports
-from rumor.mechanisms import BasicRappor, Mechanism, Rappor, UnaryEncoding
+from rumor.mechanisms.base import Mechanism
 from rumor.privacy.integrity import ALARM, FEWEST, Integrity
 
 # Honest reports lie beyond either end at most this often.
 _TAIL = 1e-3
 _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.int64)
-
-
-def has_bits(mechanism: Mechanism) -> bool:
-    """Whether reports of this mechanism are bits."""
-    return isinstance(mechanism, (UnaryEncoding, BasicRappor, Rappor))
 
 
 def bit_counts(mechanism: Mechanism, reports: object) -> Integrity:
@@ -32,11 +27,14 @@ def bit_counts(mechanism: Mechanism, reports: object) -> Integrity:
 
     from scipy.special import bdtrc
 
+    shape = mechanism.bit_shape()
+    if shape is None:
+        raise InputError(f"bit counts need reports that are bits; got those of {mechanism.name!r}")
     batch = as_reports(reports, mechanism.width)
     mechanism.validate(batch).require()
     if len(batch) < FEWEST:
         raise InputError(f"bit counts need at least {FEWEST:,} reports; got {len(batch):,}")
-    bits, own, zero, one, head = _shape(mechanism)
+    bits, own, zero, one, head = shape
     ones = _ones(batch[:, head:])
     low, few = _lower_end(bits, zero)
     high, many = _upper_end(bits, own, zero, one)
@@ -56,16 +54,6 @@ def bit_counts(mechanism: Mechanism, reports: object) -> Integrity:
     alarm = worst > ALARM
     verdict = "; crafted reports are likely." if alarm else ", which chance explains."
     return Integrity(True, worst, alarm, said + verdict)
-
-
-def _shape(mechanism: Mechanism) -> tuple[int, int, float, float, int]:
-    """Bits, how many may be the person's own, P(1) of others and of own, bytes in front."""
-    if isinstance(mechanism, Rappor):
-        head = mechanism.width - (mechanism.bits + 7) // 8
-        own = min(mechanism.hashes, mechanism.bits)
-        return mechanism.bits, own, mechanism.p_star, mechanism.q_star, head
-    assert isinstance(mechanism, (UnaryEncoding, BasicRappor))
-    return mechanism.domain, 1, mechanism.miss, mechanism.hit, 0
 
 
 def _ones(bits: Reports) -> NDArray[np.int64]:

@@ -49,7 +49,7 @@ def craft(
     """
     source, oracle = System() if random is None else random, oracle.unlabelled()
     bits = oracle.bitmaps(oracle.privatize(np.zeros(1, dtype=np.int64), random=source))
-    if bits is not None and oracle.name in ("unary", "basic-rappor"):
+    if bits is not None and oracle.bit_shape() is not None:
         return _crafted_bits(oracle, targets, fakes, source)
     tries = 64
     want = np.zeros(oracle.domain)

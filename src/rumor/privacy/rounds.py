@@ -14,7 +14,7 @@ from dataclasses import replace
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, shown
 from rumor.kinds.keyvalue.result import KeyValueEstimate
-from rumor.mechanisms import PrivKVM
+from rumor.mechanisms.base import Mechanism
 from rumor.privacy.loss import series_ceiling
 
 
@@ -24,7 +24,7 @@ def next_round(
     """The collection of the next round, given what this one found (its means are published)."""
     asked = collection.question(question)
     mechanism = asked.mechanism
-    if not isinstance(mechanism, PrivKVM):
+    if mechanism.rounds == 1:
         raise InputError(f"only PrivKVM has rounds; got question {asked.id!r} of {mechanism.name}")
     follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
     return replace(
@@ -37,13 +37,15 @@ def next_round(
     )
 
 
-def checked_rounds(collections: Sequence[Collection], question: str | None = None) -> list[PrivKVM]:
+def checked_rounds(
+    collections: Sequence[Collection], question: str | None = None
+) -> list[Mechanism]:
     """The mechanisms of rounds 1, 2, ... in this order, each the child of the one before."""
-    rounds: list[PrivKVM] = []
+    rounds: list[Mechanism] = []
     for place, collection in enumerate(collections):
         mechanism = collection.question(question).mechanism
-        if not isinstance(mechanism, PrivKVM) or mechanism.round != place + 1:
-            got = mechanism.round if isinstance(mechanism, PrivKVM) else mechanism.name
+        if mechanism.rounds == 1 or mechanism.round != place + 1:
+            got = mechanism.name if mechanism.rounds == 1 else mechanism.round
             raise InputError(
                 f"PrivKVM rounds must be given once each, in order from 1; "
                 f"got {shown(got)} in place {place + 1}"

@@ -15,7 +15,7 @@ from rumor.core.types import Rows, Target
 from rumor.kinds.evidence import summarized
 from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.mean import Harmony, MeanMechanism
+from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
@@ -61,11 +61,9 @@ def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> Me
     # Few reports may agree by chance; the noise is there all the same.
     stderr = math.sqrt(max(variance, mechanism.least_variance) / n)
     intervals: Intervals
-    if isinstance(mechanism, Harmony):
-        hit, miss = mechanism.rates
-        zero = grid.low - grid.span * miss / (hit - miss)
-        one = zero + grid.span / (hit - miss)
-        intervals = ShareIntervals(int(summary.tally[0]) / n, n, zero, one)
+    coins = mechanism.binomial(summary.tally, n)
+    if coins is not None:
+        intervals = ShareIntervals(coins.share, n, coins.zero, coins.one)
     else:
         intervals = NormalIntervals(np.array([unbiased]), np.array([stderr]))
     chosen = "clip" if method == "auto" else method

@@ -1,4 +1,4 @@
-"""Planning a number: its mean, by Harmony's one bit or by the piecewise mechanism."""
+"""Planning a number: its mean, by every mechanism there is for means."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from rumor.kinds.planning.planned import (
     Progress,
     Wish,
 )
-from rumor.mechanisms import Harmony, MeanMechanism, Piecewise
-from rumor.mechanisms.mean import choose_mean
+from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001
 
@@ -43,10 +42,10 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
         return f"numbers from {self.low:g} to {self.high:g}"
 
     def candidates(self, wish: Wish) -> list[Candidate[MeanMechanism]]:
-        """Both, at the same epsilon."""
-        made: list[MeanMechanism] = [
+        """All of them, at the same epsilon."""
+        made = [
             kind(low=self.low, high=self.high, epsilon=wish.epsilon, outside="clip")
-            for kind in (Harmony, Piecewise)
+            for kind in mean_mechanisms()
         ]
         return [Candidate(m.name, m, {"epsilon": wish.epsilon, "mechanism": m.name}) for m in made]
 

@@ -35,7 +35,7 @@ CHECKLIST = (
     Entry(
         "Theorem 2, VPP and Harmony (2.3)",
         "a value becomes a sign, the sign is randomised",
-        ("rumor.mechanisms.mean:Harmony",),
+        ("rumor.mechanisms.harmony:Harmony",),
     ),
     Entry(
         "Mean of Harmony (2.3)",

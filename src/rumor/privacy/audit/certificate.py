@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
 from rumor.core.randomness import Seeded, Source
-from rumor.mechanisms import Mechanism
+from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import (
     CONFIDENCE,
     Finding,

@@ -26,15 +26,8 @@ from numpy.typing import NDArray
 from rumor.core.errors import InputError
 from rumor.core.randomness import Source, System
 from rumor.core.reports import Reports
-from rumor.mechanisms import Mechanism
+from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.enumeration import TooManyBranchesError, distribution
-from rumor.privacy.audit.values import (
-    as_argument,
-    evidence,
-    pairs_to_compare,
-    repeated,
-    walked_values,
-)
 
 Sampler = Callable[[object, int], Reports]
 Progress = Callable[[int, int], None]
@@ -100,7 +93,7 @@ def _enumerated_loss(kind: type[Mechanism], mechanism: Mechanism) -> float:
     worst = 1.0
     for public in mechanism.publics():
         rows = []
-        for value in walked_values(mechanism):
+        for value in mechanism.walked_values():
             found = distribution(functools.partial(mechanism.draw, value), public, _LEAVES)
             for report, chance in found.items():
                 if chance != mechanism.probability(report, value):
@@ -149,12 +142,12 @@ def audit_samples(
 
 
 def _bulk(mechanism: Mechanism, source: Source, value: object, count: int) -> Reports:
-    return mechanism.privatize(repeated(mechanism, value, count), random=source)
+    return mechanism.privatize(mechanism.repeated(value, count), random=source)
 
 
 def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:
     """Two values whose reports can be told apart as well as any; a pilot chooses among pairs."""
-    pairs = pairs_to_compare(mechanism)
+    pairs = mechanism.pairs_to_compare()
     if len(pairs) == 1:
         return pairs[0]
     pilot: dict[object, Reports] = {
@@ -193,15 +186,15 @@ def _model_events(
     How much likelier is read off these reports, once: an event must not move with the
     reports that it is judged on.
     """
-    highest = max(evidence(mechanism, part, first, second).max() for part in (one, other))
+    highest = max(mechanism.evidence(part, first, second).max() for part in (one, other))
 
     def most(reports: Reports) -> NDArray[np.bool_]:
         """The report is as much likelier under the first value as the model allows."""
-        return np.asarray(evidence(mechanism, reports, first, second) >= highest - 1e-9)
+        return np.asarray(mechanism.evidence(reports, first, second) >= highest - 1e-9)
 
     def any_(reports: Reports) -> NDArray[np.bool_]:
         """The report is likelier under the first value than under the second."""
-        return np.asarray(evidence(mechanism, reports, first, second) > 1e-9)
+        return np.asarray(mechanism.evidence(reports, first, second) > 1e-9)
 
     return [most, any_]
 
@@ -269,7 +262,7 @@ def external_sampler(
     def sample(value: object, count: int) -> Reports:
         try:
             done = subprocess.run(
-                [*command, as_argument(mechanism, value), str(count)],
+                [*command, mechanism.as_argument(value), str(count)],
                 capture_output=True,
                 timeout=seconds,
                 check=False,

@@ -8,16 +8,12 @@ its bits was 1. One half of the devices chooses the event, the other half is jud
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.randomness import Keyed, Source, System
-from rumor.mechanisms import BasicRappor, Mechanism, Rappor
-from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import Finding, Progress, lower_bound
-from rumor.privacy.audit.values import evidence, pairs_to_compare
 
 Floats = NDArray[np.float64]
 # Thresholds on a score that are tried, at these quantiles of the transcripts.
@@ -33,7 +29,7 @@ def audit_over_time(
     on_progress: Progress | None = None,
 ) -> Finding:
     """A lower bound on the loss of n reports, from so many devices of each of two values."""
-    first, second = pairs_to_compare(mechanism)[0]
+    first, second = mechanism.pairs_to_compare()[0]
     source = System() if random is None else random
     scores, lanes = [], []
     for number, value in enumerate((first, second)):
@@ -45,7 +41,7 @@ def audit_over_time(
                 transcripts[person, turn] = np.frombuffer(report, dtype=np.uint8)
             if on_progress is not None and person % 64 == 0:
                 on_progress(number * people + person, 2 * people)
-        scores.append(_evidence(mechanism, transcripts, first, second))
+        scores.append(mechanism.transcript_evidence(transcripts, first, second))
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")
         lanes.append(bits.sum(axis=1, dtype=np.int64))
     claimed = mechanism.epsilon_after(reports)
@@ -81,49 +77,3 @@ def _best_bound(
                 chosen, pair = bound, (ours, theirs)
                 name = f"bit {bit} is 1 in {count} of {reports} reports"
     return lower_bound(pair[0][1::2], pair[1][1::2]), name
-
-
-def _evidence(
-    mechanism: Mechanism, transcripts: NDArray[np.uint8], first: object, second: object
-) -> Floats:
-    """The model's log-likelihood ratio of each transcript."""
-    people, reports, width = transcripts.shape
-    if isinstance(mechanism, (Rappor, BasicRappor)) and mechanism.noise.permanent:
-        favour = _differing_bits(mechanism, transcripts[:, 0], first, second)
-        bits = np.unpackbits(transcripts, axis=2, bitorder="little")
-        ones = bits.sum(axis=1, dtype=np.int64)
-        return np.asarray((_log_ratios(mechanism.noise, reports)[ones] * favour).sum(axis=1))
-    each = evidence(mechanism, transcripts.reshape(-1, width), first, second)
-    return np.asarray(each.reshape(people, reports).sum(axis=1))
-
-
-def _differing_bits(
-    mechanism: Rappor | BasicRappor, heads: NDArray[np.uint8], first: object, second: object
-) -> NDArray[np.int8]:
-    """For each person and bit of a report: +1 where only the first value sets it, -1 the other."""
-    if isinstance(mechanism, BasicRappor):
-        favour = np.zeros((1, 8 * mechanism.width), dtype=np.int8)
-        favour[0, mechanism.code(first)], favour[0, mechanism.code(second)] = 1, -1
-        return np.broadcast_to(favour, (len(heads), favour.shape[1]))
-    head = mechanism.width - (mechanism.bits + 7) // 8
-    cohorts = np.zeros(len(heads), dtype=np.int64)
-    for byte in range(head):
-        cohorts += heads[:, byte].astype(np.int64) << 8 * byte
-    table = np.zeros((mechanism.cohorts, 8 * mechanism.width), dtype=np.int8)
-    for cohort in np.unique(cohorts).tolist():
-        for sign, word in ((1, first), (-1, second)):
-            packed = np.frombuffer(mechanism.bloom.filter(str(word), cohort), dtype=np.uint8)
-            lanes = np.unpackbits(packed, bitorder="little").astype(np.int8)
-            table[cohort, 8 * head : 8 * head + lanes.size] += np.int8(sign) * lanes
-    return np.asarray(table[cohorts])
-
-
-def _log_ratios(noise: TwoStageNoise, reports: int) -> Floats:
-    """The logarithm of R_n(c), c = 0..n ones (two_stage.py), as doubles: it chooses events."""
-    ones = np.arange(reports + 1)
-    tiny = 1e-300
-    set_ = ones * math.log(noise.q + tiny) + (reports - ones) * math.log(1 - noise.q + tiny)
-    clear = ones * math.log(noise.p + tiny) + (reports - ones) * math.log(1 - noise.p + tiny)
-    keep, turn = math.log1p(-noise.f / 2), math.log(noise.f / 2)
-    above = np.logaddexp(keep + set_, turn + clear)
-    return np.asarray(above - np.logaddexp(turn + set_, keep + clear))

@@ -1,0 +1,141 @@
+"""What must hold of the bound on fake clients, for every mechanism.
+
+Honest people none of whom holds what is raised, and a tenth of the crowd who all send the one
+report that raises it most: what they add is what the bound says, up to the noise of the honest.
+Which report that is, is found by trying every one, and none adds more than its share of the bound.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.core.randomness import Seeded
+from rumor.core.reports import Reports
+from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
+from rumor.mechanisms.liars import fake_clients
+from tests.laws.laws import refused
+
+PEOPLE, FAKES = 20_000, 2_000
+# Fixed seeds, some sixty examples: one in thirty thousand runs would pass this by chance.
+DEVIATIONS = 5.0
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A crowd, those who lie in it, and what is raised."""
+
+    holds: object
+    """What every honest person holds."""
+    raised: Callable[[Reports], float]
+    """How far the linear estimate of a batch lies above what the honest alone are expected at."""
+    noise: float
+    """The standard deviation of that, of the whole crowd."""
+
+
+def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
+    """The best report, sent by every fake, adds the bound; no report adds more."""
+    if mechanism.round > 1:
+        # No share is learned from a later round, and none can be raised there.
+        assert "from round 1" in refused(lambda: mechanism.fake_gain(PEOPLE, FAKES))
+        return
+    bound = mechanism.fake_gain(PEOPLE, FAKES)
+    assert bound > 0
+    assert mechanism.fake_gain(PEOPLE, 0) == 0
+    assert mechanism.fake_gain(PEOPLE, FAKES // 2) < bound, "fewer fakes add less"
+    refused(lambda: mechanism.fake_gain(PEOPLE, PEOPLE + 1))
+    told = fake_clients(mechanism, PEOPLE)
+    assert (told.clients, told.adds) == (PEOPLE // 100, mechanism.fake_gain(PEOPLE, PEOPLE // 100))
+    assert told.to in told.sentence()
+    if isinstance(mechanism, Rappor):
+        _words(mechanism, bound)
+        return
+    attack = _attack(mechanism)
+    outputs = np.vstack([mechanism.outputs(public) for public in mechanism.publics()])
+    alone = [attack.raised(row[None]) for row in outputs]
+    assert max(alone) == pytest.approx(mechanism.fake_gain(1, 1), rel=1e-9), "of one report"
+    best = outputs[int(np.argmax(alone))]
+    honest = mechanism.privatize(
+        mechanism.repeated(attack.holds, PEOPLE - FAKES), random=Seeded(120)
+    )
+    added = attack.raised(np.concatenate([honest, np.tile(best, (FAKES, 1))]))
+    assert abs(added - bound) < DEVIATIONS * attack.noise, f"added {added:.4g}, not {bound:.4g}"
+
+
+def _attack(mechanism: Mechanism) -> Attack:
+    """On the last value, the mean, or the first key."""
+    if isinstance(mechanism, FrequencyOracle):
+        return _on_a_value(mechanism)
+    if isinstance(mechanism, MeanMechanism):
+        return _on_the_mean(mechanism)
+    assert isinstance(mechanism, KeyValueMechanism)
+    return _on_a_key(mechanism)
+
+
+def _on_a_value(oracle: FrequencyOracle) -> Attack:
+    everybody = np.eye(1, oracle.domain)[0]  # holds the first value
+    noise = math.sqrt(oracle.variance(everybody, PEOPLE - FAKES, "people")[-1])
+
+    def raised(batch: Reports) -> float:
+        return float(oracle.unbiased(oracle.tally(batch), len(batch))[-1])
+
+    return Attack(oracle.inputs()[0], raised, noise * (PEOPLE - FAKES) / PEOPLE)
+
+
+def _on_the_mean(mechanism: MeanMechanism) -> Attack:
+    low = mechanism.grid.low
+    noise = math.sqrt(mechanism.variance(low, PEOPLE - FAKES))
+
+    def raised(batch: Reports) -> float:
+        return mechanism.moments(mechanism.tally(batch), len(batch))[0] - low
+
+    return Attack(low, raised, noise * (PEOPLE - FAKES) / PEOPLE)
+
+
+def _on_a_key(mechanism: KeyValueMechanism) -> Attack:
+    """Among people who hold nothing. How many of them speak of the key is chance, too."""
+    rates, share, honest = mechanism.rates, mechanism.share, PEOPLE - FAKES
+    about = honest * share + FAKES
+    said = honest * share * rates.miss * (1 - rates.miss) / about**2
+    chosen = honest * share * (1 - share) * (FAKES * (1 - rates.miss) / about**2) ** 2
+
+    def raised(batch: Reports) -> float:
+        counts = mechanism.counts(mechanism.tally(batch), len(batch))
+        if not counts.trials[0]:
+            return -math.inf
+        seen = (counts.plus[0] + counts.minus[0]) / counts.trials[0]
+        return float((seen - rates.miss) / rates.gain)
+
+    nothing = (None,) * mechanism.keys
+    return Attack(nothing, raised, math.sqrt(said + chosen) / rates.gain)
+
+
+def _words(rappor: Rappor, bound: float) -> None:
+    """A word's own bits and no others, in every cohort: it is told as what this adds, "about"."""
+    assert "could add about" in fake_clients(rappor, PEOPLE).sentence()
+    ((held, word),) = rappor.pairs_to_compare()
+    honest = rappor.privatize([str(held)] * (PEOPLE - FAKES), random=Seeded(120))
+    filters = [rappor.bloom.filter(str(word), cohort) for cohort in range(rappor.cohorts)]
+    outputs = {row.tobytes() for row in rappor.outputs()}
+    head = rappor.width - len(filters[0])
+    crafted = [cohort.to_bytes(head, "little") + bits for cohort, bits in enumerate(filters)]
+    assert outputs.issuperset(crafted)
+    fakes = np.frombuffer(b"".join(crafted), dtype=np.uint8).reshape(-1, rappor.width)
+    batch = np.concatenate([honest, np.resize(fakes, (FAKES, rappor.width))])
+    found = rumor.estimate(rappor, batch, candidates=[str(held), str(word)])
+    assert abs(found.unbiased[1] - bound) < DEVIATIONS * found.stderr[1]
+
+
+def law_furthest_estimate_is_that_of_a_report(mechanism: MeanMechanism) -> None:
+    """The largest among those of all outputs, each looked at on its own."""
+    one = functools.partial(mechanism.moments, reports=1)
+    alone = [one(mechanism.tally(row[None]))[0] for row in mechanism.outputs()]
+    assert mechanism.furthest_estimate == max(alone)
+    np.testing.assert_allclose(mechanism.estimates(mechanism.outputs()), alone, rtol=1e-9)
+    assert max(alone) > mechanism.grid.high, "noise is added, so some report lies beyond the range"
