@@ -19,13 +19,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import rumor.client
+import rumor.collector
 from rumor.collector.drawing import bundle
 from rumor.collector.http.headers import ANSWER_POLICY, DASHBOARD_POLICY
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import shown
 
-WEB = Path(__file__).parent / "web"
+WEB = Path(rumor.collector.__file__).parent / "web"
 CLIENT = Path(rumor.client.__file__).parent / "js"
 """The client for browsers: modules that any site may load, as it may send reports."""
 
