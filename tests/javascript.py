@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection
+from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
@@ -58,3 +60,31 @@ def refusals(results: Sequence[Any]) -> list[str | None]:
         r["error"] if isinstance(r, Mapping) and set(r) == {"error", "code"} else None
         for r in results
     ]
+
+
+def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
+    """What is left to write until every mechanism has its twin for browsers, in sentences."""
+    table = (client / "mechanisms.js").read_text("utf-8")
+    listed = re.findall(r'^  "([^"]+)": \(\) => import\("\./([^"]+)"\),$', table, re.MULTILINE)
+    wanted = [(entry.name, entry.javascript) for entry in entries]
+    problems = [
+        f"the mechanism {name!r} has no twin for browsers: write src/rumor/client/js/{path}"
+        for name, path in wanted
+        if not (client / path).is_file()
+    ]
+    problems += [
+        f"LOADERS in src/rumor/client/js/mechanisms.js needs the line "
+        f'"{name}": () => import("./{path}"),'
+        for name, path in wanted
+        if (name, path) not in listed
+    ]
+    problems += [
+        f"LOADERS in src/rumor/client/js/mechanisms.js has {name!r}, which no registry knows"
+        for name, _ in listed
+        if name not in dict(wanted)
+    ]
+    if not problems and listed != wanted:
+        problems.append(
+            "LOADERS in src/rumor/client/js/mechanisms.js must have the registry's order"
+        )
+    return problems
