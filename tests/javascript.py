@@ -14,6 +14,7 @@ from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
+WEB = Path(__file__).parent.parent / "src" / "rumor" / "collector" / "web"
 SCRIPTS = Path(__file__).parent / "js"
 
 
@@ -64,27 +65,37 @@ def refusals(results: Sequence[Any]) -> list[str | None]:
 
 def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
     """What is left to write until every mechanism has its twin for browsers, in sentences."""
-    table = (client / "mechanisms.js").read_text("utf-8")
-    listed = re.findall(r'^  "([^"]+)": \(\) => import\("\./([^"]+)"\),$', table, re.MULTILINE)
-    wanted = [(entry.name, entry.javascript) for entry in entries]
+    wanted = {entry.name: entry.javascript for entry in entries}
+    return _missing("mechanism", wanted, "src/rumor/client/js", "mechanisms.js", client)
+
+
+def missing_controls(kinds: Sequence[str], web: Path = WEB) -> list[str]:
+    """What is left to write until every kind can be answered on the page, in sentences."""
+    wanted = {kind: f"controls/{kind}.js" for kind in kinds}
+    return _missing("kind", wanted, "src/rumor/collector/web", "controls.js", web)
+
+
+def _missing(
+    noun: str, wanted: Mapping[str, str], place: str, table: str, folder: Path
+) -> list[str]:
+    """What the folder lacks of the files that a table of loaders must name, in their order."""
+    text = (folder / table).read_text("utf-8")
+    listed = re.findall(r'^  "?([\w-]+)"?: \(\) => import\("\./([^"]+)"\),$', text, re.MULTILINE)
     problems = [
-        f"the mechanism {name!r} has no twin for browsers: write src/rumor/client/js/{path}"
-        for name, path in wanted
-        if not (client / path).is_file()
+        f"the {noun} {name!r} has no file for browsers: write {place}/{path}"
+        for name, path in wanted.items()
+        if not (folder / path).is_file()
     ]
     problems += [
-        f"LOADERS in src/rumor/client/js/mechanisms.js needs the line "
-        f'"{name}": () => import("./{path}"),'
-        for name, path in wanted
+        f'LOADERS in {place}/{table} needs the line "{name}": () => import("./{path}"),'
+        for name, path in wanted.items()
         if (name, path) not in listed
     ]
     problems += [
-        f"LOADERS in src/rumor/client/js/mechanisms.js has {name!r}, which no registry knows"
+        f"LOADERS in {place}/{table} has {name!r}, which is no {noun}"
         for name, _ in listed
-        if name not in dict(wanted)
+        if name not in wanted
     ]
-    if not problems and listed != wanted:
-        problems.append(
-            "LOADERS in src/rumor/client/js/mechanisms.js must have the registry's order"
-        )
+    if not problems and listed != list(wanted.items()):
+        problems.append(f"LOADERS in {place}/{table} must have the registry's order")
     return problems

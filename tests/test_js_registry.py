@@ -12,7 +12,7 @@ import pytest
 
 from rumor.kinds.choice.question import KINDS
 from rumor.mechanisms.registry import ENTRIES, Entry
-from tests.javascript import CLIENT, missing_twins, node
+from tests.javascript import CLIENT, missing_controls, missing_twins, node
 from tests.needs import needs
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -26,8 +26,8 @@ def drawn() -> Any:
     return node("vectors.mjs", str(VECTORS))
 
 
-def test_every_mechanism_is_listed() -> None:
-    problems = missing_twins(ENTRIES)
+def test_every_mechanism_and_every_kind_is_listed() -> None:
+    problems = [*missing_twins(ENTRIES), *missing_controls(list(KINDS))]
     assert not problems, "\n".join(problems)
 
 
@@ -36,12 +36,12 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     file = "src/rumor/client/js/mechanisms"
     line = '"further": () => import("./mechanisms/further.js"),'
     assert missing_twins((*ENTRIES, further)) == [
-        f"the mechanism 'further' has no twin for browsers: write {file}/further.js",
+        f"the mechanism 'further' has no file for browsers: write {file}/further.js",
         f"LOADERS in {file}.js needs the line {line}",
     ]
     last = ENTRIES[-1].name
     assert missing_twins(ENTRIES[:-1]) == [
-        f"LOADERS in {file}.js has {last!r}, which no registry knows"
+        f"LOADERS in {file}.js has {last!r}, which is no mechanism"
     ]
     swapped = (ENTRIES[1], ENTRIES[0], *ENTRIES[2:])
     assert missing_twins(swapped) == [f"LOADERS in {file}.js must have the registry's order"]
@@ -51,6 +51,15 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     table.write_text(table.read_text("utf-8").replace("/privkv.js", "/privkvm.js"), "utf-8")
     (problem,) = missing_twins(ENTRIES, tmp_path / "js")
     assert problem.endswith('needs the line "privkv": () => import("./mechanisms/privkv.js"),')
+
+
+def test_a_kind_without_a_control_is_said() -> None:
+    place = "src/rumor/collector/web/controls"
+    line = '"further": () => import("./controls/further.js"),'
+    assert missing_controls([*KINDS, "further"]) == [
+        f"the kind 'further' has no file for browsers: write {place}/further.js",
+        f"LOADERS in {place}.js needs the line {line}",
+    ]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -63,7 +72,7 @@ def test_every_mechanism_draws_the_same_bytes(entry: Entry, drawn: Any) -> None:
     )
     assert entry.name not in drawn["refused"], (
         f"the client for browsers has no {entry.name!r} yet ({drawn['refused'][entry.name]}); "
-        "test_every_mechanism_is_listed says what to write"
+        "test_every_mechanism_and_every_kind_is_listed says what to write"
     )
     reports = sum(len(vector["reports"]) for vector in own)
     assert drawn["mechanisms"][entry.name] == {"kind": entry.kind, "reports": reports}

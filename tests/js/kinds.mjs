@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 
 import { KINDS } from "../../src/rumor/client/js/kinds.js";
 
-const typed = JSON.parse(readFileSync(0, "utf8")).map(([kind, labels, text]) => KINDS[kind].typed({ labels }, text));
+const typed = await Promise.all(JSON.parse(readFileSync(0, "utf8")).map(async ([kind, labels, text]) =>
+  (await KINDS[kind].load()).typed({ labels }, text)));
 const carries = Object.entries(KINDS).map(([name, kind]) => [name, kind.carries]);
 console.log(JSON.stringify({ carries, typed }));

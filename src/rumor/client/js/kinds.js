@@ -1,12 +1,11 @@
 /**
- * Kinds of questions by name: what a contract carries of each beside its mechanism (`carries`), and
- * how an answer is read that was typed (`typed`). A new kind is a file and a line here.
+ * Kinds of questions by name: what a contract `carries` of each beside its mechanism, and the file that
+ * reads an answer that was typed, which no page needs. A new kind is a file and a line here.
  */
 
-import * as choice from "./kinds/choice.js";
-import * as keyvalue from "./kinds/keyvalue.js";
-import * as number from "./kinds/number.js";
-import * as text from "./kinds/text.js";
-
-/** @type {Record<import("./rumor.js").Kind, { carries: string[], typed(question: any, text: string): unknown }>} */
-export const KINDS = { choice, text, number, keyvalue };
+export const KINDS = {
+  choice: { carries: ["labels"], load: () => import("./kinds/choice.js") },
+  text: { carries: [], load: () => import("./kinds/text.js") },
+  number: { carries: [], load: () => import("./kinds/number.js") },
+  keyvalue: { carries: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
+};

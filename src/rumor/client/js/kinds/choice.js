@@ -2,8 +2,6 @@
 
 import * as number from "./number.js";
 
-export const carries = ["labels"];
-
 /** A label or its number. */
 export const typed = (question, text) => (question.labels ? named(question.labels, text) : number.typed(question, text));
 

@@ -2,8 +2,6 @@
 
 import { named } from "./choice.js";
 
-export const carries = ["labels", "parent"];
-
 /** KEY:NUMBER,KEY:NUMBER... with keys by number or label. */
 export function typed({ labels }, text) {
   const pairs = text.split(",").filter((part) => part.trim()).map((part) => {
