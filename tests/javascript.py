@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection
+from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
+WEB = Path(__file__).parent.parent / "src" / "rumor" / "collector" / "web"
 SCRIPTS = Path(__file__).parent / "js"
 
 
@@ -58,3 +61,41 @@ def refusals(results: Sequence[Any]) -> list[str | None]:
         r["error"] if isinstance(r, Mapping) and set(r) == {"error", "code"} else None
         for r in results
     ]
+
+
+def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
+    """What is left to write until every mechanism has its twin for browsers, in sentences."""
+    wanted = {entry.name: entry.javascript for entry in entries}
+    return _missing("mechanism", wanted, "src/rumor/client/js", "mechanisms.js", client)
+
+
+def missing_controls(kinds: Sequence[str], web: Path = WEB) -> list[str]:
+    """What is left to write until every kind can be answered on the page, in sentences."""
+    wanted = {kind: f"controls/{kind}.js" for kind in kinds}
+    return _missing("kind", wanted, "src/rumor/collector/web", "controls.js", web)
+
+
+def _missing(
+    noun: str, wanted: Mapping[str, str], place: str, table: str, folder: Path
+) -> list[str]:
+    """What the folder lacks of the files that a table of loaders must name, in their order."""
+    text = (folder / table).read_text("utf-8")
+    listed = re.findall(r'^  "?([\w-]+)"?: \(\) => import\("\./([^"]+)"\),$', text, re.MULTILINE)
+    problems = [
+        f"the {noun} {name!r} has no file for browsers: write {place}/{path}"
+        for name, path in wanted.items()
+        if not (folder / path).is_file()
+    ]
+    problems += [
+        f'LOADERS in {place}/{table} needs the line "{name}": () => import("./{path}"),'
+        for name, path in wanted.items()
+        if (name, path) not in listed
+    ]
+    problems += [
+        f"LOADERS in {place}/{table} has {name!r}, which is no {noun}"
+        for name, _ in listed
+        if name not in wanted
+    ]
+    if not problems and listed != list(wanted.items()):
+        problems.append(f"LOADERS in {place}/{table} must have the registry's order")
+    return problems

@@ -262,6 +262,29 @@ def again(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
         yield url, store, entry
 
 
+def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
+    open_page: OpenPage, again: tuple[str, Store, Registered]
+) -> None:
+    url, *_ = again
+    page = open_page(allowed="net::ERR_FAILED")
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url.removeprefix(url)))
+    page.goto(f"{url}/answer")
+    expect(page.locator(".card.open")).to_have_count(3)
+    folders = ("/assets/controls/", "/client/kinds/", "/client/mechanisms/")
+    loaded = {path.rpartition("/")[2] for path in asked if path.startswith(folders[0])}
+    assert loaded == {"choice.js", "number.js", "text.js"}  # a choice may be a number
+    mechanisms = {path.rpartition("/")[2] for path in asked if path.startswith(folders[2])}
+    assert mechanisms == {"rappor.js", "two-stage.js", "randomized-response.js", "labels.js"}
+    assert not [path for path in asked if path.startswith(folders[1])]
+    for file in ("assets/controls/text.js", "client/mechanisms/rappor.js"):
+        page.route(f"**/{file}", lambda route: route.abort())
+        page.reload()
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached just now")
+        expect(page.locator(".card")).to_have_count(0)
+        page.unroute(f"**/{file}")
+
+
 def test_permanent_noise_and_spending_survive_a_reload(
     open_page: OpenPage, again: tuple[str, Store, Registered]
 ) -> None:

@@ -98,9 +98,14 @@ class TestHeaders:
 
 class TestFiles:
     def test_files_are_compressed_and_asked_for_again(self, asked: Asked) -> None:
-        for path, folder in (("/assets/answer.js", WEB), ("/client/rumor.js", CLIENT)):
+        for place, folder, name in (
+            ("assets", WEB, "answer.js"),
+            ("client", CLIENT, "rumor.js"),
+            ("client", CLIENT, "mechanisms/unary.js"),
+        ):
+            path = f"/{place}/{name}"
             plain = call(asked.url, path)
-            body = (folder / path.rpartition("/")[2]).read_bytes()
+            body = (folder / name).read_bytes()
             assert (plain.status, plain.body) == (200, body)
             assert plain.headers["content-type"] == "text/javascript; charset=utf-8"
             zipped = call(asked.url, path, headers={"Accept-Encoding": "gzip, br"})
@@ -112,8 +117,12 @@ class TestFiles:
             assert call(asked.url, path, headers={"If-None-Match": '"other"'}).status == 200
 
     def test_the_client_is_for_pages_of_any_site(self, asked: Asked) -> None:
-        headers = call(asked.url, "/client/rumor.js").headers
-        assert headers["access-control-allow-origin"] == "*"
+        modules = [path.relative_to(CLIENT).as_posix() for path in CLIENT.rglob("*.js")]
+        assert {"rumor.js", "mechanisms/unary.js", "kinds/choice.js"} <= set(modules)
+        for module in modules:
+            answer = call(asked.url, f"/client/{module}")
+            assert answer.status == 200, module
+            assert answer.headers["access-control-allow-origin"] == "*"
         assert "access-control-allow-origin" not in call(asked.url, "/assets/answer.js").headers
 
     @pytest.mark.parametrize(
@@ -125,6 +134,12 @@ class TestFiles:
             "/client/package.json",
             "/client/..%2f__init__.py",
             "/client/",
+            "/client/mechanisms",
+            "/client/mechanisms/",
+            "/client/mechanisms/../rumor.js",
+            "/client/mechanisms/..%2frumor.js",
+            "/client//rumor.js",
+            "/client/unary.js",
         ],
     )
     def test_other_files_are_not_served(self, asked: Asked, path: str) -> None:

@@ -1,11 +1,13 @@
 /**
  * Hold the client to the shared vectors: node vectors.mjs FOLDER. Prints what was checked and
- * what differs, as JSON.
+ * what differs, and of each mechanism its kind and how many reports were drawn again, as JSON;
+ * where the client refuses one, why.
  */
 
 import { readFileSync } from "node:fs";
 
 import { fromHex, toHex } from "../../src/rumor/client/js/bytes.js";
+import { RumorError } from "../../src/rumor/client/js/errors.js";
 import { makeMechanism } from "../../src/rumor/client/js/mechanisms.js";
 import { keysOf } from "../../src/rumor/client/js/permanent.js";
 import { Draws, Keyed, split } from "../../src/rumor/client/js/randomness.js";
@@ -13,6 +15,8 @@ import { Draws, Keyed, split } from "../../src/rumor/client/js/randomness.js";
 const read = (name) => JSON.parse(readFileSync(`${process.argv[2]}/${name}.json`, "utf8"));
 const checked = {};
 const different = [];
+const mechanisms = {};
+const refused = {};
 
 function same(what, found, expected) {
   checked[what] = (checked[what] ?? 0) + 1;
@@ -35,7 +39,13 @@ async function report(mechanism, value, keyed) {
 const client = read("client");
 const secret = fromHex(client.secret);
 for (const vector of client.vectors) {
-  const mechanism = await makeMechanism(vector.mechanism, vector.labels);
+  const { name } = vector.mechanism;
+  const mechanism = await makeMechanism(vector.mechanism, vector.labels).catch((problem) => {
+    if (!(problem instanceof RumorError)) throw problem;
+    refused[name] ??= problem.message;
+  });
+  if (!mechanism) continue;
+  mechanisms[name] ??= { kind: mechanism.kind, reports: 0 };
   same("width", mechanism.width, vector.width);
   same("cell", mechanism.cell, vector.cell);
   same("epsilon", mechanism.epsilon, vector.losses[1]);
@@ -59,6 +69,7 @@ for (const vector of client.vectors) {
   for (const { value, context, report: expected, answer } of vector.reports) {
     const keyed = new Keyed(secret, ...context);
     same("report", await report(mechanism, value, keyed), expected);
+    mechanisms[name].reports++;
     if (!mechanism.settle) continue;
     const { code, person, noise } = await keysFor(value);
     same("context", person.context, vector.permanent);
@@ -115,4 +126,4 @@ for (const { key, bits, hashes, cohorts, word, seed, filters } of read("bloom"))
   same("filter", filters.map((_, cohort) => toHex(mechanism.filter(found, cohort))), filters);
 }
 
-console.log(JSON.stringify({ checked, different: different.slice(0, 20), count: different.length }));
+console.log(JSON.stringify({ checked, mechanisms, refused, different: different.slice(0, 20), count: different.length }));

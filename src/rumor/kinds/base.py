@@ -19,6 +19,7 @@ from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys, nearest
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.registry import of_kind
 
 if TYPE_CHECKING:
     import altair as alt
@@ -193,9 +194,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def mechanisms(self) -> dict[str, type[M]]:
         """Every registered mechanism of this kind, by name."""
-        from rumor.mechanisms import REGISTRY
-
-        return {m.name: m for m in REGISTRY if issubclass(m, self.family)}
+        return {m.name: m for m in of_kind(self.name) if issubclass(m, self.family)}
 
     def mechanism_named(
         self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()

@@ -1,76 +1,62 @@
-"""Value to report: one file for each mechanism, its channel and its privacy beside it."""
+"""Value to report: one file for each mechanism, its channel and its privacy beside it.
+
+Nothing is loaded before it is asked for: `registry` has a line for each mechanism.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from rumor.core.errors import InputError, shown
-from rumor.mechanisms.base import Channel, Mechanism
-from rumor.mechanisms.basic_rappor import BasicRappor
-from rumor.mechanisms.hadamard import HadamardResponse
-from rumor.mechanisms.item_sampling import ItemSampling
-from rumor.mechanisms.keyvalue import KeyValueMechanism
-from rumor.mechanisms.keyvalue_block import KeyValueBlock
-from rumor.mechanisms.local_hashing import LocalHashing
-from rumor.mechanisms.mean import Harmony, MeanMechanism, Piecewise
-from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.pckv import PckvGrr
-from rumor.mechanisms.privkv import PrivKV, PrivKVM
-from rumor.mechanisms.randomized_response import RandomizedResponse
-from rumor.mechanisms.rappor import Rappor
-from rumor.mechanisms.subset_selection import SubsetSelection
-from rumor.mechanisms.unary import UnaryEncoding
+from rumor.mechanisms.registry import BY_NAME, ENTRIES, from_description
 
-# A new mechanism is one file and one line here; the laws then cover it.
-REGISTRY: tuple[type[Mechanism], ...] = (
-    RandomizedResponse,
-    UnaryEncoding,
-    SubsetSelection,
-    HadamardResponse,
-    LocalHashing,
-    Rappor,
-    BasicRappor,
-    Harmony,
-    Piecewise,
-    KeyValueBlock,
-    PrivKV,
-    PrivKVM,
-    ItemSampling,
-    PckvGrr,
-)
+if TYPE_CHECKING:
+    from rumor.mechanisms.base import Channel as Channel
+    from rumor.mechanisms.base import Mechanism as Mechanism
+    from rumor.mechanisms.basic_rappor import BasicRappor as BasicRappor
+    from rumor.mechanisms.hadamard import HadamardResponse as HadamardResponse
+    from rumor.mechanisms.harmony import Harmony as Harmony
+    from rumor.mechanisms.item_sampling import ItemSampling as ItemSampling
+    from rumor.mechanisms.keyvalue import KeyValueMechanism as KeyValueMechanism
+    from rumor.mechanisms.keyvalue_block import KeyValueBlock as KeyValueBlock
+    from rumor.mechanisms.local_hashing import LocalHashing as LocalHashing
+    from rumor.mechanisms.mean import MeanMechanism as MeanMechanism
+    from rumor.mechanisms.oracle import FrequencyOracle as FrequencyOracle
+    from rumor.mechanisms.pckv import PckvGrr as PckvGrr
+    from rumor.mechanisms.piecewise import Piecewise as Piecewise
+    from rumor.mechanisms.privkv import PrivKV as PrivKV
+    from rumor.mechanisms.privkv import PrivKVM as PrivKVM
+    from rumor.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from rumor.mechanisms.rappor import Rappor as Rappor
+    from rumor.mechanisms.subset_selection import SubsetSelection as SubsetSelection
+    from rumor.mechanisms.unary import UnaryEncoding as UnaryEncoding
 
-BY_NAME: Mapping[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in REGISTRY}
+    REGISTRY: tuple[type[Mechanism], ...]
 
+# The families, and where every name is at home.
+_HOMES = {
+    "Channel": "base",
+    "FrequencyOracle": "oracle",
+    "KeyValueMechanism": "keyvalue",
+    "MeanMechanism": "mean",
+    "Mechanism": "base",
+    **{entry.class_name: entry.module for entry in ENTRIES},
+}
 
-def from_description(description: Mapping[str, object]) -> Mechanism:
-    """The mechanism that `Mechanism.describe` wrote down."""
-    name = description.get("name") if isinstance(description, Mapping) else None
-    if not isinstance(name, str) or name not in BY_NAME:
-        raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {shown(name)}")
-    return BY_NAME[name].from_parameters(description)
+__all__ = ["BY_NAME", "REGISTRY", *_HOMES, "from_description"]
 
 
-__all__ = [
-    "BY_NAME",
-    "REGISTRY",
-    "BasicRappor",
-    "Channel",
-    "FrequencyOracle",
-    "HadamardResponse",
-    "Harmony",
-    "ItemSampling",
-    "KeyValueBlock",
-    "KeyValueMechanism",
-    "LocalHashing",
-    "MeanMechanism",
-    "Mechanism",
-    "PckvGrr",
-    "Piecewise",
-    "PrivKV",
-    "PrivKVM",
-    "RandomizedResponse",
-    "Rappor",
-    "SubsetSelection",
-    "UnaryEncoding",
-    "from_description",
-]
+def __getattr__(name: str) -> Any:
+    value: object
+    if name == "REGISTRY":
+        value = tuple(entry.load() for entry in ENTRIES)
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

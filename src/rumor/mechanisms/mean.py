@@ -148,16 +148,3 @@ def choose_mean(
         for kind in mean_mechanisms()
     ]
     return min(made, key=lambda mechanism: mechanism.worst_variance)
-
-
-def __getattr__(name: str) -> object:
-    """Harmony and Piecewise stood in this file; their names are still found here."""
-    if name == "Harmony":
-        from rumor.mechanisms.harmony import Harmony
-
-        return Harmony
-    if name == "Piecewise":
-        from rumor.mechanisms.piecewise import Piecewise
-
-        return Piecewise
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,21 +12,10 @@ import { readFileSync, writeSync } from "node:fs";
 
 import { mechanismOf, parseContract } from "./contract.js";
 import { RumorError } from "./errors.js";
+import { KINDS } from "./kinds.js";
 import { systemDraws } from "./randomness.js";
 
 const USAGE = "the arguments must be: contract.json question value count";
-
-function readValue({ kind, labels }, text) {
-  if (kind === "text") return text;
-  if (kind === "choice" && labels) return (/^\d+$/.test(text) && labels[text]) || text;
-  if (kind !== "keyvalue") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
-  const pairs = text.split(",").filter((part) => part.trim()).map((part) => {
-    const at = part.lastIndexOf(":");
-    const key = part.slice(0, Math.max(at, 0)).trim();
-    return [(/^\d+$/.test(key) && labels?.[key]) || key, Number(part.slice(at + 1))];
-  });
-  return Object.fromEntries(pairs);
-}
 
 function writeAll(bytes) {
   for (let at = 0; at < bytes.length; ) {
@@ -45,7 +34,8 @@ async function main([file, id, text, times]) {
   }
   const question = (await parseContract(readFileSync(file, "utf8"))).question(id);
   const { draw, encode, width } = mechanismOf(question);
-  const code = await encode(readValue(question, text));
+  const { typed } = await KINDS[question.kind].load();
+  const code = await encode(typed(question, text));
   const [draws, out] = [systemDraws(8192), new Uint8Array(count * width)];
   for (let i = 0; i < count; i++) out.set(draw(code, draws), i * width);
   writeAll(out);

@@ -7,11 +7,11 @@ import { digestOf } from "./canonical.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError, shown } from "./errors.js";
 import { sumUp } from "./exact.js";
+import { KINDS } from "./kinds.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
 
 const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
-const NAMES = { choice: ["labels"], text: [], number: [], keyvalue: ["labels", "parent"] };
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
@@ -111,9 +111,9 @@ function parsed(given) {
 }
 
 async function readQuestion(given) {
-  const names = Object.hasOwn(NAMES, given?.kind) ? NAMES[given.kind] : null;
-  if (!names) refuse(`kind must be one of ${Object.keys(NAMES).join(", ")}`, given?.kind);
-  const keys = ["id", "kind", "text", ...names, "epsilon", "mechanism", "reports_per_person", "retention_days"];
+  const kind = Object.hasOwn(KINDS, given?.kind) ? KINDS[given.kind] : null;
+  if (!kind) refuse(`kind must be one of ${Object.keys(KINDS).join(", ")}`, given?.kind);
+  const keys = ["id", "kind", "text", ...kind.carries, "epsilon", "mechanism", "reports_per_person", "retention_days"];
   const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
   matching("id", question.id, SLUG);
   text("text", question.text, true);

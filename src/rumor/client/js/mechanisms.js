@@ -5,10 +5,25 @@ import { members, refuse } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { totalUp } from "./exact.js";
 
-const NAMES = [
-  "randomized-response", "unary", "subset-selection", "hadamard", "local-hashing", "rappor", "basic-rappor",
-  "harmony", "piecewise", "keyvalue-block", "privkv", "privkvm", "item-sampling", "pckv-grr",
-];
+// A line for each that src/rumor/mechanisms/registry.py has. Every name is written out, so that
+// bundlers follow it, and no contract decides which address is loaded.
+const LOADERS = {
+  "randomized-response": () => import("./mechanisms/randomized-response.js"),
+  "unary": () => import("./mechanisms/unary.js"),
+  "subset-selection": () => import("./mechanisms/subset-selection.js"),
+  "hadamard": () => import("./mechanisms/hadamard.js"),
+  "local-hashing": () => import("./mechanisms/local-hashing.js"),
+  "rappor": () => import("./mechanisms/rappor.js"),
+  "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
+  "harmony": () => import("./mechanisms/harmony.js"),
+  "piecewise": () => import("./mechanisms/piecewise.js"),
+  "keyvalue-block": () => import("./mechanisms/keyvalue-block.js"),
+  "privkv": () => import("./mechanisms/privkv.js"),
+  "privkvm": () => import("./mechanisms/privkvm.js"),
+  "item-sampling": () => import("./mechanisms/item-sampling.js"),
+  "pckv-grr": () => import("./mechanisms/pckv-grr.js"),
+};
+const NAMES = Object.keys(LOADERS);
 
 // Most mechanisms draw everything afresh, so that reports cost their epsilon each, and are asked in one round.
 const USUAL = {
@@ -26,7 +41,7 @@ const USUAL = {
 export async function makeMechanism(description, labels = null) {
   const name = description?.name;
   if (!NAMES.includes(name)) refuse(`a mechanism must be one of ${NAMES.join(", ")}`, name);
-  const { keys, fresh = [], make } = await import(`./${name}.js`).catch((problem) => {
+  const { keys, fresh = [], make } = await LOADERS[name]().catch((problem) => {
     throw new RumorError("unreachable", `the module of '${name}' must load; it did not (${problem.message})`);
   });
   const own = make(members(name, description, ["name", ...keys]), labels);

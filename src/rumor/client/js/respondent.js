@@ -98,7 +98,8 @@ export class Respondent {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
         const token = code && ((number) => admission.token(code, contract.series, id, number));
-        const told = (made.mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: said(id, note) }));
+        const notes = made.mechanism.notes?.(value) ?? [];
+        const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
         envelopes.push({ ...opened(await debit(state, made, ceilings, token)), told });
       }
       setPin(state, pin);
@@ -290,12 +291,6 @@ async function encodedAnswer(mechanism, id, value) {
     throw new RumorError(problem.code, `question '${id}': ${problem.message}`);
   }
 }
-
-/** What a person is told of how an answer was taken, in a sentence. */
-const said = (id, { code, low, high, cap }) =>
-  code === "clipped"
-    ? `question '${id}': a number outside ${low} to ${high} was taken as the nearest end`
-    : `question '${id}': more than ${cap} keys are held, and the report draws from all of them`;
 
 /** Send reports of one question, trying again with growing pauses. */
 async function deliver(base, group, attempts, pause) {

@@ -264,7 +264,7 @@ export interface Mechanism {
   /** A checked value in the mechanism's own form, or a promise of it. */
   encode(value: unknown): any;
   /** What to tell of how a value is taken, where it does not quite fit. */
-  notes?(value: any): { code: "clipped" | "over-cap"; low?: number; high?: number; cap?: number }[];
+  notes?(value: any): Note[];
   /** What tells a value from others, however it was written. */
   identity(code: any, value: any): string;
   /** The reference draw. */

@@ -8,6 +8,7 @@ made is Vega's script, when the first analyst comes.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gzip
 import hashlib
 from collections.abc import Mapping
@@ -19,13 +20,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import rumor.client
+import rumor.collector
 from rumor.collector.drawing import bundle
 from rumor.collector.http.headers import ANSWER_POLICY, DASHBOARD_POLICY
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import shown
 
-WEB = Path(__file__).parent / "web"
+WEB = Path(rumor.collector.__file__).parent / "web"
 CLIENT = Path(rumor.client.__file__).parent / "js"
 """The client for browsers: modules that any site may load, as it may send reports."""
 
@@ -70,6 +72,16 @@ class Asset:
         return Response(self.body, media_type=self.kind, headers=said)
 
 
+@functools.cache
+def _files(folder: Path) -> Mapping[str, Path]:
+    """What a folder holds and may be served, by its path within it."""
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in _TYPES and path.is_file()
+    }
+
+
 class Pages:
     """The routes of the pages."""
 
@@ -84,8 +96,8 @@ class Pages:
         return [
             Route("/", self.dashboard, methods=["GET"]),
             Route("/answer", self.answer, methods=["GET"]),
-            Route("/assets/{name}", self.assets, methods=["GET"]),
-            Route("/client/{name}", self.client, methods=["GET"]),
+            Route("/assets/{name:path}", self.assets, methods=["GET"]),
+            Route("/client/{name:path}", self.client, methods=["GET"]),
         ]
 
     async def dashboard(self, request: Request) -> Response:
@@ -113,7 +125,7 @@ class Pages:
 
     def _file(self, folder: Path, name: str) -> Asset:
         # Names are compared with what the folder holds, never joined into a path unseen.
-        files = {path.name: path for path in folder.iterdir() if path.suffix in _TYPES}
+        files = _files(folder)
         if name not in files or files[name].suffix == ".html":
             raise Problem("not-found", f"a file must be one of this service; got {shown(name)}")
         return self._asset(files[name])

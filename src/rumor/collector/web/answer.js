@@ -6,7 +6,7 @@
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
 import { at, h } from "./dom.js";
 import { askConsent } from "./consent.js";
-import { control, shownValue } from "./controls.js";
+import { control, loadControls, shownValue } from "./controls.js";
 import { reportView } from "./bits.js";
 
 const LANGUAGES = ["en", "ja", "zh"];
@@ -323,7 +323,9 @@ async function start() {
   try {
     const consent = (change) => askConsent(change, page.words, (epsilon) => number(epsilon, 4), (epsilon) => percent(belief(epsilon)));
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
-    page.contract = await fetchContract("/v1/collection");
+    const contract = await fetchContract("/v1/collection");
+    await loadControls(contract.questions);
+    page.contract = contract;
     await speak(page.lang);
     await takeStock();
     announce(null);

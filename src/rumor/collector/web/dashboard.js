@@ -1,9 +1,10 @@
 /** The analysts' page: a token, the questions, and the estimate of one of them as it sharpens. */
 
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
-import { days, draw, means, shares } from "./charts.js";
+import { days, draw } from "./charts.js";
 import { at, h } from "./dom.js";
-import { alarms, figures, halving, promise, remarks, table, whole } from "./panels.js";
+import { whole } from "./numbers.js";
+import { alarms, figures, halving, panelOf, promise, remarks, table } from "./panels.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -106,14 +107,13 @@ async function show(id) {
   const question = current();
   const section = (name, title, ...children) =>
     h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title` }, h("h2", { id: `${name}-title` }, title), children);
-  const charts = question.kind === "keyvalue" ? ["shares", "means"] : [question.kind === "number" ? "means" : "shares"];
   at("content").replaceChildren(
     h("div", { class: "head" }, h("h1", {}, question.text || question.id), h("p", { id: "status", class: "soft live" })),
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
       h("div", { id: "problem" }),
-      h("div", { class: "charts" }, charts.map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
+      h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
       h("div", { id: "remarks", class: "remarks" }),
       h("details", {}, h("summary", {}, "As a table"), h("div", { id: "table" })),
       h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
@@ -178,11 +178,9 @@ async function render() {
     at("remarks").replaceChildren(...remarks(question, estimate));
     at("table").replaceChildren(table(question, estimate));
     at("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
-    const title = question.kind === "number" ? "mean" : "mean of those who hold it";
     const some = estimate.estimates.length > 0;
     for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = !some;
-    if (some && at("shares")) drawings.push(draw(at("shares"), shares(estimate.estimates)));
-    if (at("means")) drawings.push(draw(at("means"), means(estimate.estimates, question.range, title)));
+    for (const [name, chart] of some ? Object.entries(panelOf(question).charts) : []) drawings.push(draw(at(name), chart(question, estimate)));
   }
   await Promise.all(drawings);
   if (page.question === question.id) heard();

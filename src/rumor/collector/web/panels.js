@@ -1,28 +1,27 @@
 /** What the dashboard says about a question, beside its charts. */
 
 import { h } from "./dom.js";
+import { decimals, plain, share, whole } from "./numbers.js";
+import * as keyvalue from "./panels/keyvalue.js";
+import * as number from "./panels/number.js";
+import * as shares from "./panels/shares.js";
 
-export const whole = (value) => new Intl.NumberFormat("en").format(value);
-export const share = (value, digits = 1) =>
-  value === null ? "none" : new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
-export const plain = (value, digits = 3) =>
-  value === null ? "none" : new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
+// What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
+const PANELS = { number, keyvalue };
 
-/** So many decimals of a percentage carry information when its error is this large. */
-const decimals = (error) => (error > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(error)) - 1)) : 1);
-const fixed = (value, error) => (value === null ? "none" : value.toFixed(error > 0 ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(error)) + 1)) : 2));
+/** The charts, columns and units of a question. */
+export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
 
 const figure = (value, label) => h("div", { class: "figure" }, h("dt", {}, label), h("dd", {}, value));
 
 /** The numbers at the top. */
 export function figures(question, estimate) {
+  const panel = panelOf(question);
   const error = estimate?.halving.stderr;
-  const mean = question.kind === "number";
-  const row = mean ? estimate?.estimates[0] : null;
   return h("dl", { class: "figures" },
     figure(whole(question.reports), "reports"),
-    row ? figure(`${fixed(row.mean, error)}`, "mean") : null,
-    estimate && error !== null ? figure(mean ? `± ${plain(error, 2)}` : `± ${plain(100 * error, 2)} points`, mean ? "standard error" : "largest standard error") : null,
+    estimate && panel.figures ? panel.figures(estimate).map(([value, label]) => figure(value, label)) : null,
+    estimate && error !== null ? figure(`± ${panel.error(error)}`, panel.errorName) : null,
     figure(plain(question.epsilon, 4), "epsilon of a report"));
 }
 
@@ -64,24 +63,13 @@ export function remarks(question, estimate) {
 
 /** The rows as a table. */
 export function table(question, estimate) {
-  const error = estimate.halving.stderr;
-  const digits = decimals(error);
-  const level = share(estimate.level, 0);
-  const interval = (low, high, show) => `${show(low)} to ${show(high)}`;
-  const asShare = (value) => share(value, digits);
-  const [head, cells] = {
-    number: [["", "mean", `${level} interval`, "standard error"], (row) =>
-      [fixed(row.mean, row.stderr), interval(row.low, row.high, (v) => fixed(v, row.stderr)), plain(row.stderr, 2)]],
-    keyvalue: [["key", "share", `${level} interval`, "mean", `${level} interval`], (row) =>
-      [asShare(row.frequency) + (row.known ? "" : " ?"), interval(row.low, row.high, asShare),
-        plain(row.mean) + (row.mean_known ? "" : " ?"), interval(row.mean_low, row.mean_high, (v) => plain(v))]],
-  }[question.kind] ?? [["answer", "share", `${level} interval`, "standard error"], (row) =>
-    [asShare(row.frequency), interval(row.low, row.high, asShare), asShare(row.stderr)]];
+  const panel = panelOf(question);
+  const { head, cells } = panel.columns(estimate, share(estimate.level, 0));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Estimates as a table" },
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
       h("tbody", {}, estimate.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
-    question.kind === "keyvalue" ? h("p", { class: "soft" }, "? marks answers that are no better than the prior.") : null);
+    panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 
 /** How many more people halve the error, and how long that takes at the pace of the last week. */
@@ -91,7 +79,7 @@ export function halving(question, estimate) {
   const lately = question.days.filter(({ day }) => day < today && Date.parse(today) - Date.parse(day) <= 7 * 864e5);
   const pace = lately.reduce((sum, { reports }) => sum + reports, 0) / 7;
   const wait = pace > 0 ? Math.ceil(more / pace) : null;
-  const error = (value) => (question.kind === "number" ? plain(value, 2) : `${plain(100 * value, 2)} points`);
+  const { error } = panelOf(question);
   return [
     h("p", {}, h("strong", {}, `${whole(more)} more reports`), " would halve every error",
       stderr === null ? "." : `: the largest standard error from ${error(stderr)} to ${error(stderr / 2)}.`),

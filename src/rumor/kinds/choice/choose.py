@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rumor.core.columns import split_domain
 from rumor.core.errors import InputError
 from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.registry import of_kind
 
 # Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
 MAX_REPORT_BYTES = 256
@@ -16,9 +17,11 @@ _TIE = 1 + 1e-6
 
 def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOracle]:
     """Every registered oracle that takes this domain at this epsilon."""
-    from rumor.mechanisms import REGISTRY
-
-    kinds = [kind for kind in REGISTRY if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON]
+    kinds = [
+        kind
+        for kind in of_kind("choice")
+        if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON
+    ]
     size, _ = split_domain(domain, 2, max(kind.MAX_DOMAIN for kind in kinds))
     return [
         kind(domain=domain, epsilon=epsilon)  # type: ignore[call-arg]

@@ -2,10 +2,10 @@
 
 import {
   bytesFor, concat, fromHex, fromLittleEndian, littleEndian, packBits, unpackBits, utf8,
-} from "./bytes.js";
-import { refuse, refuseAnswer, size } from "./checks.js";
-import { typeOf } from "./errors.js";
-import { subtle } from "./randomness.js";
+} from "../bytes.js";
+import { refuse, refuseAnswer, size } from "../checks.js";
+import { typeOf } from "../errors.js";
+import { subtle } from "../randomness.js";
 import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
 export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE];

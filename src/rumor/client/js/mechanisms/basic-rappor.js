@@ -1,6 +1,6 @@
 /** Basic RAPPOR: a bit for each answer of a known list, safe to ask again. */
 
-import { packBits, unpackBits } from "./bytes.js";
+import { packBits, unpackBits } from "../bytes.js";
 import { choice } from "./labels.js";
 import { FRESH, NOISE, twoStage } from "./two-stage.js";
 

@@ -1,9 +1,9 @@
 /** Subset selection: a random set of values that is likelier to hold the truth. */
 
-import { bytesFor, integers, littleEndian, packBits, unpackBits } from "./bytes.js";
-import { loss, size, threshold } from "./checks.js";
+import { bytesFor, integers, littleEndian, packBits, unpackBits } from "../bytes.js";
+import { loss, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = ["domain", "size", "inclusion"];
 

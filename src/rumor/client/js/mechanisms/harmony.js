@@ -1,10 +1,10 @@
 /** Harmony (Nguyen et al. 2016): a number as one noisy bit. */
 
-import { littleEndian } from "./bytes.js";
-import { threshold } from "./checks.js";
-import { logUp } from "./exact.js";
+import { littleEndian } from "../bytes.js";
+import { threshold } from "../checks.js";
+import { logUp } from "../exact.js";
 import { GRID, number } from "./grid.js";
-import { WORD, split } from "./randomness.js";
+import { WORD, split } from "../randomness.js";
 
 export const keys = [...GRID, "truth"];
 

@@ -1,7 +1,7 @@
 /** One of a fixed list of answers: labels, or numbers 0..domain-1 where there are none. */
 
-import { refuse, refuseAnswer, size } from "./checks.js";
-import { typeOf } from "./errors.js";
+import { refuse, refuseAnswer, size } from "../checks.js";
+import { typeOf } from "../errors.js";
 
 /** What every mechanism for choices shares. */
 export function choice(domain, most, labels) {

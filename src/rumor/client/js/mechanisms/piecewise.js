@@ -1,9 +1,9 @@
 /** The piecewise mechanism (Wang et al. 2019) on integers: a number near the true one, or not. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { loss, size, threshold } from "./checks.js";
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss, size, threshold } from "../checks.js";
 import { GRID, number } from "./grid.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = [...GRID, "window", "inside"];
 

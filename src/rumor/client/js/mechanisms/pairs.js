@@ -1,9 +1,9 @@
 /** Some of a fixed list of keys, each with a number: what one person holds. */
 
-import { bytesFor } from "./bytes.js";
-import { canonicalJson } from "./canonical.js";
-import { refuse, refuseAnswer, size, threshold } from "./checks.js";
-import { typeOf } from "./errors.js";
+import { bytesFor } from "../bytes.js";
+import { canonicalJson } from "../canonical.js";
+import { refuse, refuseAnswer, size, threshold } from "../checks.js";
+import { typeOf } from "../errors.js";
 import { GRID, grid } from "./grid.js";
 import { some } from "./labels.js";
 
@@ -63,7 +63,9 @@ export function capped(p, labels) {
     encode: (value) => [...base.encode(value)],
     notes: (value) => [
       ...base.notes(value),
-      ...(Object.keys(value).length > cap ? [{ code: "over-cap", cap }] : []),
+      ...(Object.keys(value).length > cap
+        ? [{ code: "over-cap", cap, message: `more than ${cap} keys are held, and the report draws from all of them` }]
+        : []),
     ],
     /** An item, 2 key + (0 plus, 1 minus), as a page shows it. */
     shows: (item) => said(base.called(item >> 1), 1 + (item & 1)),

@@ -1,9 +1,9 @@
 /** The block mechanism: randomised response on everything that a few sampled keys say. */
 
-import { concat, integers, littleEndian } from "./bytes.js";
-import { loss, size, threshold } from "./checks.js";
+import { concat, integers, littleEndian } from "../bytes.js";
+import { loss, size, threshold } from "../checks.js";
 import { PAIRS, pairs, said } from "./pairs.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = [...PAIRS, "block", "truth"];
 

@@ -1,9 +1,9 @@
 /** Local hashing: a hash seed, and randomised response on the bucket of the value. */
 
-import { bytesFor, concat, fromLittleEndian, littleEndian } from "./bytes.js";
-import { loss, size, threshold } from "./checks.js";
+import { bytesFor, concat, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = ["domain", "buckets", "truth"];
 

@@ -1,9 +1,9 @@
 /** Item sampling: one of a person's own keys, or nothing. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { logUp } from "./exact.js";
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { logUp } from "../exact.js";
 import { CAPPED, capped, said } from "./pairs.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = CAPPED;
 

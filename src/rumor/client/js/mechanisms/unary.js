@@ -1,9 +1,9 @@
 /** Unary encoding: a noisy bit for each value. */
 
-import { makeBits, unpackBits } from "./bytes.js";
-import { loss, threshold } from "./checks.js";
+import { makeBits, unpackBits } from "../bytes.js";
+import { loss, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = ["domain", "own", "other"];
 

@@ -1,9 +1,9 @@
 /** k-ary randomised response: the truth, or one of the others. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { loss, threshold } from "./checks.js";
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = ["domain", "truth"];
 

@@ -1,9 +1,9 @@
 /** Hadamard response: one number that supports half of its block of answers. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { loss, refuse, size, threshold } from "./checks.js";
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss, refuse, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = ["domain", "blocks", "supported"];
 

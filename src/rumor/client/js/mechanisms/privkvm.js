@@ -1,10 +1,10 @@
 /** One round of PrivKVM: PrivKV whose made-up values are the means that were published. */
 
-import { refuse, size } from "./checks.js";
-import { logUp, totalUp } from "./exact.js";
+import { refuse, size } from "../checks.js";
+import { logUp, totalUp } from "../exact.js";
 import { pairs } from "./pairs.js";
 import { keys as PRIVKV, perturbed } from "./privkv.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = [...PRIVKV, "rounds", "round", "made_up"];
 

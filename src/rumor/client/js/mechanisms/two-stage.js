@@ -3,10 +3,10 @@
  * drawn once for each permanent answer, and fresh noise on top of it for each report.
  */
 
-import { bitAt, makeBits } from "./bytes.js";
-import { refuse, threshold } from "./checks.js";
-import { logUp } from "./exact.js";
-import { WORD } from "./randomness.js";
+import { bitAt, makeBits } from "../bytes.js";
+import { refuse, threshold } from "../checks.js";
+import { logUp } from "../exact.js";
+import { WORD } from "../randomness.js";
 
 export const NOISE = ["flip", "low", "high"];
 /** The noise that comes afresh on top of a permanent answer. */

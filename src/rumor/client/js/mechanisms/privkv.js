@@ -1,10 +1,10 @@
 /** PrivKV (Ye et al. 2019): one sampled key, its value and its presence perturbed together. */
 
-import { concat, fromLittleEndian, littleEndian } from "./bytes.js";
-import { threshold } from "./checks.js";
-import { logUp } from "./exact.js";
+import { concat, fromLittleEndian, littleEndian } from "../bytes.js";
+import { threshold } from "../checks.js";
+import { logUp } from "../exact.js";
 import { PAIRS, pairs, said } from "./pairs.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = [...PAIRS, "key_truth", "value_truth"];
 

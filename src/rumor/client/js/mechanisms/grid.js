@@ -4,8 +4,8 @@
  * the step of any number is an integer from 0 to `steps`.
  */
 
-import { refuse, refuseAnswer, size } from "./checks.js";
-import { typeOf } from "./errors.js";
+import { refuse, refuseAnswer, size } from "../checks.js";
+import { typeOf } from "../errors.js";
 
 const [LARGEST, SHORTEST] = [1e100, 1e-100];
 export const GRID = ["range", "steps", "outside"];
@@ -35,7 +35,10 @@ export function grid(p) {
       return Math.min(Math.floor((inside - low) * scale + 0.5), steps);
     },
     /** What to tell of numbers that `step` takes as the nearest end. */
-    clipped: (values) => (values.some((value) => value < low || value > high) ? [{ code: "clipped", low, high }] : []),
+    clipped(values) {
+      const message = `a number outside ${low} to ${high} was taken as the nearest end`;
+      return values.some((value) => value < low || value > high) ? [{ code: "clipped", low, high, message }] : [];
+    },
   };
 }
 

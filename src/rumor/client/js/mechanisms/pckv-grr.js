@@ -1,9 +1,9 @@
 /** PCKV-GRR (Gu et al. 2020): pad a person's keys, draw one, randomise it among all. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "./bytes.js";
-import { loss } from "./checks.js";
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss } from "../checks.js";
 import { CAPPED, capped, said } from "./pairs.js";
-import { WORD } from "./randomness.js";
+import { WORD } from "../randomness.js";
 
 export const keys = CAPPED;
 

@@ -1,0 +1,11 @@
+/**
+ * Kinds of questions by name: what a contract `carries` of each beside its mechanism, and the file that
+ * reads an answer that was typed, which no page needs. A new kind is a file and a line here.
+ */
+
+export const KINDS = {
+  choice: { carries: ["labels"], load: () => import("./kinds/choice.js") },
+  text: { carries: [], load: () => import("./kinds/text.js") },
+  number: { carries: [], load: () => import("./kinds/number.js") },
+  keyvalue: { carries: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
+};

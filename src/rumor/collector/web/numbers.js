@@ -1,0 +1,13 @@
+/** Numbers as the dashboard writes them. */
+
+export const whole = (value) => new Intl.NumberFormat("en").format(value);
+export const share = (value, digits = 1) =>
+  value === null ? "none" : new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+export const plain = (value, digits = 3) =>
+  value === null ? "none" : new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
+
+/** So many decimals of a percentage carry information when its error is this large. */
+export const decimals = (error) => (error > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(error)) - 1)) : 1);
+export const fixed = (value, error) => (value === null ? "none" : value.toFixed(error > 0 ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(error)) + 1)) : 2));
+
+export const interval = (low, high, show) => `${show(low)} to ${show(high)}`;

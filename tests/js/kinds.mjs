@@ -1,0 +1,13 @@
+/**
+ * What the client knows of each kind of question, and typed answers as it reads them: a JSON list of
+ * [kind, labels, text] on the standard input.
+ */
+
+import { readFileSync } from "node:fs";
+
+import { KINDS } from "../../src/rumor/client/js/kinds.js";
+
+const typed = await Promise.all(JSON.parse(readFileSync(0, "utf8")).map(async ([kind, labels, text]) =>
+  (await KINDS[kind].load()).typed({ labels }, text)));
+const carries = Object.entries(KINDS).map(([name, kind]) => [name, kind.carries]);
+console.log(JSON.stringify({ carries, typed }));

@@ -1,0 +1,124 @@
+"""Every registered mechanism and every kind of question has its twin in the client for browsers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rumor.kinds import KINDS
+from rumor.mechanisms.registry import ENTRIES, Entry
+from tests.javascript import CLIENT, missing_controls, missing_twins, node
+from tests.needs import needs
+
+VECTORS = Path(__file__).parent / "vectors"
+
+needs("node")
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Any:
+    """What the client makes of the vectors."""
+    return node("vectors.mjs", str(VECTORS))
+
+
+def test_every_mechanism_and_every_kind_is_listed() -> None:
+    problems = [*missing_twins(ENTRIES), *missing_controls(list(KINDS))]
+    assert not problems, "\n".join(problems)
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    further = Entry("further", "further", "Further", "choice")
+    file = "src/rumor/client/js/mechanisms"
+    line = '"further": () => import("./mechanisms/further.js"),'
+    assert missing_twins((*ENTRIES, further)) == [
+        f"the mechanism 'further' has no file for browsers: write {file}/further.js",
+        f"LOADERS in {file}.js needs the line {line}",
+    ]
+    last = ENTRIES[-1].name
+    assert missing_twins(ENTRIES[:-1]) == [
+        f"LOADERS in {file}.js has {last!r}, which is no mechanism"
+    ]
+    swapped = (ENTRIES[1], ENTRIES[0], *ENTRIES[2:])
+    assert missing_twins(swapped) == [f"LOADERS in {file}.js must have the registry's order"]
+    # A line that loads another mechanism's file is not its line.
+    shutil.copytree(CLIENT, tmp_path / "js")
+    table = tmp_path / "js" / "mechanisms.js"
+    table.write_text(table.read_text("utf-8").replace("/privkv.js", "/privkvm.js"), "utf-8")
+    (problem,) = missing_twins(ENTRIES, tmp_path / "js")
+    assert problem.endswith('needs the line "privkv": () => import("./mechanisms/privkv.js"),')
+
+
+def test_a_kind_without_a_control_is_said() -> None:
+    place = "src/rumor/collector/web/controls"
+    line = '"further": () => import("./controls/further.js"),'
+    assert missing_controls([*KINDS, "further"]) == [
+        f"the kind 'further' has no file for browsers: write {place}/further.js",
+        f"LOADERS in {place}.js needs the line {line}",
+    ]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_mechanism_draws_the_same_bytes(entry: Entry, drawn: Any) -> None:
+    published = json.loads((VECTORS / "client.json").read_text("utf-8"))["vectors"]
+    own = [vector for vector in published if vector["mechanism"]["name"] == entry.name]
+    assert own, (
+        f"{entry.name!r} has no vectors: python -m tests.vectors.make_vectors > "
+        "tests/vectors/client.json writes them"
+    )
+    assert entry.name not in drawn["refused"], (
+        f"the client for browsers has no {entry.name!r} yet ({drawn['refused'][entry.name]}); "
+        "test_every_mechanism_and_every_kind_is_listed says what to write"
+    )
+    reports = sum(len(vector["reports"]) for vector in own)
+    assert drawn["mechanisms"][entry.name] == {"kind": entry.kind, "reports": reports}
+    assert drawn["different"] == []
+
+
+def test_a_mechanism_without_a_twin_is_refused_and_the_others_are_drawn(tmp_path: Path) -> None:
+    document = json.loads((VECTORS / "client.json").read_text("utf-8"))
+    one = next(v for v in document["vectors"] if v["mechanism"]["name"] == "unary")
+    document["vectors"].insert(0, {**one, "mechanism": {**one["mechanism"], "name": "further"}})
+    shutil.copytree(VECTORS, tmp_path / "vectors")
+    (tmp_path / "vectors" / "client.json").write_text(json.dumps(document), "utf-8")
+    found = node("vectors.mjs", str(tmp_path / "vectors"))
+    names = ", ".join(entry.name for entry in ENTRIES)
+    assert found["refused"] == {"further": f"a mechanism must be one of {names}; got 'further'"}
+    assert set(found["mechanisms"]) == {entry.name for entry in ENTRIES}
+    assert found["different"] == []
+
+
+def test_kinds_are_those_of_python_and_carry_the_same() -> None:
+    found = node("kinds.mjs", given=[])["carries"]
+    assert found == [[kind.name, list(kind.names)] for kind in KINDS.values()]
+    assert {name for name, _ in found} == {entry.kind for entry in ENTRIES}
+    types = (CLIENT / "rumor.d.ts").read_text("utf-8")
+    (listed,) = re.findall(r"^export type Kind = (.+);$", types, re.MULTILINE)
+    assert listed == " | ".join(f'"{name}"' for name, _ in found)
+
+
+TYPED: list[tuple[str, list[str] | None, str, object]] = [
+    ("choice", ["red", "blue"], "blue", "blue"),
+    ("choice", ["red", "blue"], "1", "blue"),
+    ("choice", ["red", "blue"], "2", "2"),
+    ("choice", ["red", "blue"], "length", "length"),
+    ("choice", None, "17", 17),
+    ("choice", None, "red", "red"),
+    ("number", None, " -2.5e3 ", -2500),
+    ("number", None, "Infinity", "Infinity"),
+    ("number", None, " ", " "),
+    ("text", None, " 17 ", " 17 "),
+    ("keyvalue", ["Maps", "a:b"], "Maps:1.5, a:b: 2,", {"Maps": 1.5, "a:b": 2}),
+    ("keyvalue", ["Maps", "Mail"], "1:3", {"Mail": 3}),
+    ("keyvalue", None, "7:0", {"7": 0}),
+    ("keyvalue", None, "", {}),
+]
+
+
+def test_answers_are_read_as_they_are_typed() -> None:
+    found = node("kinds.mjs", given=[one[:3] for one in TYPED])["typed"]
+    assert found == [one[3] for one in TYPED]
