@@ -114,9 +114,14 @@ class MeanMechanism(Mechanism):
         """The largest estimate that a single report can give, far above the range."""
         if list(self.publics()) != [b""]:  # `outputs` has those of one public part alone
             raise InputError(f"no bound on fake clients is known for {self!r}")
-        outputs = self.outputs()
-        best = int(np.argmax(self.estimates(outputs)))
-        return self.moments(self.tally(outputs[best : best + 1]), 1)[0]
+        return float(self.estimates(self.furthest_outputs()).max())
+
+    def furthest_outputs(self) -> Reports:
+        """Outputs one of which gives the largest estimate: all, unless a mechanism knows better.
+
+        One with a million of them should: each is looked at on its own.
+        """
+        return self.outputs()
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """The distance from the low end to the furthest estimate of one report, for each fake."""

@@ -218,11 +218,9 @@ class Piecewise(MeanMechanism):
         mean = self.grid.low + unit * float((first - start) / slope)
         return mean, unit**2 * float((second - first**2) / slope**2)
 
-    def estimates(self, reports: Reports) -> Vector:
-        """Each output on the inverted line: there are up to two million different ones."""
-        start, slope = (float(x) for x in self._line())
-        unit = self.grid.span / self.grid.steps
-        return np.asarray(self.grid.low + unit * (from_little_endian(reports) - start) / slope)
+    def furthest_outputs(self) -> Reports:
+        """The last: estimates lie on a line that rises."""
+        return little_endian(np.array([self.outcomes - 1]), self.width)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
         """The second moment of one output less the squared first, over the squared slope."""
