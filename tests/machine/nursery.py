@@ -168,8 +168,10 @@ def _load(modules: Sequence[str]) -> None:
     import pyarrow as pa
     import typer.main
 
-    for name in ("app", "backup", "estimating", "postgres", "server", "service", "sqlite"):
+    for name in ("backup", "estimating", "http.app", "http.server", "service"):
         importlib.import_module(f"rumor.collector.{name}")
+    for name in ("postgres", "sqlite"):
+        importlib.import_module(f"rumor.collector.store.{name}")
     # Arrow loads pandas by itself when it makes its first table.
     for name in ("pandas", "pyarrow.compute", "tests.machine.commands", *modules):
         importlib.import_module(name)

@@ -25,7 +25,7 @@ from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import shown
 
-WEB = Path(__file__).parent / "web"
+WEB = Path(__file__).parent.parent / "web"
 CLIENT = Path(rumor.client.__file__).parent / "js"
 """The client for browsers: modules that any site may load, as it may send reports."""
 
