@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
@@ -32,7 +33,6 @@ from rumor.collector.store.base import (
     Window,
 )
 from rumor.collector.tokens import Tokens
-from rumor.collector.writer import Writer
 from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
