@@ -15,7 +15,6 @@ import rumor
 from rumor.cli import main
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import sqlite
 from rumor.collector.store.base import (
     Accepted,
     Conflict,
@@ -25,7 +24,8 @@ from rumor.collector.store.base import (
     StoreUnavailable,
     open_store,
 )
-from rumor.collector.store.sqlstore import SqlStore
+from rumor.collector.store.dialects import sqlite
+from rumor.collector.store.sql import SqlStore
 from rumor.contract.admission import (
     admission_key,
     admission_keys,
@@ -165,15 +165,15 @@ class TestStore:
             store.forget_tokens(thorough=True)
             with psycopg.connect(store_url) as connection:
                 pages = connection.execute(
-                    "SELECT pg_relation_size('rumor.contract.admission'),"
-                    " (SELECT COUNT(*) FROM rumor.contract.admission)"
+                    "SELECT pg_relation_size('rumor.admission'),"
+                    " (SELECT COUNT(*) FROM rumor.admission)"
                 ).fetchone()
             assert pages is not None
             size, rows = pages
             with psycopg.connect(store_url) as connection:
                 (path_in,) = connection.execute(
                     "SELECT current_setting('data_directory') || '/' ||"
-                    " pg_relation_filepath('rumor.contract.admission')"
+                    " pg_relation_filepath('rumor.admission')"
                 ).fetchone() or ("",)
             assert rows == 2
             assert len(Path(path_in).read_bytes()) == size

@@ -12,7 +12,7 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.store import sqlstore
+from rumor.collector.store import ingest
 from rumor.collector.store.base import Accepted, Store, open_store
 from rumor.engines.analysis import analyse
 from tests.collector.tools import batch, collection, stored
@@ -27,7 +27,7 @@ def test_a_collection_goes_on_where_it_was(
     days = [DAY, DAY + datetime.timedelta(days=9), DAY + datetime.timedelta(days=15)]
     batches = []
     for size, day in enumerate(days, start=3):
-        monkeypatch.setattr(sqlstore, "today", lambda day=day: day)
+        monkeypatch.setattr(ingest, "today", lambda day=day: day)
         batches += [batch(entry, "colour", [0] * size), batch(entry, "many", [1] * size)]
         store.write(batches[-2:])
     assert store.expire(days[2]) == 6

@@ -20,8 +20,9 @@ from rumor.cli import main
 from rumor.collector.backup import export_collection
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import checksums, sqlite
+from rumor.collector.store import checksums
 from rumor.collector.store.base import Accepted, Store, StoreDamaged, StoreUnavailable, open_store
+from rumor.collector.store.dialects import sqlite
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.tools import batch, call, collection, rows, send, stored
 

@@ -14,9 +14,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from rumor.collector.store import admission
 from rumor.collector.store.base import Accepted, Batch, Conflict, NotAdmitted, Outcome, Registered
-from rumor.collector.store.postgres import PostgresStore
-from rumor.collector.store.sqlite import SqliteStore
+from rumor.collector.store.database import Database
+from rumor.collector.store.dialects.postgres import Postgres as PostgresDialect
+from rumor.collector.store.dialects.sqlite import Sqlite
+from rumor.collector.store.sql import SqlStore
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
 from tests.collector.postgres import Postgres
@@ -34,15 +37,15 @@ INVITED = Collection.resolve(
 
 
 @pytest.fixture
-def two(postgres: Postgres) -> Iterator[tuple[PostgresStore, PostgresStore]]:
+def two(postgres: Postgres) -> Iterator[tuple[SqlStore, SqlStore]]:
     url = postgres.clean_database()
-    stores = PostgresStore(url), PostgresStore(url)
+    stores = SqlStore(PostgresDialect(url)), SqlStore(PostgresDialect(url))
     yield stores
     for store in stores:
         store.close()
 
 
-def invited(store: PostgresStore | SqliteStore) -> tuple[Registered, Callable[[int], Batch]]:
+def invited(store: SqlStore) -> tuple[Registered, Callable[[int], Batch]]:
     """Batches of one report each, all with the same token."""
     entry = store.register(INVITED)
     (key,) = admission_keys(INVITED, new_invitation())
@@ -51,19 +54,20 @@ def invited(store: PostgresStore | SqliteStore) -> tuple[Registered, Callable[[i
 
 
 def test_a_token_that_another_spends_meanwhile_admits_nobody_else(
-    two: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
+    two: tuple[SqlStore, SqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = two
     entry, one = invited(ours)
     found: list[list[Outcome]] = []
-    spend = ours._spend
+    spend = admission.spend
 
-    def slowly(run: Any, keys: set[bytes]) -> None:
-        if not found:  # the token was seen to be there; another uses it before we do
+    def slowly(database: Database, run: Any, keys: set[bytes]) -> None:
+        if database is ours.database and not found:
+            # The token was seen to be there; another uses it before we do.
             found.append(theirs.write([one(0)]))
-        spend(run, keys)
+        spend(database, run, keys)
 
-    monkeypatch.setattr(ours, "_spend", slowly)
+    monkeypatch.setattr(admission, "spend", slowly)
     assert ours.write([one(1)]) == [NotAdmitted()]
     assert found == [[Accepted(1, 0)]]
     assert len(stored(ours, entry, "colour")) == 1
@@ -72,7 +76,7 @@ def test_a_token_that_another_spends_meanwhile_admits_nobody_else(
 
 @pytest.mark.parametrize("same", [True, False])
 def test_an_id_that_another_uses_meanwhile_is_settled_anew(
-    two: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch, same: bool
+    two: tuple[SqlStore, SqlStore], monkeypatch: pytest.MonkeyPatch, same: bool
 ) -> None:
     ours, theirs = two
     entry = ours.register(collection())
@@ -82,24 +86,30 @@ def test_an_id_that_another_uses_meanwhile_is_settled_anew(
     other = mine.rows.copy()
     other[0, 16] = mine.rows[0, 16] if same else (mine.rows[0, 16] + 1) % 3
     found: list[list[Outcome]] = []
-    admitted = ours._admitted
+    admitted = admission.admitted
 
     def slowly(run: Any, batches: list[Batch]) -> set[bytes]:
         if not found:  # which ids are in use was looked up; another uses one of the rest
             found.append(theirs.write([Batch(mine.question, other)]))
         return admitted(run, batches)
 
-    monkeypatch.setattr(ours, "_admitted", slowly)
+    monkeypatch.setattr(admission, "admitted", slowly)
     outcomes = ours.write([known, mine])
     assert found == [[Accepted(1, 0)]]
     assert outcomes == [Accepted(0, 1), Accepted(0, 1) if same else Conflict((0,))]
     assert stored(ours, entry, "colour")[bytes(other[0, :16])] == bytes(other[0, 16:])
 
 
-def held(store: PostgresStore, way: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+def connection(store: SqlStore) -> Any:
+    """The one that a store of PostgreSQL's takes reports on."""
+    assert isinstance(store.database.dialect, PostgresDialect)
+    return store.database.dialect._ingest
+
+
+def held(store: SqlStore, way: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     """Let what is written next stand still between its last statement and its commit."""
     there, go = threading.Event(), threading.Event()
-    inner = getattr(store._ingest, way)
+    inner = getattr(connection(store), way)
 
     @contextmanager
     def slowly() -> Iterator[Any]:
@@ -108,7 +118,7 @@ def held(store: PostgresStore, way: str, monkeypatch: pytest.MonkeyPatch) -> tup
             there.set()
             assert go.wait(60)
 
-    monkeypatch.setattr(store._ingest, way, slowly)
+    monkeypatch.setattr(connection(store), way, slowly)
     return there, go
 
 
@@ -124,7 +134,7 @@ def waits(url: str, thread: threading.Thread) -> None:
 
 @pytest.mark.parametrize("way", ["pipeline", "transaction"])
 def test_a_report_between_its_number_and_its_commit_is_counted(
-    two: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch, way: str
+    two: tuple[SqlStore, SqlStore], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """A later number that is committed earlier must not move the mark past it."""
     ours, theirs = two
@@ -141,7 +151,7 @@ def test_a_report_between_its_number_and_its_commit_is_counted(
     assert theirs.write([quick]) == [Accepted(1, 0)]
     counting = threading.Thread(target=theirs.summarize)
     counting.start()
-    waits(theirs._url, counting)
+    waits(connection(theirs)._url, counting)
     go.set()
     writing.join()
     counting.join()
@@ -150,7 +160,7 @@ def test_a_report_between_its_number_and_its_commit_is_counted(
 
 
 def test_nothing_arrives_in_a_collection_once_it_is_closed(
-    two: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
+    two: tuple[SqlStore, SqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who closes waits for what is being written, and deletes the ids of deleted ones after it."""
     ours, theirs = two
@@ -161,7 +171,7 @@ def test_nothing_arrives_in_a_collection_once_it_is_closed(
     assert there.wait(60)
     closing = threading.Thread(target=theirs.close_collection, args=(entry.collection.digest,))
     closing.start()
-    waits(theirs._url, closing)
+    waits(connection(theirs)._url, closing)
     meanwhile = [each.open for each in ours.registered()]
     go.set()
     writing.join()
@@ -174,9 +184,9 @@ def test_nothing_arrives_in_a_collection_once_it_is_closed(
 def test_whoever_writes_a_file_is_alone_from_the_first_look(tmp_path: Path) -> None:
     """In SQLite nobody can spend a token, or use an id, that another has looked up."""
     path = tmp_path / "store.db"
-    store = SqliteStore(path)
+    store = SqlStore(Sqlite(path))
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
-    with store._writing() as run:
+    with store.database.writing() as run:
         run("SELECT COUNT(*) FROM admission")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
@@ -192,8 +202,9 @@ def test_a_commit_is_durable_whatever_the_server_would_do(postgres: Postgres) ->
         connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off'.encode())
     with psycopg.connect(url) as connection:
         assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
-    store = PostgresStore(url)
-    for writing in (store._writing(), store._writing(alone=True), store._reading()):
+    store = SqlStore(PostgresDialect(url))
+    database = store.database
+    for writing in (database.writing(), database.writing(alone=True), database.reading()):
         with writing as run:
             assert run("SHOW synchronous_commit") == [("on",)]
     store.close()

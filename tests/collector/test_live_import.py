@@ -19,7 +19,9 @@ from rumor.collector import service
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
+from rumor.collector.store import archive, summaries
 from rumor.collector.store.base import Batch, Closed, Store, Unknown, open_store
+from rumor.collector.store.database import Database
 from rumor.contract.withdrawal import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
 
@@ -118,14 +120,14 @@ def test_what_arrives_as_an_import_begins_is_counted_once(
     store.write([batch(entry, "colour", [0] * 5)])
     export_collection(store, entry.collection.digest, tmp_path / "backup")
     store.delete_collection(entry.collection.digest)
-    summarize = store.summarize
+    summarize = summaries.summarize
 
-    def overtaken() -> int:
-        counted = summarize()
+    def overtaken(database: Database) -> int:
+        counted = summarize(database)
         store.write([batch(other, "colour", [1] * 3)])
         return counted
 
-    monkeypatch.setattr(store, "summarize", overtaken)
+    monkeypatch.setattr(archive, "summarize", overtaken)
     import_collection(store, tmp_path / "backup")
     monkeypatch.undo()
     store.summarize()
@@ -196,7 +198,7 @@ _SLOW = """
                 time.sleep(60)
         return work
     backup._stored = slowly(backup._stored)
-    from rumor.collector.store.sqlstore import SqlStore
+    from rumor.collector.store.sql import SqlStore
     SqlStore.reports = slowly(SqlStore.reports)
     sys.exit(main())
 """

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumor
-from rumor.collector.store import sqlarchive, sqlbase, sqlstore, sqlsummaries
+from rumor.collector.store import archive, ingest, summaries
 from rumor.collector.store.base import (
     Accepted,
     Batch,
@@ -28,6 +28,8 @@ from rumor.collector.store.base import (
     sorted_by_id,
 )
 from rumor.collector.store.exactly_once import joined, settle
+from rumor.collector.store.sql import SqlStore
+from rumor.collector.store.tables import Run
 from rumor.mechanisms.summary import Summary
 from tests.collector.tools import batch, collection, rows, stored
 
@@ -35,12 +37,12 @@ DAY = datetime.date(2026, 3, 1)
 
 
 def on_day(monkeypatch: pytest.MonkeyPatch, day: datetime.date) -> None:
-    monkeypatch.setattr(sqlstore, "today", lambda: day)
+    monkeypatch.setattr(ingest, "today", lambda: day)
 
 
 def sql(store: Store, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
-    assert isinstance(store, sqlstore.SqlStore)
-    with store._writing() as run:
+    assert isinstance(store, SqlStore)
+    with store.database.writing() as run:
         return run(statement, *parameters)
 
 
@@ -225,16 +227,17 @@ class TestSummaries:
 
     def test_no_report_is_read_twice(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         entry = store.register(collection())
-        assert isinstance(store, sqlstore.SqlStore)
+        assert isinstance(store, SqlStore)
         read: list[int] = []
-        fresh = store._fresh
+        dialect = store.database.dialect
+        fresh = dialect.fresh
 
-        def spy(run: sqlbase.Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
+        def spy(run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
             found = fresh(run, above, upto)
             read.append(sum(map(len, found.values())))
             return found
 
-        monkeypatch.setattr(store, "_fresh", spy)
+        monkeypatch.setattr(dialect, "fresh", spy)
         for size in (3, 5, 7):
             store.write([batch(entry, "colour", [0] * size)])
             store.summarize()
@@ -245,8 +248,8 @@ class TestSummaries:
     def test_many_are_counted_in_chunks(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sqlsummaries, "CHUNK", 7)
-        monkeypatch.setattr(sqlarchive, "CHUNK", 7)
+        monkeypatch.setattr(summaries, "CHUNK", 7)
+        monkeypatch.setattr(archive, "CHUNK", 7)
         entry = store.register(collection())
         store.write([batch(entry, "colour", [0] * 50), batch(entry, "many", [1] * 50)])
         assert store.summarize() == 100

@@ -20,8 +20,9 @@ from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store import sqlstore, sqlsummaries
+from rumor.collector.store import ingest, summaries
 from rumor.collector.store.base import Accepted, Batch, Store, Unknown, open_store
+from rumor.collector.store.counts import Counted
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
@@ -105,7 +106,7 @@ class TestStore:
     def test_what_is_past_its_retention_is_a_count_alone(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sqlstore, "today", lambda: DAY)
+        monkeypatch.setattr(ingest, "today", lambda: DAY)
         entry = store.register(collection(retention=1))
         part = batch(entry, "colour", [0, 1])
         store.write([part])
@@ -133,16 +134,16 @@ class TestStore:
         entry = store.register(collection())
         part = batch(entry, "colour", [0, 1, 2])
         store.write([part])
-        other, count = open_store(store_url), sqlsummaries._count
+        other, count = open_store(store_url), summaries._count
         done: list[int | Unknown | None] = []
 
-        def slowly(*arguments: object) -> sqlsummaries.Counted:
+        def slowly(*arguments: object) -> Counted:
             if not done:
                 done.append(None)  # the one who withdraws counts as well
                 done.append(other.withdraw(entry, "colour", ids(part)[:2]))
             return count(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(sqlsummaries, "_count", slowly)
+        monkeypatch.setattr(summaries, "_count", slowly)
         store.summarize()
         monkeypatch.undo()
         assert done == [None, 2]

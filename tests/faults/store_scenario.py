@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.store import sqlstore
+from rumor.collector.store import ingest
 from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_store
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, Unavailable
@@ -90,7 +90,7 @@ class Refused(Exception):  # noqa: N818 (an answer)
 
 
 def _write(store: Store, sent: Sent) -> object:
-    setattr(sqlstore, "today", lambda: DAYS[sent.day])  # noqa: B010 (not for others to use)
+    setattr(ingest, "today", lambda: DAYS[sent.day])  # noqa: B010 (not for others to use)
     number = store.find(sent.contract.digest).questions[sent.question]
     (outcome,) = store.write([Batch(number, sent.rows, sent.key)])
     if not isinstance(outcome, Accepted):

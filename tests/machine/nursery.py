@@ -168,8 +168,10 @@ def _load(modules: Sequence[str]) -> None:
     import pyarrow as pa
     import typer.main
 
-    for name in ("app", "backup", "estimating", "postgres", "server", "service", "sqlite"):
+    for name in ("backup", "estimating", "http.app", "http.server", "service"):
         importlib.import_module(f"rumor.collector.{name}")
+    for name in ("postgres", "sqlite"):
+        importlib.import_module(f"rumor.collector.store.dialects.{name}")
     # Arrow loads pandas by itself when it makes its first table.
     for name in ("pandas", "pyarrow.compute", "tests.machine.commands", *modules):
         importlib.import_module(name)
@@ -219,16 +221,16 @@ def _keep_time(clock: Clock, brake: int) -> None:
     """Let the collector live by the shared clock, and stop at its transactions' ends."""
     from rumor.collector import retention as keeper
     from rumor.collector import service
-    from rumor.collector.store import postgres, sqlite, sqlstore
+    from rumor.collector.store import ingest
+    from rumor.collector.store.dialects import postgres, sqlite
 
-    for module in (keeper, sqlstore):
+    for module in (keeper, ingest):
         assert hasattr(module, "today")
         setattr(module, "today", clock.today)  # noqa: B010 (not for others to use)
     assert hasattr(service, "time")
     setattr(service, "time", SimpleNamespace(monotonic=clock.monotonic))  # noqa: B010
     for owner, name in (
-        (sqlite.SqliteStore, "_writing"),
-        (sqlite.SqliteStore, "_reading"),
+        (sqlite._Connection, "transaction"),
         (postgres._Connection, "transaction"),
         (postgres._Connection, "pipeline"),
     ):

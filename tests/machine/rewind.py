@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from rumor.collector.store import postgres, sqlite
+from rumor.collector.store.dialects import postgres, sqlite
 
 # Before it there were no invitations, which a run of the machine may hold.
 _VERSION = 2

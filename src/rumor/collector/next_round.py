@@ -7,8 +7,9 @@ estimate joins the rounds by the parents that their contracts name.
 
 from __future__ import annotations
 
-from rumor.collector.store.base import Registered, Store, Window
+from rumor.collector.store.base import Registered, Store
 from rumor.core.errors import InputError
+from rumor.core.types import Days
 from rumor.mechanisms.summary import Summary
 
 
@@ -35,7 +36,7 @@ def advance(store: Store, digest: str) -> Registered:
 
 
 def chain(
-    store: Store, entry: Registered, question: str, window: Window = (None, None)
+    store: Store, entry: Registered, question: str, window: Days = (None, None)
 ) -> list[Summary] | None:
     """The summaries of all rounds up to this one, or None where there are no rounds before it.
 

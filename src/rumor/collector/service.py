@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
@@ -29,14 +30,13 @@ from rumor.collector.store.base import (
     StoreDamaged,
     StoreUnavailable,
     Unknown,
-    Window,
 )
 from rumor.collector.tokens import Tokens
-from rumor.collector.writer import Writer
 from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Reports
+from rumor.core.types import Days
 from rumor.results.view import View
 
 # Whether a collection was closed or revised is asked of the store at most this often.
@@ -55,7 +55,7 @@ class EstimateQuery:
     collection: str | None = None
     method: str = "auto"
     view: View = field(default_factory=View)
-    window: Window = (None, None)
+    window: Days = (None, None)
     format: str = "json"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ Codes = NDArray[np.int64]
 """Values as integers from 0."""
 Rows = NDArray[np.intp]
 """Which of them."""
+Days = tuple[datetime.date | None, datetime.date | None]
+"""From one day to another, both included; None: from the first, or to the last."""
 Target = Literal["population", "people"]
 """Whom an interval is about: those the people were drawn from, or these people."""
 

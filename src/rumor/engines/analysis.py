@@ -16,11 +16,12 @@ from rumor.core.checks import checked_method
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
+from rumor.core.types import Days
 from rumor.engines import Engine, Progress, QuestionSource, Stratum
 from rumor.engines.distinct import leave_out_repeated
 from rumor.engines.kept_reports import KeptReports
 from rumor.engines.local import LocalEngine
-from rumor.engines.sources import ParquetSource, Window
+from rumor.engines.sources import ParquetSource
 from rumor.engines.summarize import Totals, summarize
 from rumor.estimators.data import Material
 from rumor.estimators.decode.candidates import read_words
@@ -163,7 +164,7 @@ def analyse(
     method: str = "auto",
     engine: str | Engine | AbstractContextManager[Engine] = "local",
     by: str | None = None,
-    window: Window = (None, None),
+    window: Days = (None, None),
     distinct_ids: bool = False,
     skip_invalid: bool = False,
     view: View | None = None,
@@ -249,7 +250,7 @@ def _source(
     asked: Question | None,
     *,
     by: str | None,
-    window: Window,
+    window: Days,
     ids: bool,
 ) -> QuestionSource:
     """The source at a path; one that exists makes its own choice among its reports."""

@@ -6,7 +6,6 @@ batches: files larger than memory, and row groups larger than memory, are no mat
 
 from __future__ import annotations
 
-import datetime
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from rumor.contract.report_file import DAMAGE, ReportFile, damaged, find_files, 
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.reports import Mask, Reports
+from rumor.core.types import Days
 from rumor.engines import Batch, Stratum
 
 # Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
@@ -35,9 +35,6 @@ _MIN_BATCH_ROWS = 1024
 _BUFFER_BYTES = 1 << 20
 
 Rows = NDArray[np.intp]
-
-Window = tuple[datetime.date | None, datetime.date | None]
-"""The first and the last day, both included; None where there is no bound."""
 
 
 def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:
@@ -87,7 +84,7 @@ class _RowGroup:
     rows: int
     size: int
     by: str | None
-    window: Window | None
+    window: Days | None
     left_out: Rows | None = None
     """The numbers of rows to leave out, in ascending order."""
 
@@ -171,7 +168,7 @@ class ParquetSource:
         question: Question | None = None,
         *,
         by: str | None = None,
-        window: Window = (None, None),
+        window: Days = (None, None),
     ) -> None:
         self.files = find_files(path)
         named = self.files[0].question if question is None else question.id
@@ -246,7 +243,7 @@ def _check_stratum(file: ReportFile, by: str) -> None:
         )
 
 
-def checked_window(window: Window) -> Window:
+def checked_window(window: Days) -> Days:
     """A window whose days are in order."""
     first, last = window
     if first is not None and last is not None and first > last:
@@ -254,7 +251,7 @@ def checked_window(window: Window) -> Window:
     return window
 
 
-def _share_inside(group: pq.RowGroupMetaData, window: Window) -> str:
+def _share_inside(group: pq.RowGroupMetaData, window: Days) -> str:
     """Whether "all", "none" or "some" of a row group's days lie within the window."""
     first, last = window
     if first is None and last is None:
@@ -270,7 +267,7 @@ def _share_inside(group: pq.RowGroupMetaData, window: Window) -> str:
     return "all" if inside else "some"
 
 
-def _within(days: pa.Array, window: Window) -> pa.Array:
+def _within(days: pa.Array, window: Days) -> pa.Array:
     first, last = window
     bounds = []
     if first is not None:

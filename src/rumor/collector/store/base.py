@@ -26,6 +26,8 @@ and the summaries of them. Its promises:
 from __future__ import annotations
 
 import datetime
+import importlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -39,12 +41,10 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import Damaged, InputError, Unavailable, shown
 from rumor.core.files import new_file
 from rumor.core.reports import Reports
+from rumor.core.types import Days
 from rumor.mechanisms.summary import Summary
 
 ID_BYTES = 16
-
-Window = tuple[datetime.date | None, datetime.date | None]
-"""The first and the last day, both included; None where there is no bound."""
 
 
 class StoreUnavailable(Unavailable):
@@ -200,7 +200,7 @@ class Store(Protocol):
         """Add reports that are not counted yet to the summaries; how many there were."""
         ...
 
-    def summary(self, registered: Registered, question: str, window: Window = ...) -> Summary:
+    def summary(self, registered: Registered, question: str, window: Days = ...) -> Summary:
         """The summary of a question as counted so far, over the days of a window."""
         ...
 
@@ -264,23 +264,25 @@ class Store(Protocol):
         ...
 
 
+# Which dialect a URL means: one line for each, loaded when it is asked for.
+_DIALECTS = {
+    r"sqlite:///.+": "rumor.collector.store.dialects.sqlite:Sqlite",
+    r"postgres(ql)?://.*": "rumor.collector.store.dialects.postgres:Postgres",
+}
+
+
 def open_store(url: str, *, check: bool = True) -> Store:
     """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
 
     Its contents are checked first, as far as that is quick, unless it is to be repaired.
     """
-    if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
-        from rumor.collector.store.sqlite import SqliteStore
+    for form, place in _DIALECTS.items():
+        if re.fullmatch(form, url, re.DOTALL):
+            from rumor.collector.store.sql import SqlStore
 
-        return SqliteStore(url.removeprefix("sqlite:///"), check=check)
-    if url.startswith(("postgresql://", "postgres://")):
-        try:
-            from rumor.collector.store.postgres import PostgresStore
-        except ImportError:
-            raise InputError(
-                "a PostgreSQL store needs psycopg: pip install 'rumor[server]'"
-            ) from None
-        return PostgresStore(url, check=check)
+            module, _, name = place.partition(":")
+            dialect = getattr(importlib.import_module(module), name)
+            return SqlStore(dialect.from_url(url), check=check)
     raise InputError(
         "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
         f"got {shown(_without_password(url))}"

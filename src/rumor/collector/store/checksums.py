@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +56,14 @@ def opened(question: int, day: int, flat: bytes, width: int) -> Reports:
     if wrong.any():
         raise damaged(f"{int(wrong.sum())} of {len(rows)} reports do not fit their checksums")
     return plain
+
+
+def joined_fields(rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """The fields of rows, which must all be bytes, one after the other."""
+    try:
+        return b"".join(field for row in rows for field in row)
+    except TypeError:
+        raise damaged("a report has fields that are no bytes") from None
 
 
 def damaged(what: str) -> StoreDamaged:

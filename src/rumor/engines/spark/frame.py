@@ -23,9 +23,10 @@ from pyspark.sql.types import BinaryType, BooleanType, DateType, IntegralType, S
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Reports
+from rumor.core.types import Days
 from rumor.engines import Batch, M, Part
 from rumor.engines.in_memory import gathered
-from rumor.engines.sources import BATCH_BYTES, Window, checked_window, split_strata
+from rumor.engines.sources import BATCH_BYTES, checked_window, split_strata
 from rumor.engines.spark.engine import Fold, Outcome
 
 _STRATA = (StringType, IntegralType, BooleanType, DateType)
@@ -45,7 +46,7 @@ class FrameSource:
         question: str | None = None,
         *,
         by: str | None = None,
-        window: Window = (None, None),
+        window: Days = (None, None),
         distinct_ids: bool = False,
     ) -> None:
         self.question: Question = collection.question(question)

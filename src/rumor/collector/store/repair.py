@@ -11,46 +11,32 @@ from __future__ import annotations
 import numpy as np
 
 from rumor.collector.store.base import Repaired, StoreDamaged
-from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums
-from rumor.collector.store.sqlarchive import joined_fields
-from rumor.collector.store.sqlbase import Run
-from rumor.collector.store.sqlsummaries import (
-    CHUNK,
-    Counted,
-    newest_number,
-    put,
-    read_mark,
-    read_summary,
-)
-from rumor.collector.store.sqlwithdrawal import SqlWithdrawal
+from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums, joined_fields
+from rumor.collector.store.contracts import mechanisms
+from rumor.collector.store.counts import Counted, put, read_mark, read_summary
+from rumor.collector.store.database import Database
+from rumor.collector.store.tables import CHUNK, Run, newest_number
 from rumor.mechanisms import Mechanism
 
 
-class SqlRepair(SqlWithdrawal):
-    """Repair; see `rumor.collector.store.base.Store` for what it promises."""
-
-    def repair(self) -> Repaired:
-        """Remove what is damaged, in one commit."""
-        with self._writing(alone=True) as run:
-            mechanisms = {
-                number: entry.collection.question(id).mechanism
-                for entry in self._registered(run)
-                for id, number in entry.questions.items()
-            }
-            removed = _remove_reports(run, mechanisms)
-            days = _damaged_days(run, mechanisms)
-            try:
-                mark = read_mark(run)
-            except StoreDamaged:
-                mark = newest_number(run)
-                run("UPDATE mark SET number = ?, checksum = ?", mark, checksum(mark))
-                days |= set(run("SELECT DISTINCT question, day FROM report WHERE day IS NOT NULL"))
-            for question, day in sorted(days):
-                _recount(run, mechanisms[question], question, day, mark)
-        return Repaired(removed, len(days))
+def repair(database: Database) -> Repaired:
+    """Remove what is damaged, in one commit."""
+    with database.writing(alone=True) as run:
+        known = mechanisms(database, run)
+        removed = _remove_reports(run, known)
+        days = _damaged_days(run, known)
+        try:
+            mark = read_mark(run)
+        except StoreDamaged:
+            mark = newest_number(run)
+            run("UPDATE mark SET number = ?, checksum = ?", mark, checksum(mark))
+            days |= set(run("SELECT DISTINCT question, day FROM report WHERE day IS NOT NULL"))
+        for question, day in sorted(days):
+            _recount(run, known[question], question, day, mark)
+    return Repaired(removed, len(days))
 
 
-def _remove_reports(run: Run, mechanisms: dict[int, Mechanism]) -> int:
+def _remove_reports(run: Run, known: dict[int, Mechanism]) -> int:
     removed = 0
     for start in range(0, newest_number(run), CHUNK):
         rows = run(
@@ -59,7 +45,7 @@ def _remove_reports(run: Run, mechanisms: dict[int, Mechanism]) -> int:
             *(start, start + CHUNK),
         )
         for number, question, day, *fields in rows:
-            if question not in mechanisms or not _fits(question, day, fields):
+            if question not in known or not _fits(question, day, fields):
                 run("DELETE FROM report WHERE number = ?", number)
                 removed += 1
     return removed
@@ -73,14 +59,14 @@ def _fits(question: int, day: object, fields: list[object]) -> bool:
     return checksums(question, day, row).tobytes() == flat[-CHECKSUM_BYTES:]
 
 
-def _damaged_days(run: Run, mechanisms: dict[int, Mechanism]) -> set[tuple[int, int]]:
+def _damaged_days(run: Run, known: dict[int, Mechanism]) -> set[tuple[int, int]]:
     found = set()
     for question, day in run("SELECT question, day FROM summary"):
         try:
             read_summary(run, question, day)
         except StoreDamaged:
             run("DELETE FROM summary WHERE (question, day) = (?, ?)", question, day)
-            if question in mechanisms and isinstance(day, int):
+            if question in known and isinstance(day, int):
                 found.add((question, day))
     return found
 

@@ -1,0 +1,46 @@
+"""One-time tokens in SQL: their keys come in, each goes with the report that it admits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rumor.collector.store.base import Batch
+from rumor.collector.store.database import Database
+from rumor.collector.store.dialects.dialect import Repeated
+from rumor.collector.store.tables import Run
+
+
+def admit(database: Database, series: str, keys: Sequence[bytes]) -> None:
+    """Keep the keys of tokens."""
+    with database.writing() as run:
+        for key in sorted(keys):
+            run("INSERT INTO admission (key, series) VALUES (?, ?)", key, series)
+
+
+def admissions(database: Database, series: str) -> int:
+    """How many tokens are still to be used."""
+    with database.reading() as run:
+        ((count,),) = run("SELECT COUNT(*) FROM admission WHERE series = ?", series)
+    return int(count)
+
+
+def admitted(run: Run, batches: Sequence[Batch]) -> set[bytes]:
+    """Those of the batches' keys that may still be used."""
+    wanted = sorted({batch.admission for batch in batches if batch.admission is not None})
+    return {key for key in wanted if run("SELECT 1 FROM admission WHERE key = ?", key)}
+
+
+def spend(database: Database, run: Run, keys: set[bytes]) -> None:
+    """Delete the keys of tokens that are used now."""
+    for key in sorted(keys):
+        if not run("DELETE FROM admission WHERE key = ? RETURNING 1", key):
+            raise Repeated  # another process used it meanwhile
+        database.untidy = True
+
+
+def forget_tokens(database: Database, *, thorough: bool) -> None:
+    """Whatever commits left behind of what was used or withdrawn since the last time."""
+    if database.untidy or thorough:
+        database.untidy = False
+        database.dialect.tidy_tokens(thorough)
+        database.dialect.tidy()

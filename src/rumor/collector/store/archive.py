@@ -1,0 +1,125 @@
+"""Reports out of a SQL store and back in: for a look at some, an export, and back from one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from rumor.collector.store.base import ID_BYTES, Contents, Registered, StoredReports, sorted_by_id
+from rumor.collector.store.checksums import joined_fields, opened
+from rumor.collector.store.contracts import add_collection, find
+from rumor.collector.store.counts import Counted, move_mark, put, read_mark
+from rumor.collector.store.database import Database
+from rumor.collector.store.dialects.dialect import Dialect
+from rumor.collector.store.summaries import count_rest, summarize
+from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
+
+# How far back the newest reports of a question are looked for.
+_RECENT = 1_000_000
+
+
+def reports(
+    database: Database, registered: Registered, question: str, upto: int | None
+) -> Iterator[StoredReports]:
+    """The reports that are still there, day by day."""
+    most = (1 << 62) if upto is None else upto
+    number, width = registered.questions[question], _width(registered, question)
+    with database.reading() as run:
+        spans = run(
+            "SELECT day, MIN(number), MAX(number) FROM report"
+            " WHERE question = ? AND day IS NOT NULL AND number <= ? GROUP BY day ORDER BY day",
+            *(number, most),
+        )
+    for day, low, high in spans:
+        for start in range(low, high + 1, CHUNK):
+            with database.reading() as run:
+                rows = run(
+                    "SELECT id, report, checksum FROM report WHERE question = ? AND day = ?"
+                    " AND number >= ? AND number < ? AND number <= ?",
+                    *(number, day, start, start + CHUNK, most),
+                )
+                intact = opened(number, day, joined_fields(rows), ID_BYTES + width)
+            if rows:
+                whole = sorted_by_id(intact)
+                yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
+
+
+def newest(database: Database, registered: Registered, question: str, most: int) -> Reports:
+    """Looked for among the last reports of all questions, so that the search is bounded."""
+    width = _width(registered, question)
+    with database.reading() as run:
+        number = registered.questions[question]
+        rows = run(
+            "SELECT day, id, report, checksum FROM report WHERE question = ?"
+            " AND report IS NOT NULL"
+            " AND number > (SELECT COALESCE(MAX(number), 0) FROM report) - ?"
+            " ORDER BY number DESC LIMIT ?",
+            *(number, _RECENT, most),
+        )
+        days = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row[0])]
+        parts = [
+            opened(number, day[0][0], joined_fields(row[1:] for row in day), ID_BYTES + width)
+            for day in days
+        ]
+    found = [np.zeros((0, width), dtype=np.uint8), *(part[:, ID_BYTES:] for part in parts)]
+    return np.ascontiguousarray(np.concatenate(found))
+
+
+def spent_ids(database: Database, registered: Registered, question: str) -> Iterator[Reports]:
+    """The ids of deleted reports."""
+    after = b""
+    while True:
+        with database.reading() as run:
+            rows = run(
+                "SELECT id FROM report WHERE question = ? AND report IS NULL AND id > ?"
+                f" ORDER BY id LIMIT {CHUNK}",
+                *(registered.questions[question], after),
+            )
+        if not rows:
+            return
+        after = bytes(rows[-1][0])
+        yield _rows(b"".join(bytes(id) for (id,) in rows), ID_BYTES)
+
+
+def restore(
+    database: Database, collection: Collection, contents: Mapping[str, Contents], *, open: bool
+) -> Registered:
+    """Put back a collection in one commit: until then, nobody sees anything of it."""
+    summarize(database)  # so that little is left to be counted while others wait
+    with database.writing(alone=True) as run:
+        if run("SELECT 1 FROM collection WHERE digest = ?", collection.digest):
+            raise InputError(
+                f"a collection must be new to the store to be imported; "
+                f"it has {collection.digest[:16]}... already"
+            )
+        # What is put back was counted before: it must follow the mark, and others the mark too.
+        count_rest(database, run)
+        numbers = add_collection(run, collection, open=open)
+        for id, question in contents.items():
+            _put_back(database.dialect, run, numbers[id], question)
+        move_mark(run, newest_number(run), read_mark(run))
+    return find(database, collection.digest)
+
+
+def _put_back(dialect: Dialect, run: Run, number: int, contents: Contents) -> None:
+    for part in contents.reports:
+        rows = np.concatenate([part.ids, part.reports], axis=1)
+        if dialect.insert(run, number, day_number(part.day), sorted_by_id(rows)) != len(rows):
+            raise InputError("report ids must be new to the store; some are in use")
+    for ids in contents.spent_ids:
+        dialect.insert_spent(run, number, ids)
+    for day, summary in contents.days.items():
+        put(run, Counted(number, day_number(day), summary.reports, summary.tally))
+
+
+def _rows(flat: bytes, width: int) -> Reports:
+    return np.frombuffer(flat, dtype=np.uint8).reshape(-1, width)
+
+
+def _width(registered: Registered, question: str) -> int:
+    return registered.collection.question(question).mechanism.width

@@ -1,0 +1,130 @@
+"""The collections that a SQL store knows: made known, found, closed, deleted."""
+
+from __future__ import annotations
+
+from rumor.collector.store.base import Registered
+from rumor.collector.store.checksums import damaged
+from rumor.collector.store.database import Database
+from rumor.collector.store.tables import Run
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.mechanisms import Mechanism
+
+
+def register(database: Database, collection: Collection, *, revise: bool) -> Registered:
+    """Make a collection known, or find it known already."""
+    with database.writing(alone=True) as run:
+        rows = run("SELECT digest FROM collection WHERE series = ?", collection.series)
+        digests = [digest for (digest,) in rows]
+        if collection.digest not in digests:
+            if digests and not revise:
+                raise InputError(
+                    f"a store takes another contract of series {collection.series!r} only as "
+                    f"a revision (rumor collections revise); got digest "
+                    f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
+                )
+            add_collection(run, collection)
+    return find(database, collection.digest)
+
+
+def add_collection(run: Run, collection: Collection, *, open: bool = True) -> dict[str, int]:
+    """The numbers of its questions, by their ids."""
+    (number,) = run(
+        "INSERT INTO collection (digest, series, contract, open) VALUES (?, ?, ?, ?)"
+        " RETURNING number",
+        collection.digest,
+        collection.series,
+        collection.canonical().decode(),
+        int(open),
+    )[0]
+    insert = "INSERT INTO question (collection, id) VALUES (?, ?) RETURNING number"
+    return {
+        question.id: run(insert, number, question.id)[0][0] for question in collection.questions
+    }
+
+
+def registered(database: Database, run: Run) -> list[Registered]:
+    """Every collection, oldest first, as a transaction sees them."""
+    # One statement sees one moment, whoever deletes a collection meanwhile.
+    rows = run(
+        "SELECT collection.number, digest, series, open, question.id, question.number"
+        " FROM collection LEFT JOIN question ON question.collection = collection.number"
+        " ORDER BY collection.number, question.number"
+    )
+    newest = {row[2]: row[0] for row in rows}
+    questions: dict[int, dict[str, int]] = {}
+    for number, *_, id, question in rows:
+        questions.setdefault(number, {})[id] = question
+    known = []
+    for number, digest, series, is_open in dict.fromkeys(row[:4] for row in rows):
+        contract = database.contracts.get(digest) or _read_contract(database, run, digest)
+        if contract is None:  # deleted a moment ago
+            continue
+        if questions[number].keys() != {question.id for question in contract.questions}:
+            raise damaged(f"collection {digest[:16]}... has not the questions of its contract")
+        current = newest[series] == number
+        known.append(Registered(number, contract, bool(is_open), current, questions[number]))
+    return known
+
+
+def mechanisms(database: Database, run: Run) -> dict[int, Mechanism]:
+    """The mechanism of every question, by the question's number."""
+    return {
+        number: entry.collection.question(id).mechanism
+        for entry in registered(database, run)
+        for id, number in entry.questions.items()
+    }
+
+
+def _read_contract(database: Database, run: Run, digest: str) -> Collection | None:
+    """A stored contract, which must have the digest that it is stored under."""
+    rows = run("SELECT contract FROM collection WHERE digest = ?", digest)
+    if not rows:
+        return None
+    try:
+        contract = Collection.from_json(rows[0][0])
+    except (InputError, TypeError, UnicodeError):
+        contract = None
+    if contract is None or contract.digest != digest:
+        raise damaged(f"the contract of {str(digest)[:16]}... does not fit its digest")
+    database.contracts[digest] = contract
+    return contract
+
+
+def find(database: Database, digest: str) -> Registered:
+    """The collection whose digest begins so."""
+    with database.reading() as run:
+        known = registered(database, run)
+    found = [entry for entry in known if entry.collection.digest.startswith(digest)]
+    if len(found) != 1 or not digest:
+        raise InputError(
+            f"a digest must name one of the store's {len(known)} collections; "
+            f"got {digest[:64]!r}, which names {len(found) if digest else 'none'}"
+        )
+    return found[0]
+
+
+def close_collection(database: Database, digest: str) -> None:
+    """Take no more reports; the ids of deleted reports have done their work."""
+    entry = find(database, digest)
+    with database.writing(alone=True) as run:
+        run("UPDATE collection SET open = 0 WHERE number = ?", entry.number)
+        for number in entry.questions.values():
+            run("DELETE FROM report WHERE question = ? AND report IS NULL", number)
+    database.dialect.tidy()
+
+
+def delete_collection(database: Database, digest: str) -> None:
+    """Delete a collection with all that belongs to it."""
+    entry = find(database, digest)
+    with database.writing(alone=True) as run:
+        run("UPDATE mark SET number = number")  # nobody counts meanwhile
+        for number in entry.questions.values():
+            run("DELETE FROM report WHERE question = ?", number)
+            run("DELETE FROM summary WHERE question = ?", number)
+        run("DELETE FROM question WHERE collection = ?", entry.number)
+        run("DELETE FROM collection WHERE number = ?", entry.number)
+        series = entry.collection.series
+        if not run("SELECT 1 FROM collection WHERE series = ?", series):
+            run("DELETE FROM admission WHERE series = ?", series)
+    database.dialect.tidy()

@@ -1,0 +1,49 @@
+"""A database under watch: what every part of a SQL store works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rumor.collector.store.base import StoreDamaged
+from rumor.collector.store.dialects.dialect import Dialect
+from rumor.collector.store.tables import Run
+from rumor.contract.collection import Collection
+
+
+class Database:
+    """A dialect's transactions, and what one process remembers between them."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.contracts: dict[str, Collection] = {}
+        """Contracts that were read and checked, by digest: a digest has one contract for ever."""
+        self.untidy = False
+        """Whether a commit since the last tidying deleted what must leave no trace."""
+        self._damage: StoreDamaged | None = None
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Damage that is found once is the answer to everything from then on.
+
+        What is acknowledged must be counted, and a damaged store cannot promise that.
+        """
+        if self._damage is not None:
+            raise StoreDamaged(str(self._damage))
+        try:
+            yield
+        except StoreDamaged as problem:
+            self._damage = problem
+            raise
+
+    @contextmanager
+    def writing(self, *, alone: bool = False) -> Iterator[Run]:
+        """The dialect's, watched."""
+        with self.watched(), self.dialect.writing(alone=alone) as run:
+            yield run
+
+    @contextmanager
+    def reading(self) -> Iterator[Run]:
+        """The dialect's, watched."""
+        with self.watched(), self.dialect.reading() as run:
+            yield run

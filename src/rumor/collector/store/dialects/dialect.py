@@ -1,0 +1,90 @@
+"""What a database must answer for a `SqlStore` to stand on it; statements are the same for all.
+
+A new database is one file with such a class, and its line in `rumor.collector.store.base`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, Self
+
+from rumor.collector.store.base import Batch, Outcome, StoreUnavailable
+from rumor.collector.store.exactly_once import Known
+from rumor.collector.store.tables import Run
+from rumor.core.errors import InputError
+from rumor.core.reports import Reports
+
+
+class Repeated(Exception):  # noqa: N818 (not an error)
+    """Some ids are there already; the transaction is rolled back and done with care."""
+
+
+class Dialect(Protocol):
+    """A database: its connections, its transactions, and moving many rows at once."""
+
+    reads_counts: bool
+    """Whether every summary is read when a store is opened, which is quick in a file alone."""
+
+    @classmethod
+    def from_url(cls, url: str) -> Self:
+        """The database that a URL names; nothing is opened yet."""
+        ...
+
+    def prepare(self) -> None:
+        """Make what is missing, and bring the tables to the newest schema."""
+        ...
+
+    def check_tables(self, run: Run) -> None:
+        """Raise `StoreDamaged` where the tables themselves are not as they were made."""
+        ...
+
+    def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
+        """The sentence for whoever wanted a store that cannot be opened."""
+        ...
+
+    def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
+        """A transaction that becomes durable when the block ends well.
+
+        `alone`: while no other process is between taking a report's number and its commit.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Run]:
+        """A transaction that only reads, and does not wait for writers."""
+        ...
+
+    def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
+        """Make batches durable in one commit, the quickest way; `Repeated` where that is not open.
+
+        It need not find out what is the matter then: nothing is written, and care is taken.
+        """
+        ...
+
+    def insert(self, run: Run, question: int, day: int, rows: Reports) -> int:
+        """Insert rows (id and report) whose ids are not in use; how many those were."""
+        ...
+
+    def insert_spent(self, run: Run, question: int, ids: Reports) -> None:
+        """Insert ids without reports."""
+        ...
+
+    def known(self, run: Run, ids: Reports) -> Known:
+        """Those of these ids that are in use."""
+        ...
+
+    def fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
+        """The reports with these numbers, by question and day: ids, reports and checksums."""
+        ...
+
+    def tidy(self) -> None:
+        """After a deletion: let the bytes be gone from the files too."""
+        ...
+
+    def tidy_tokens(self, thorough: bool) -> None:
+        """After tokens were used: let their traces be gone from the files too."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; they are made anew when they are needed."""
+        ...

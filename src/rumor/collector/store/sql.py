@@ -1,0 +1,175 @@
+"""The one store in SQL: every promise in a file beside this one, on whatever database.
+
+What differs between databases is in rumor.collector.store.dialects; the tables are described
+in rumor.collector.store.tables.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+
+from rumor.collector.store import (
+    admission,
+    archive,
+    contracts,
+    expiry,
+    ingest,
+    repair,
+    summaries,
+    withdrawal,
+)
+from rumor.collector.store.base import (
+    Batch,
+    Contents,
+    Outcome,
+    Registered,
+    Repaired,
+    StoredReports,
+    StoreUnavailable,
+    Unknown,
+)
+from rumor.collector.store.counts import read_mark, read_summary
+from rumor.collector.store.database import Database
+from rumor.collector.store.dialects.dialect import Dialect
+from rumor.contract.collection import Collection
+from rumor.core.reports import Reports
+from rumor.core.types import Days
+from rumor.mechanisms.summary import Summary
+
+
+class SqlStore:
+    """All that a store promises; `rumor.collector.store.base.Store` says what that is."""
+
+    def __init__(self, dialect: Dialect, *, check: bool = True) -> None:
+        """Without `check`, what is in the database may be damaged: for its repair."""
+        self.database = Database(dialect)
+        try:
+            dialect.prepare()
+            if check:
+                self._check_contents()
+        except (StoreUnavailable, OSError) as problem:
+            dialect.close()
+            raise dialect.not_opened(problem) from None
+        except BaseException:
+            dialect.close()
+            raise
+
+    def _check_contents(self) -> None:
+        """Whether tables, contracts, counts and the mark are what was written."""
+        dialect = self.database.dialect
+        with self.database.reading() as run:
+            dialect.check_tables(run)
+            contracts.registered(self.database, run)
+            read_mark(run)
+            if dialect.reads_counts:
+                for key in run("SELECT question, day FROM summary"):
+                    read_summary(run, *key)
+
+    def ping(self) -> None:
+        """Write something small, durably."""
+        with self.database.writing() as run:
+            run("UPDATE mark SET number = number")
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.database.dialect.close()
+
+    # Collections
+
+    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+        """Make a collection known, or find it known already."""
+        return contracts.register(self.database, collection, revise=revise)
+
+    def registered(self) -> list[Registered]:
+        """Every collection, oldest first."""
+        with self.database.reading() as run:
+            return contracts.registered(self.database, run)
+
+    def find(self, digest: str) -> Registered:
+        """The one collection whose digest begins so."""
+        return contracts.find(self.database, digest)
+
+    def close_collection(self, digest: str) -> None:
+        """Take no more reports of a collection."""
+        contracts.close_collection(self.database, digest)
+
+    def delete_collection(self, digest: str) -> None:
+        """Delete a collection with all that belongs to it."""
+        contracts.delete_collection(self.database, digest)
+
+    # Reports that come in, and the tokens that admit them
+
+    def write(self, batches: Sequence[Batch]) -> list[Outcome]:
+        """Make batches durable in one commit."""
+        return ingest.write(self.database, batches)
+
+    def admit(self, series: str, keys: Sequence[bytes]) -> None:
+        """Keep the keys of tokens."""
+        admission.admit(self.database, series, keys)
+
+    def admissions(self, series: str) -> int:
+        """How many tokens are still to be used."""
+        return admission.admissions(self.database, series)
+
+    def forget_tokens(self, *, thorough: bool = False) -> None:
+        """Let nothing connect used tokens with their reports."""
+        admission.forget_tokens(self.database, thorough=thorough)
+
+    # Counts
+
+    def summarize(self) -> int:
+        """Add what is new to the summaries."""
+        return summaries.summarize(self.database)
+
+    def summary(
+        self, registered: Registered, question: str, window: Days = (None, None)
+    ) -> Summary:
+        """The sum over the days of a window."""
+        return summaries.summary(self.database, registered, question, window)
+
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """How many reports of each day are counted."""
+        return summaries.days(self.database, registered, question)
+
+    def counted(
+        self, registered: Registered, question: str
+    ) -> tuple[int, dict[datetime.date, Summary]]:
+        """The summary of each day, and the mark."""
+        return summaries.counted(self.database, registered, question)
+
+    # Reports that go: past their day, taken back, damaged
+
+    def expire(self, today: datetime.date) -> int:
+        """Delete counted reports past their retention."""
+        return expiry.expire(self.database, today)
+
+    def withdraw(self, registered: Registered, question: str, ids: Reports) -> int | Unknown:
+        """Take back those of these reports that are still there."""
+        return withdrawal.withdraw(self.database, registered, question, ids)
+
+    def repair(self) -> Repaired:
+        """Remove what is damaged."""
+        return repair.repair(self.database)
+
+    # Reports that are read, and put back
+
+    def reports(
+        self, registered: Registered, question: str, upto: int | None = None
+    ) -> Iterator[StoredReports]:
+        """The reports that are still there, day by day."""
+        return archive.reports(self.database, registered, question, upto)
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Some of the newest reports that are still there."""
+        return archive.newest(self.database, registered, question, most)
+
+    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+        """The ids of deleted reports."""
+        return archive.spent_ids(self.database, registered, question)
+
+    def restore(
+        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
+    ) -> Registered:
+        """Put back a collection in one commit."""
+        return archive.restore(self.database, collection, contents, open=open)

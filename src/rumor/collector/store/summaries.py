@@ -1,0 +1,147 @@
+"""Counting in SQL: summaries that are kept up to date, so that no report is read twice."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+import numpy as np
+
+from rumor.collector.store.base import ID_BYTES, Registered
+from rumor.collector.store.checksums import damaged, opened
+from rumor.collector.store.contracts import mechanisms
+from rumor.collector.store.counts import (
+    COLUMNS,
+    Counted,
+    checked_mark,
+    checked_summary,
+    move_mark,
+    put,
+    read_mark,
+    read_summary,
+)
+from rumor.collector.store.database import Database
+from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.core.reports import Reports
+from rumor.core.types import Days, Tally
+from rumor.mechanisms import Mechanism
+from rumor.mechanisms.summary import Summary
+
+
+def summarize(database: Database) -> int:
+    """Add what is new to the summaries, a bounded number of reports at a time."""
+    with database.writing(alone=True) as run:
+        # Everything up to here is committed; numbers taken from now on are higher.
+        top = newest_number(run)
+    counted = 0
+    while True:
+        with database.reading() as run:
+            mark = read_mark(run)
+            if mark >= top:
+                return counted
+            end = min(top, mark + CHUNK)
+            fresh = _fresh_rows(database, run, mark, end)
+        tallies = [_count(*each) for each in fresh]
+        with database.writing() as run:
+            counted += _add(run, tallies, mark, end)
+
+
+def count_rest(database: Database, run: Run) -> None:
+    """The same within a transaction that is alone: afterwards everything is counted.
+
+    Whoever was counting meanwhile finds the mark moved, and begins again.
+    """
+    top, mark = newest_number(run), read_mark(run)
+    while mark < top:
+        end = min(top, mark + CHUNK)
+        fresh = _fresh_rows(database, run, mark, end)
+        _add(run, [_count(*each) for each in fresh], mark, end)
+        mark = end
+
+
+def _fresh_rows(
+    database: Database, run: Run, above: int, upto: int
+) -> list[tuple[int, int, Mechanism, Reports]]:
+    """Question, day, mechanism and reports of what has these numbers, all intact."""
+    # Questions first: a report's question was there before it.
+    known = mechanisms(database, run)
+    found = []
+    for (question, day), flat in database.dialect.fresh(run, above, upto).items():
+        if question not in known or not isinstance(day, int):
+            raise damaged("some reports belong to no question, or to no day")
+        mechanism = known[question]
+        rows = opened(question, day, flat, ID_BYTES + mechanism.width)
+        found.append((question, day, mechanism, np.ascontiguousarray(rows[:, ID_BYTES:])))
+    return found
+
+
+def _count(question: int, day: int, mechanism: Mechanism, reports: Reports) -> Counted:
+    return Counted(question, day, len(reports), mechanism.tally(reports))
+
+
+def _add(run: Run, tallies: Sequence[Counted], mark: int, end: int) -> int:
+    """Add tallies and move the mark, unless somebody else moved it meanwhile."""
+    if not move_mark(run, end, mark):
+        return 0
+    existing = {number for (number,) in run("SELECT number FROM question")}
+    live = [counted for counted in tallies if counted.question in existing]
+    for counted in live:
+        before = read_summary(run, counted.question, counted.day)
+        put(run, counted if before is None else before + counted)
+    return sum(counted.reports for counted in live)
+
+
+def summary(database: Database, registered: Registered, question: str, window: Days) -> Summary:
+    """The sum over the days of a window."""
+    empty = _empty(registered, question)
+    first, last = window
+    with database.reading() as run:
+        rows = run(
+            f"SELECT {COLUMNS} FROM summary WHERE question = ? AND day >= ? AND day <= ?",
+            registered.questions[question],
+            day_number(first or datetime.date.min),
+            day_number(last or datetime.date.max),
+        )
+        found = [checked_summary(row, empty) for row in rows]
+    tally = empty.tally.copy()
+    for day in found:
+        tally += day.tally
+    return _of(empty, sum(day.reports for day in found), tally)
+
+
+def days(database: Database, registered: Registered, question: str) -> dict[datetime.date, int]:
+    """The numbers alone: they are asked for often, and tallies may be long."""
+    with database.reading() as run:
+        rows = run(
+            "SELECT day, reports FROM summary WHERE question = ? ORDER BY day",
+            registered.questions[question],
+        )
+    return {day_of(day): reports for day, reports in rows}
+
+
+def counted(
+    database: Database, registered: Registered, question: str
+) -> tuple[int, dict[datetime.date, Summary]]:
+    """The summary of each day and the mark, both of the same moment."""
+    empty = _empty(registered, question)
+    with database.reading() as run:
+        rows = run(
+            "SELECT mark.number, mark.checksum, question, day, reports, tally,"
+            " summary.checksum FROM mark LEFT JOIN summary ON question = ? ORDER BY day",
+            registered.questions[question],
+        )
+        mark = checked_mark(*rows[0][:2])
+        found = [checked_summary(row[2:], empty) for row in rows if row[2] is not None]
+    return mark, {day_of(day.day): _of(empty, day.reports, day.tally) for day in found}
+
+
+def _empty(registered: Registered, question: str) -> Summary:
+    return Summary.empty(
+        registered.collection.question(question).mechanism,
+        contract=registered.collection.digest,
+        question=question,
+    )
+
+
+def _of(empty: Summary, reports: int, tally: Tally) -> Summary:
+    return Summary(empty.mechanism, reports, tally, empty.contract, empty.question)
