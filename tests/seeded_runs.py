@@ -1,7 +1,7 @@
 """Many seeded runs of the inversion estimate: is it unbiased, and do its intervals cover?
 
-Most of this follows from sums without any sampling (tests/test_expected_tallies.py and the
-laws); what is left to samples runs in tests/test_statistics.py, and everything in `make soak`.
+Most of this follows from sums without any sampling (test_expected_tallies.py and the laws); what
+is left to samples runs in tests/estimators/test_statistics.py, and everything in `make soak`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A file of this folder is an area (`accounting.toml`); every entry is one bug:
     name = "sums to nearest"              # what is wrong
     find = "return round_up(total)"       # a text that stands exactly once under src/
     replace = "return float(total)"
-    tests = ["tests/test_exact.py"]       # what should fail, in the order it is tried
+    tests = ["tests/core/test_exact.py"]       # what should fail, in the order it is tried
 
 Where a text stands in several files, `file` (the end of a path) says which is meant. Patches are
 by text and never by line, so that they survive code that moves. A bug that changes nothing anybody

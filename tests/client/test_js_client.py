@@ -32,8 +32,8 @@ from tests.javascript import CLIENT, SCRIPTS, collection, node, parsed, refusals
 from tests.needs import needs
 from tests.vectors import make_vectors
 
-ROOT = Path(__file__).parent.parent
-VECTORS = Path(__file__).parent / "vectors"
+ROOT = Path(__file__).parents[2]
+VECTORS = Path(__file__).parents[1] / "vectors"
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 SECRET = bytes(range(100, 132))
 MOOD = {

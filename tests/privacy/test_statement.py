@@ -13,7 +13,7 @@ from rumor.collector.overview import overview
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.privacy.promise import collection_promise, question_promise
-from tests.test_keyvalue_cli import run
+from tests.cli.test_keyvalue import run
 
 ROUNDS = """
 name = "Apps"

@@ -32,7 +32,7 @@ from tests.laws.laws import forced
 from tests.scripted import Scripted
 
 VECTORS = json.loads(
-    (Path(__file__).parent / "vectors" / "randomness.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[1] / "vectors" / "randomness.json").read_text(encoding="utf-8")
 )
 SECRET = bytes.fromhex(VECTORS["secret"])
 SEED = bytes(range(100, 132))

@@ -22,7 +22,7 @@ from tests.needs import needs
 from tests.vectors import make_device
 
 needs("node")
-VECTORS = Path(__file__).parent / "vectors"
+VECTORS = Path(__file__).parents[1] / "vectors"
 SECRET = bytes(range(100, 132))
 CHOICE = {"kind": "choice", "labels": ["red", "blue"]}
 COIN = {**CHOICE, "epsilon": 0.1, "mechanism": "randomized-response", "reports_per_person": 99}

@@ -17,7 +17,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import log_up
 from rumor.mechanisms import REGISTRY, FrequencyOracle
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
 TOML = """
 name = "Home pages"

@@ -18,7 +18,7 @@ from rumor.core.mixing import mix64
 from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.two_stage import TwoStageNoise
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "bloom.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "bloom.json").read_text("utf-8"))
 
 
 def rappor(h: int, f: float, p: float, q: float, *, bits: int = 128) -> rumor.Rappor:

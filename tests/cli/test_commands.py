@@ -267,7 +267,7 @@ def test_the_version(capsys: Outputs) -> None:
 
 
 def test_the_example_data_fits_its_collection(capsys: Outputs) -> None:
-    folder = Path(__file__).parent.parent / "examples"
+    folder = Path(__file__).parents[2] / "examples"
     table = str(folder / "homepages.csv")
     rumor("simulate", str(folder / "browser.toml"), table, "--seed", "1", "--json")
     data = json_of(capsys)
@@ -279,7 +279,7 @@ def test_the_example_data_fits_its_collection(capsys: Outputs) -> None:
 def test_the_examples_work(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Outputs
 ) -> None:
-    example = Path(__file__).parent.parent / "examples" / name
+    example = Path(__file__).parents[2] / "examples" / name
     monkeypatch.chdir(tmp_path)
     for question in Collection.load(example).questions:
         values = range(20) if question.labels is None else question.labels
