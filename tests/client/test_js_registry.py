@@ -15,7 +15,7 @@ from rumor.mechanisms.registry import ENTRIES, Entry
 from tests.javascript import CLIENT, missing_controls, missing_twins, node
 from tests.needs import needs
 
-VECTORS = Path(__file__).parent / "vectors"
+VECTORS = Path(__file__).parents[1] / "vectors"
 
 needs("node")
 

@@ -12,7 +12,7 @@ from rumor.collector.drawing import png
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.kinds import kind_of
-from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import co_support
 
@@ -86,10 +86,10 @@ def as_file(result: Any, query: EstimateQuery, title: str) -> bytes:
 def integrity(mechanism: Mechanism, reports: Reports) -> dict[str, Any]:
     """Whether these reports look crafted, where that can be seen at all."""
     untested = {"testable": False, "alarm": False, "deviations": None, "reports": len(reports)}
-    if not isinstance(mechanism, FrequencyOracle):
+    if mechanism.oracle is None:
         return {**untested, "explanation": _NO_TEST}
     try:
-        found = co_support(mechanism, reports)
+        found = co_support(mechanism.oracle, reports)
     except InputError as problem:
         sentence = str(problem)
         return {**untested, "explanation": f"{sentence[0].upper()}{sentence[1:]}."}

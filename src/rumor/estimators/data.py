@@ -30,8 +30,8 @@ class Material:
     @property
     def oracle(self) -> FrequencyOracle:
         """The oracle that made the reports."""
-        oracle = self.summary.mechanism
-        assert isinstance(oracle, FrequencyOracle)
+        oracle = self.summary.mechanism.oracle
+        assert oracle is not None  # only choices are estimated from their reports
         return oracle
 
     @property
