@@ -271,9 +271,10 @@ def _blobs(rows: int) -> list[bytes]:
 
 
 def _direct_sqlite(path: Path, contract: Collection, rows: int) -> Turn:
-    from rumor.collector.store.sqlite import _INSERT, SqliteStore
+    from rumor.collector.store.base import open_store
+    from rumor.collector.store.dialects.sqlite import _INSERT
 
-    store = SqliteStore(path)
+    store = open_store(f"sqlite:///{path}")
     number = store.register(contract).questions["q"]
     store.close()
     connection = sqlite3.connect(path, isolation_level=None)
@@ -299,9 +300,10 @@ def _direct_sqlite(path: Path, contract: Collection, rows: int) -> Turn:
 def _direct_postgres(url: str, contract: Collection, rows: int) -> Turn:
     import psycopg
 
-    from rumor.collector.store.postgres import _INSERT, PostgresStore
+    from rumor.collector.store.base import open_store
+    from rumor.collector.store.dialects.postgres import _INSERT
 
-    store = PostgresStore(url)
+    store = open_store(url)
     number = store.register(contract).questions["q"]
     store.close()
     connection = psycopg.connect(url, autocommit=True)

@@ -19,7 +19,8 @@ import pytest
 import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.secret import open_secret, replace_secret
-from rumor.collector.store.sqlite import SqliteStore
+from rumor.collector.store.dialects.sqlite import Sqlite
+from rumor.collector.store.sql import SqlStore
 from rumor.core.files import new_file, write_whole
 from tests.collector.tools import collection
 
@@ -39,11 +40,12 @@ def test_a_debit_is_on_the_disk_before_its_report_is_handed_out(tmp_path: Path) 
 
 
 def test_a_report_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
+    dialect = Sqlite(tmp_path / "store.db")
+    store = SqlStore(dialect)
     for _ in range(2):
         entry = store.register(collection())
         assert store.summary(entry, "colour").reports == 0
-        for connection in (store._writer, store._reader):
+        for connection in (dialect._writer.open, dialect._reader.open):
             assert setting(connection, "synchronous") == FULL
             assert setting(connection, "journal_mode") == "wal"
             # What is deleted is overwritten, and what is damaged is noticed.
