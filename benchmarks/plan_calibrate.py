@@ -1,6 +1,6 @@
 """How much the default estimator gains on the linear one, by simulation: the plan's table.
 
-    python -m benchmarks.plan_calibrate            some twenty minutes; rewrites
+    python -m benchmarks.plan_calibrate            six to twenty minutes; rewrites
                                                    src/rumor/privacy/calibration.py
         --noise 0.4 10                             only rows of this noise, the others as they are
 
