@@ -54,7 +54,7 @@ class ChoiceTopic(Topic):
         return default_error(_oracle(mechanism), users)
 
     def range(self, mechanism: Mechanism, users: int) -> Range | None:
-        """Over eight shapes of crowds; None where the default is not foretold."""
+        """Over nine shapes of crowds; None where the default is not foretold."""
         oracle, zipf = _oracle(mechanism), self.default(mechanism, users)
         return None if zipf is None else default_range(oracle, users, zipf)
 
