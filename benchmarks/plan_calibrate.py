@@ -1,6 +1,6 @@
 """How much the default estimator gains on the linear one, by simulation: the plan's table.
 
-    python -m benchmarks.plan_calibrate            some twenty minutes; rewrites
+    python -m benchmarks.plan_calibrate            six to twenty minutes; rewrites
                                                    src/rumor/kinds/planning/calibration.py
         --noise 0.4 10                             only rows of this noise, the others as they are
 
@@ -37,7 +37,14 @@ from rumor.mechanisms.oracle import ItemCounts
 
 KEY_TRIALS = {2: 60, 5: 24, 20: 12, 100: 5}
 KEY_NOISE = (0.02, 0.1, 0.3, 0.7, 1.5, 4.0, 12.0)
-TARGET = Path(__file__).resolve().parent.parent / "src" / "rumor" / "privacy" / "calibration.py"
+TARGET = (
+    Path(__file__).resolve().parent.parent
+    / "src"
+    / "rumor"
+    / "kinds"
+    / "planning"
+    / "calibration.py"
+)
 TRIALS = {5: 90, 10: 80, 20: 50, 50: 30, 100: 20, 300: 12, 1000: 8, 3000: 6, 10_000: 4}
 NOISE = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 100.0)
 DIGITS = (0.01, 0.3, 0.7, 1.3, 2.3)

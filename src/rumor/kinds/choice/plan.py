@@ -61,14 +61,13 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return default_error(mechanism, users)
 
     def range(self, mechanism: FrequencyOracle, users: int) -> Range | None:
-        """Over eight shapes of crowds; None where the default is not foretold."""
-        oracle, zipf = mechanism, self.default(mechanism, users)
-        return None if zipf is None else default_range(oracle, users, zipf)
+        """Over nine shapes of crowds; None where the default is not foretold."""
+        zipf = self.default(mechanism, users)
+        return None if zipf is None else default_range(mechanism, users, zipf)
 
     def detectable(self, mechanism: FrequencyOracle, users: int) -> float:
         """By a test of one answer alone."""
-        oracle = mechanism
-        return told_apart(lambda f: math.sqrt(float(oracle.variance(f, users))))
+        return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
 
     def choose(
         self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish

@@ -58,7 +58,7 @@ class Plan:
 
     @functools.cached_property
     def range(self) -> Range | None:
-        """Errors of the default over eight shapes of crowds, of what is recommended."""
+        """Errors of the default over nine shapes of crowds, of what is recommended."""
         return self.topic.range(self.best.mechanism, self.users)
 
     @property
@@ -126,9 +126,9 @@ class Plan:
             return []
         low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
         return [
-            f"The default's error depends on what people answer: {low} to {high} over eight shapes "
-            f"of crowds (less if all values are about equally frequent), {zipf} if shares fall "
-            f"like 1/rank. Count on {high}."
+            f"The default's error depends on what people answer: {low} to {high} over nine shapes "
+            f"of crowds (less if values differ by less than a tenth), {zipf} if shares fall like "
+            f"1/rank. Count on {high}."
         ]
 
     def _columns(self) -> tuple[list[str], list[list[str]]]:
