@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rumor.core.characters import drawable
 from rumor.core.errors import InputError
@@ -45,11 +45,21 @@ class Chart(Protocol):
         ...
 
 
+C = TypeVar("C", bound=Chart)
+
+
 def checked_chart_path(path: PathLike) -> str:
     """Where a chart may be written, or the sentence that names the formats."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
     return str(path)
+
+
+def saved(chart: C, path: PathLike | None) -> C:
+    """The chart itself, written to a file first where one is named."""
+    if path is not None:
+        save_chart(chart, path)
+    return chart
 
 
 def save_chart(chart: Chart, path: PathLike) -> None:

@@ -12,6 +12,7 @@ from rumor.core.plain_text import one_line, percent
 from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
+from rumor.results.chart_files import saved as saved
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
 from rumor.results.view import View

@@ -18,17 +18,18 @@ from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
-from rumor.results.rows import Column, Tabular, coverage
+from rumor.results.ranked import RankedRows
+from rumor.results.rows import Column, coverage
 from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import View, Wishes, viewed
 
 if TYPE_CHECKING:
     import altair as alt
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate(Tabular):
+class Estimate(RankedRows):
     """Estimated frequencies of a domain's values."""
 
     values: Sequence[int] | Sequence[str]
@@ -129,16 +130,6 @@ class Estimate(Tabular):
             "stderr": self.stderr[places],
         }
 
-    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
-        """The indices of the most frequent values, the most frequent first."""
-        return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
-
-    def listed(self, view: View) -> list[int]:
-        """The first values in the order of the view."""
-        if view.order == "estimate":
-            return self.ranking(view.rows)
-        return list(range(len(self.values)))[: view.rows]
-
     def covers(self, view: View) -> str:
         """Which rows the intervals of a view cover, in one sentence."""
         shown = "rows shown hold the true share, wherever the list is cut"
@@ -183,12 +174,10 @@ class Estimate(Tabular):
         **wishes: Unpack[Wishes],
     ) -> alt.LayerChart:
         """Bars with intervals; written to `path` (.html, .png or .svg) when one is given."""
-        from rumor.results.charts import frequency_chart, save_chart
+        from rumor.results.charts import frequency_chart, saved
 
         chart = frequency_chart(self, viewed(view, wishes), title=title)
-        if path is not None:
-            save_chart(chart, path)
-        return chart
+        return saved(chart, path)
 
 
 def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:

@@ -19,8 +19,9 @@ from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Bounds, Tails, each_outside
-from rumor.results.rows import Column, Tabular, coverage
-from rumor.results.selection import both_sided_tails, ranked, split_tails
+from rumor.results.ranked import RankedRows
+from rumor.results.rows import Column, coverage
+from rumor.results.selection import both_sided_tails, split_tails
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ QUANTITIES = ("frequency", "mean")
 
 
 @dataclass(frozen=True, eq=False)
-class KeyValueEstimate(Tabular):
+class KeyValueEstimate(RankedRows):
     """For every key the share of people who hold it and the mean of their values.
 
     `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and
@@ -134,16 +135,6 @@ class KeyValueEstimate(Tabular):
         cells["product"] = _plain(self.product[places])
         return cells
 
-    def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
-        """The indices of the most frequent keys, the most frequent first."""
-        return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
-
-    def listed(self, view: View) -> list[int]:
-        """The first keys in the order of the view."""
-        if view.order == "estimate":
-            return self.ranking(view.rows)
-        return list(range(len(self.values)))[: view.rows]
-
     def covers(self, view: View) -> str:
         """Which keys the intervals of a view cover, in one sentence."""
         shown = "keys shown hold the true share, and as many the true mean"
@@ -194,12 +185,10 @@ class KeyValueEstimate(Tabular):
     ) -> alt.HConcatChart:
         """Shares and means side by side with their intervals; written to `path` when given."""
         from rumor.kinds.keyvalue.picture import keyvalue_chart
-        from rumor.results.charts import save_chart
+        from rumor.results.chart_files import saved
 
         chart = keyvalue_chart(self, viewed(view, wishes), title=title, truth=truth)
-        if path is not None:
-            save_chart(chart, path)
-        return chart
+        return saved(chart, path)
 
 
 def _least(errors: Vector) -> float:

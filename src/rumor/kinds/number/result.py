@@ -110,9 +110,7 @@ class MeanEstimate(Tabular):
     ) -> alt.LayerChart:
         """The mean and its interval on the range; written to `path` when one is given."""
         from rumor.kinds.number.picture import mean_chart
-        from rumor.results.charts import save_chart
+        from rumor.results.chart_files import saved
 
         chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
-        if path is not None:
-            save_chart(chart, path)
-        return chart
+        return saved(chart, path)
