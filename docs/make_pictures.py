@@ -544,7 +544,7 @@ def plan_words() -> str:
 
 
 def plan_numbers() -> str:
-    """The error of a mean by Harmony and by the piecewise mechanism, by epsilon."""
+    """The error of a mean by each mechanism there is for one, by epsilon."""
     steps = [2 ** (i / 4) for i in range(-4, 13)]
     points: dict[str, list[Point]] = {}
     for epsilon in steps:

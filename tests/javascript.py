@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection
+from rumor.kinds.base import Kind
 from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
@@ -67,6 +68,33 @@ def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
     """What is left to write until every mechanism has its twin for browsers, in sentences."""
     wanted = {entry.name: entry.javascript for entry in entries}
     return _missing("mechanism", wanted, "src/rumor/client/js", "mechanisms.js", client)
+
+
+def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str]:
+    """What is left to write until browsers read the answers of every kind, in sentences."""
+    text, place = (client / "kinds.js").read_text("utf-8"), "src/rumor/client/js/kinds"
+    known = {kind.name: kind for kind in kinds}
+    problems = [
+        f"the kind {name!r} has no file for browsers: write {place}/{name}.js"
+        for name in known
+        if not (client / "kinds" / f"{name}.js").is_file()
+    ]
+    for name, kind in known.items():
+        parts = [f"carries: {json.dumps(kind.names)}", f'load: () => import("./kinds/{name}.js")']
+        if kind.borrows is not None:
+            parts.insert(1, f"borrows: {json.dumps(kind.borrows)}")
+        line = f"{name}: {{ {', '.join(parts)} }},"
+        if f"\n  {line}\n" not in text:
+            problems.append(f"KINDS in {place}.js needs the line {line}")
+    listed = re.findall(r"^  (\w+): \{ carries", text, re.MULTILINE)
+    problems += [
+        f"KINDS in {place}.js has a line for {name!r}, which is no kind"
+        for name in listed
+        if name not in known
+    ]
+    if not problems and listed != list(known):
+        problems.append(f"KINDS in {place}.js must have the order of rumor.kinds")
+    return problems
 
 
 def missing_controls(kinds: Sequence[str], web: Path = WEB) -> list[str]:

@@ -143,6 +143,15 @@ def test_every_method_is_documented(title: str, methods: tuple[str, ...]) -> Non
         assert re.search(rf"^\| .*`{method}`.* \|", described, re.MULTILINE), method
 
 
+def test_the_methods_of_every_kind_are_documented() -> None:
+    """Whatever its heading is: a new kind's methods are missed here."""
+    page = text_of("reference/estimators.md")
+    for kind in KINDS.values():
+        for method in kind.methods():
+            row = rf"^\| .*`{method}`.* \|"
+            assert re.search(row, page, re.MULTILINE), f"method {method!r} of kind {kind.name!r}"
+
+
 def test_every_option_of_a_method_is_documented() -> None:
     described = section(text_of("reference/estimators.md"), "## Methods for shares")
     for method, options in OPTIONS.items():

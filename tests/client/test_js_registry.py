@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from rumor.kinds import KINDS
 from rumor.mechanisms.registry import ENTRIES, Entry
-from tests.javascript import CLIENT, missing_controls, missing_twins, node
+from tests.javascript import CLIENT, missing_controls, missing_kinds, missing_twins, node
 from tests.needs import needs
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -27,7 +26,8 @@ def drawn() -> Any:
 
 
 def test_every_mechanism_and_every_kind_is_listed() -> None:
-    problems = [*missing_twins(ENTRIES), *missing_controls(list(KINDS))]
+    problems = [*missing_twins(ENTRIES), *missing_kinds(KINDS.values())]
+    problems += missing_controls(list(KINDS))
     assert not problems, "\n".join(problems)
 
 
@@ -62,6 +62,21 @@ def test_a_kind_without_a_control_is_said() -> None:
     ]
 
 
+def test_a_kind_that_browsers_do_not_know_is_said() -> None:
+    class Further(type(KINDS["choice"])):  # type: ignore[misc]
+        name, borrows = "further", "choice"
+
+    place = "src/rumor/client/js/kinds"
+    said = 'carries: ["labels"], borrows: "choice", load: () => import("./kinds/further.js")'
+    assert missing_kinds([*KINDS.values(), Further()]) == [
+        f"the kind 'further' has no file for browsers: write {place}/further.js",
+        f"KINDS in {place}.js needs the line further: {{ {said} }},",
+    ]
+    assert missing_kinds(list(KINDS.values())[:-1]) == [
+        f"KINDS in {place}.js has a line for 'keyvalue', which is no kind"
+    ]
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_mechanism_draws_the_same_bytes(entry: Entry, drawn: Any) -> None:
     published = json.loads((VECTORS / "client.json").read_text("utf-8"))["vectors"]
@@ -93,12 +108,13 @@ def test_a_mechanism_without_a_twin_is_refused_and_the_others_are_drawn(tmp_path
 
 
 def test_kinds_are_those_of_python_and_carry_the_same() -> None:
-    found = node("kinds.mjs", given=[])["carries"]
-    assert found == [[kind.name, list(kind.names)] for kind in KINDS.values()]
-    assert {name for name, _ in found} == {entry.kind for entry in ENTRIES}
+    found = node("kinds.mjs", given=[])["kinds"]
+    wanted = [[kind.name, list(kind.names), kind.borrows] for kind in KINDS.values()]
+    assert found == wanted, "\n".join(missing_kinds(KINDS.values()))
+    assert {borrows or name for name, _, borrows in found} == {entry.kind for entry in ENTRIES}
     types = (CLIENT / "rumor.d.ts").read_text("utf-8")
-    (listed,) = re.findall(r"^export type Kind = (.+);$", types, re.MULTILINE)
-    assert listed == " | ".join(f'"{name}"' for name, _ in found)
+    line = "export type Kind = " + " | ".join(f'"{name}"' for name in KINDS) + ";"
+    assert f"\n{line}\n" in types, f"src/rumor/client/js/rumor.d.ts needs the line {line}"
 
 
 TYPED: list[tuple[str, list[str] | None, str, object]] = [

@@ -9,5 +9,5 @@ import { KINDS } from "../../src/rumor/client/js/kinds.js";
 
 const typed = await Promise.all(JSON.parse(readFileSync(0, "utf8")).map(async ([kind, labels, text]) =>
   (await KINDS[kind].load()).typed({ labels }, text)));
-const carries = Object.entries(KINDS).map(([name, kind]) => [name, kind.carries]);
-console.log(JSON.stringify({ carries, typed }));
+const kinds = Object.entries(KINDS).map(([name, { carries, borrows = null }]) => [name, carries, borrows]);
+console.log(JSON.stringify({ kinds, typed }));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 # --- Every kind of question -----------------------------------------------------------------
 
 LIFETIME = ["--lifetime", "2"]
-WISHES: dict[str, dict[str, float]] = {
+WISHES: dict[str, Mapping[str, object]] = {
+    **{kind.name: kind.example().plan for kind in KINDS.values()},
     "choice": {"domain": 30},
     "text": {"domain": 500},
     "number": {"low": 0.0, "high": 120.0},

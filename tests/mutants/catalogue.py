@@ -8,8 +8,9 @@ A file of this folder is an area (`accounting.toml`); every entry is one bug:
     replace = "return float(total)"
     tests = ["tests/core/test_exact.py"]       # what should fail, in the order it is tried
 
-Where a text stands in several files, `file` (the end of a path) says which is meant. Patches are
-by text and never by line, so that they survive code that moves. A bug that changes nothing anybody
+Where a text stands in several files, `file` (the end of a path) says which is meant; a bug of one
+mechanism or kind always does, since the next one may be written after its model. Patches are by
+text and never by line, so that they survive code that moves. A bug that changes nothing anybody
 could notice says so: `equivalent = "why"`; it is listed and not run.
 """
 

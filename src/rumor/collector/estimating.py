@@ -11,20 +11,21 @@ import numpy as np
 from rumor.collector.drawing import png
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
-from rumor.kinds import kind_of
+from rumor.kinds import KINDS
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import co_support
 
 if TYPE_CHECKING:
     from rumor.collector.service import EstimateQuery
+    from rumor.contract.collection import Question
 
 
 _NO_TEST = "There is no test for crafted reports of this kind of question."
 
 
 def make_estimate(
-    mechanism: Mechanism,
+    question: Question,
     summary: Summary,
     method: str,
     dictionary: Sequence[str] | None,
@@ -34,11 +35,11 @@ def make_estimate(
 
     `rounds` are the summaries of all rounds, where the mechanism has such (PrivKVM).
     """
-    kind = kind_of(mechanism)
+    kind = KINDS[question.kind]
     options = kind.served_with(dictionary)
     if rounds is not None:
         return kind.estimate_rounds(rounds, method)
-    return kind.estimate(mechanism, summary, method, options)
+    return kind.estimate(question.mechanism, summary, method, options)
 
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:

@@ -297,7 +297,7 @@ class Service:
                 f"an estimate needs at least one report; question {question.id!r} has none yet",
             )
         rounds = chain(self.store, entry, question.id, query.window)
-        result = make_estimate(question.mechanism, summary, query.method, self.dictionary, rounds)
+        result = make_estimate(question, summary, query.method, self.dictionary, rounds)
         return {
             "collection": entry.collection.digest,
             "question": question.id,

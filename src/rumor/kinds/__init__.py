@@ -38,5 +38,8 @@ KINDS: Mapping[str, Kind[Any]] = _Kinds()
 
 
 def kind_of(mechanism: Mechanism) -> Kind[Any]:
-    """The kind of question that this mechanism answers."""
+    """The kind that a mechanism without a question is of: its own.
+
+    A question knows its kind, which may borrow the mechanisms of another.
+    """
     return KINDS[mechanism.kind]

@@ -62,6 +62,8 @@ class Kind(abc.ABC, Generic[M]):
     """What its contract carries beside the mechanism."""
     family: type[M]
     """What its mechanisms have in common."""
+    borrows: ClassVar[str | None] = None
+    """The kind whose mechanisms answer it, where it has none of its own."""
 
     # The question: light.
 
@@ -193,8 +195,9 @@ class Kind(abc.ABC, Generic[M]):
         return mechanism
 
     def mechanisms(self) -> dict[str, type[M]]:
-        """Every registered mechanism of this kind, by name."""
-        return {m.name: m for m in of_kind(self.name) if issubclass(m, self.family)}
+        """Every registered mechanism that answers this kind, by name."""
+        home = self.borrows or self.name
+        return {m.name: m for m in of_kind(home) if issubclass(m, self.family)}
 
     def mechanism_named(
         self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()

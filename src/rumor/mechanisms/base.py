@@ -61,7 +61,7 @@ class Mechanism(abc.ABC):
     name: ClassVar[str]
     """What contracts call it."""
     kind: ClassVar[str]
-    """The kind of question that it answers."""
+    """The kind of question that it is made for; others may borrow it."""
     FRESH: ClassVar[tuple[str, ...]] = ()
     """The parameters of noise that comes afresh on top of a permanent answer."""
     labels: tuple[str, ...] | None = None

@@ -2,7 +2,7 @@
 
 They act on the integer step j = 0..G of a value on its grid, so that their channels are
 rational and their privacy is exact; they are unbiased, and the mean of many reports has the
-variance that `variance` states. One file for each: harmony.py, piecewise.py.
+variance that `variance` states. Each has a file of its own; the registry names them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import abc
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.liars import Raised
-
-if TYPE_CHECKING:
-    from rumor.mechanisms.harmony import Harmony as Harmony
-    from rumor.mechanisms.piecewise import Piecewise as Piecewise
 
 
 @dataclass(frozen=True)

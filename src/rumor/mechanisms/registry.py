@@ -29,7 +29,7 @@ class Entry:
     """Its file in this folder."""
     class_name: str
     kind: str
-    """The kind of question that it answers."""
+    """The kind of question that it is made for; others may borrow it."""
 
     @property
     def javascript(self) -> str:
@@ -86,7 +86,7 @@ BY_NAME = ByName(ENTRIES)
 
 
 def of_kind(kind: str) -> Iterator[type[Mechanism]]:
-    """The mechanisms that answer questions of this kind, loaded one after the other."""
+    """The mechanisms that are made for this kind, loaded one after the other."""
     return (entry.load() for entry in ENTRIES if entry.kind == kind)
 
 

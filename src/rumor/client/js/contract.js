@@ -125,7 +125,7 @@ async function readQuestion(given) {
     if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
   }
   const mechanism = await makeMechanism(question.mechanism, labels);
-  if (mechanism.kind !== question.kind) {
+  if (mechanism.kind !== (kind.borrows ?? question.kind)) {
     refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
   }
   if (epsilon !== mechanism.epsilon) refuse(`a contract's epsilon must be its mechanism's, ${mechanism.epsilon}`, epsilon);

@@ -1,6 +1,7 @@
 /**
- * Kinds of questions by name: what a contract `carries` of each beside its mechanism, and the file that
- * reads an answer that was typed, which no page needs. A new kind is a file and a line here.
+ * Kinds of questions by name: what a contract `carries` of each beside its mechanism, the kind whose
+ * mechanisms it `borrows` where it has none of its own, and the file that reads an answer that was typed,
+ * which no page needs. A new kind is a file and a line here.
  */
 
 export const KINDS = {
