@@ -193,7 +193,9 @@ def test_languages_say_the_same_things(open_page: OpenPage, shown: Showcase) -> 
 
 def captions_in(page: Page, lang: str) -> set[str]:
     """The mechanisms whose reports are described in the words of a language."""
-    script = "async (lang) => Object.keys((await import(`/assets/words-${lang}.js`)).default.captions)"
+    script = (
+        "async (lang) => Object.keys((await import(`/assets/words-${lang}.js`)).default.captions)"
+    )
     return set(page.evaluate(script, lang))
 
 
