@@ -184,7 +184,7 @@ def test_languages_say_the_same_things(open_page: OpenPage, shown: Showcase) -> 
     assert len(english) > 50
     assert page.evaluate(shape, "ja") == english
     assert page.evaluate(shape, "zh") == english
-    # Of a mechanism that nobody described in another language yet, the page shows the English caption.
+    # Where nobody has described a mechanism in a language yet, the page shows the English caption.
     japanese, chinese = captions_in(page, "ja"), captions_in(page, "zh")
     assert japanese == chinese <= set(BY_NAME)
     assert len(japanese) >= 14
