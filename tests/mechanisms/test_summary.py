@@ -197,8 +197,9 @@ def test_counters_that_sum_to_twice_the_reports_are_refused() -> None:
 
 
 def test_a_bit_cannot_be_set_more_often_than_there_are_reports() -> None:
-    # Bits are counted one by one, so no sum of the counters shows it.
-    oracle = rumor.UnaryEncoding(domain=4, epsilon=1.0)
+    # Bits of many values are counted one by one, so no sum of the counters shows it.
+    oracle = rumor.UnaryEncoding(domain=40, epsilon=1.0)
+    assert oracle.counters_per_report is None
     whole = Summary.empty(oracle).update(oracle.privatize([0] * 5, random=rumor.Seeded(1)))
     data = whole.to_bytes()
     assert Summary.from_bytes(data) == whole
