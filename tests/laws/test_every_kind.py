@@ -23,6 +23,7 @@ from rumor.contract.collection import Collection
 from rumor.core.reports import Reports, as_reports
 from rumor.kinds import KINDS, NAMES, kind_of
 from rumor.kinds.base import Kind
+from rumor.kinds.planning.planned import Size, Wish
 from rumor.mechanisms import REGISTRY, Mechanism
 
 OWN_METHODS = {"was published for", "is for subset selection"}
@@ -123,6 +124,14 @@ def test_it_is_simulated_planned_shown_and_audited(kind: Kind[Any], desk: Desk) 
     assert shown["digest"] == Collection.load(desk.contract).digest
     audited = desk.run("audit", desk.contract, "--samples", 2000, "--seed", 1)
     assert len(audited["audits"]) == 1
+
+
+def test_a_plan_compares_every_mechanism_of_its_kind(kind: Kind[Any]) -> None:
+    """Asked again, and with a cap, so that none is left out for a wish that was not made."""
+    wished: dict[str, Any] = {"domain": 4, "users": 10_000, "cap": 2, **kind.example().plan}
+    size = Size(**wished)
+    found = kind.planned(size).candidates(Wish(1.0, reports=2))
+    assert {candidate.mechanism.name for candidate in found} == set(kind.mechanisms())
 
 
 def test_it_is_served_answered_estimated_exported_and_imported(
