@@ -217,6 +217,14 @@ class TestLedger:
                 device.prepare(collection(mechanism, series="three"), {"question": 0})
             assert device.spent == 2.0
 
+    def test_what_one_series_cost_is_not_charged_to_another(self, tmp_path: Path) -> None:
+        mechanism = RandomizedResponse(domain=2, epsilon=1.0)
+        with rumor.Respondent(tmp_path) as device:
+            # Each is held to what its own contract may cost, and neither to what the other did.
+            for series in ("one", "two"):
+                device.prepare(collection(mechanism, reports=1, series=series), {"question": 0})
+            assert device.spent == 2.0
+
     def test_without_permanent_noise_nobody_is_asked_twice(self, tmp_path: Path) -> None:
         once = Rappor(bits=64, hashes=1, cohorts=1, f=0, p=0.5, q=0.75, key=b"key")
         with rumor.Respondent(tmp_path) as device:
