@@ -369,7 +369,9 @@ class TestSurroundings:
     def test_every_route_and_problem_is_described(self, embedded: Running) -> None:
         document = call(embedded.url, "/v1/openapi.json").json()
         assert document == openapi(LIMITS)
-        paths = {getattr(route, "path", "") for route in make_app(embedded.service).routes}
+        # A name may lead into a folder, which OpenAPI cannot say.
+        routes = make_app(embedded.service).routes
+        paths = {getattr(route, "path", "").replace(":path", "") for route in routes}
         assert paths == set(document["paths"])
         described = document["components"]["schemas"]["Problem"]["properties"]["type"]["enum"]
         assert described == [f"urn:rumor:problem:{name}" for name in TYPES]
