@@ -22,7 +22,6 @@ from rich.table import Table
 import rumor
 from rumor.kinds.planning.forecast import typical_law
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.liars import fake_gain
 from rumor.privacy.integrity import co_support, craft
 
 DOMAIN, EPSILON, PEOPLE, TARGETS, SHARE, RUNS = 100, 1.0, 100_000, 10, 0.05, 100
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{flagged:.0%}",
             f"{false:.0%}",
             f"{np.mean([row[2] for row in found]):.2%}",
-            f"{fake_gain(oracle, options.people, int(SHARE * options.people)):.2%}",
+            f"{oracle.fake_gain(options.people, int(SHARE * options.people)):.2%}",
             "pass" if good else "miss",
         )
     Console(width=None if sys.stdout.isatty() else 120).print(table)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import rumor
+from tests.fresh import modules_after
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HEAVY = ("numba", "scipy", "pyarrow", "altair", "rich", "typer", "pandas", "polars")
@@ -16,12 +15,7 @@ HEAVY = ("numba", "scipy", "pyarrow", "altair", "rich", "typer", "pandas", "pola
 
 def loaded_after(program: str) -> set[str]:
     """Which of the heavy packages a fresh process has loaded after running a program."""
-    script = f"{program}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    return modules_after(program) & set(HEAVY)
 
 
 def test_importing_rumor_loads_nothing() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from rumor.contract.collection import Collection
+from rumor.mechanisms.registry import ENTRIES
+from tests.fresh import modules_after
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "rumor"
@@ -95,28 +97,12 @@ def test_what_a_device_needs_of_a_kind_is_light() -> None:
 
 
 PREPARE = """
-import sys
 import tempfile
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
-contract = Collection.load({path!r}).canonical()
-for name in [name for name in sys.modules if name.startswith("rumor.")]:
-    del sys.modules[name]
-from rumor.client.respondent import Respondent
-from rumor.contract.collection import Collection
 with Respondent(tempfile.mkdtemp()) as device:
-    device.prepare(Collection.from_json(contract), {answers!r})
-print(*sorted(name for name in sys.modules if name.startswith("rumor.")))
+    device.prepare(Collection.load({contract!r}), {answers!r})
 """
-
-
-def loaded(example: str, answers: dict[str, object]) -> list[str]:
-    program = PREPARE.format(path=str(EXAMPLES / example), answers=answers)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
 
 
 @pytest.mark.parametrize(
@@ -129,10 +115,21 @@ def loaded(example: str, answers: dict[str, object]) -> list[str]:
     ],
 )
 def test_a_device_loads_nothing_of_estimation_or_planning(
-    example: str, answers: dict[str, object]
+    tmp_path: Path, example: str, answers: dict[str, object]
 ) -> None:
-    folders = {name.split(".")[1] for name in loaded(example, answers)}
+    contract = tmp_path / "contract.json"
+    collection = Collection.load(EXAMPLES / example)
+    collection.save(contract)
+    after = modules_after(PREPARE.format(contract=str(contract), answers=answers))
+    loaded = {name for name in after if name.startswith("rumor.")}
+    folders = {name.split(".")[1] for name in loaded}
     assert folders <= {"core", "mechanisms", "kinds", "contract", "privacy", "client"}
-    parts = {name for name in loaded(example, answers) if name.startswith("rumor.kinds.")}
+    parts = {name for name in loaded if name.startswith("rumor.kinds.")}
     heavy = ("estimate", "result", "picture", "simulate", "plan", "planning", "tables", "dry_run")
     assert not {name for name in parts if set(name.split(".")) & set(heavy)}
+    # Of the mechanisms those that the contract names, with what they build on, and no other.
+    names = {question.mechanism.name for question in collection.questions}
+    named = [f"rumor.mechanisms.{entry.module}" for entry in ENTRIES if entry.name in names]
+    registered = {f"rumor.mechanisms.{entry.module}" for entry in ENTRIES}
+    needed = modules_after("\n".join(f"import {module}" for module in named))
+    assert loaded & registered == needed & registered

@@ -101,7 +101,7 @@ def test_files_are_privatized_and_estimated_by_every_method(kind: Kind[Any], des
         status, said = desk.tried("estimate", *arguments)
         if status:
             # A method may be one mechanism's own, and must then say so in one sentence.
-            assert OWN_METHODS & {word for word in OWN_METHODS if word in said}
+            assert any(word in said for word in OWN_METHODS), said
             continue
         found = json.loads(said)
         assert found["reports"] == len(desk.example.typed)

@@ -95,18 +95,23 @@ def test_it_is_audited() -> None:
     assert over.found > 0.5 * over.claimed
 
 
+def register(monkeypatch: pytest.MonkeyPatch, *mechanisms: type[Mechanism]) -> None:
+    """Let the registry's lines for numbers be these."""
+    monkeypatch.setattr("rumor.mechanisms.mean.of_kind", lambda kind: iter(mechanisms))
+
+
 def test_auto_offers_it_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     known, shrug = mean_mechanisms(), Shrug(low=0.0, high=24.0, epsilon=1.0)
     assert Shrug not in known
-    monkeypatch.setattr(rumor.mechanisms, "REGISTRY", (*rumor.mechanisms.REGISTRY, Shrug))
+    register(monkeypatch, *known, Shrug)
     assert mean_mechanisms() == (*known, Shrug)
     # It never has the least noise: saying nothing helps nobody.
     chosen = choose_mean(low=0.0, high=24.0, epsilon=1.0)
     assert chosen.worst_variance < shrug.worst_variance
-    monkeypatch.setattr(rumor.mechanisms, "REGISTRY", (rumor.RandomizedResponse, Shrug))
+    register(monkeypatch, rumor.RandomizedResponse, Shrug)
     assert choose_mean(low=0.0, high=24.0, epsilon=1.0) == shrug
     monkeypatch.setattr(Shrug, "worst_variance", 0.0)
-    monkeypatch.setattr(rumor.mechanisms, "REGISTRY", (rumor.Harmony, Shrug, rumor.Piecewise))
+    register(monkeypatch, rumor.Harmony, Shrug, rumor.Piecewise)
     assert choose_mean(low=0.0, high=24.0, epsilon=1.0) == shrug
 
 

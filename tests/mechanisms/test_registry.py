@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 import rumor.mechanisms
@@ -12,6 +9,7 @@ from rumor.core.errors import InputError
 from rumor.kinds import KINDS
 from rumor.mechanisms import BY_NAME, REGISTRY, from_description
 from rumor.mechanisms.registry import ENTRIES, ByName, Entry, of_kind
+from tests.fresh import modules_after
 
 EACH = [pytest.param(entry, id=entry.name) for entry in ENTRIES]
 FIRSTS = {entry.kind: entry for entry in reversed(ENTRIES)}
@@ -19,12 +17,7 @@ FIRSTS = {entry.kind: entry for entry in reversed(ENTRIES)}
 
 def loaded_after(program: str) -> set[str]:
     """The files of mechanisms that a fresh process has loaded after running a program."""
-    script = f"{program}\nimport sys\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.split()) & {f"rumor.mechanisms.{entry.module}" for entry in ENTRIES}
+    return modules_after(program) & {f"rumor.mechanisms.{entry.module}" for entry in ENTRIES}
 
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:

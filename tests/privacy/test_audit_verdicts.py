@@ -19,7 +19,7 @@ from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Seeded
 from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
-from rumor.mechanisms.liars import fake_clients, fake_gain
+from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.two_stage import TwoStageNoise
 from rumor.privacy.attack import DEVICES, _evidence, attack
 from rumor.privacy.audit import findings as audit
@@ -400,18 +400,16 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
         assert isinstance(oracle, (rumor.RandomizedResponse, rumor.UnaryEncoding))
         seen = (people - fakes) * oracle.miss + fakes
         added = (seen / people - oracle.miss) / (oracle.hit - oracle.miss)
-        assert fake_gain(oracle, people, fakes) == pytest.approx(added)
+        assert oracle.fake_gain(people, fakes) == pytest.approx(added)
     hadamard = FAKED[1]
     assert isinstance(hadamard, rumor.HadamardResponse)
     best = max(hadamard.unbiased(hadamard.tally(row[None]), 1).max() for row in hadamard.outputs())
-    assert fake_gain(hadamard, people, fakes) == pytest.approx(fakes / people * best)
+    assert hadamard.fake_gain(people, fakes) == pytest.approx(fakes / people * best)
     for mechanism in (rumor.KeyValueBlock(keys=5, epsilon=1.0), rumor.PrivKV(keys=5, epsilon=2.0)):
         rates, about = mechanism.rates, (people - fakes) * mechanism.share + fakes
         seen = ((people - fakes) * mechanism.share * rates.miss + fakes) / about
-        assert fake_gain(mechanism, people, fakes) == pytest.approx(
-            (seen - rates.miss) / rates.gain
-        )
-        assert fake_gain(mechanism, people, 0) == 0.0
+        assert mechanism.fake_gain(people, fakes) == pytest.approx((seen - rates.miss) / rates.gain)
+        assert mechanism.fake_gain(people, 0) == 0.0
         # A key that half hold at the low end; a few fakes say plus.
         few, share = 5, 0.5
         honest = (people - few) * mechanism.share
@@ -424,7 +422,7 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
         )
         assert mechanism.fake_mean_gain(people, people, share) == mechanism.grid.span
     rappor = rumor.Rappor(bits=8, hashes=1, cohorts=1, f=0.5, p=0.2, q=0.6, key=b"k")
-    assert fake_gain(rappor, people, fakes) == pytest.approx(0.05 / (rappor.q_star - rappor.p_star))
+    assert rappor.fake_gain(people, fakes) == pytest.approx(0.05 / (rappor.q_star - rappor.p_star))
     assert fake_clients(FAKED[0], 1001).clients == 11
     assert fake_clients(FAKED[0], 5).clients == 1
 

@@ -14,7 +14,7 @@ from benchmarks.liars_table import ORACLES, run
 from rumor.cli import main
 from rumor.contract.report_file import write_reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.mechanisms.liars import fake_clients, fake_gain
+from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.bit_counts import _lower_end, _upper_end, bit_counts
 from rumor.privacy.integrity import co_support, craft
@@ -76,13 +76,13 @@ def test_fakes_cannot_add_more_than_the_bound(oracle: FrequencyOracle) -> None:
     batch = np.concatenate([honest(oracle, 1)[2500:], fakes])
     added = oracle.unbiased(oracle.tally(batch), PEOPLE)[50] - POPULATION[50]
     noise = float(np.sqrt(oracle.variance(POPULATION, PEOPLE)[50]))
-    assert added < fake_gain(oracle, PEOPLE, 2500) + 5 * noise
-    assert added > 0.5 * fake_gain(oracle, PEOPLE, 2500)
+    assert added < oracle.fake_gain(PEOPLE, 2500) + 5 * noise
+    assert added > 0.5 * oracle.fake_gain(PEOPLE, 2500)
 
 
 def test_the_bound_grows_as_epsilon_falls() -> None:
     bounds = [
-        fake_gain(rumor.UnaryEncoding(domain=DOMAIN, epsilon=e), PEOPLE, 100) for e in (4, 1, 0.25)
+        rumor.UnaryEncoding(domain=DOMAIN, epsilon=e).fake_gain(PEOPLE, 100) for e in (4, 1, 0.25)
     ]
     assert bounds == sorted(bounds)
 
@@ -107,7 +107,7 @@ def test_fakes_cannot_move_a_mean_further_than_the_bound() -> None:
         mixed = np.concatenate([batch, np.repeat(furthest, fakes, axis=0)])
         mean = rumor.estimate(mechanism, mixed, method="inversion").mean
         noise = float(np.sqrt(mechanism.variance(10.0, people)))
-        bound = fake_gain(mechanism, people, fakes)
+        bound = mechanism.fake_gain(people, fakes)
         assert mean - 10.0 == pytest.approx(bound, abs=5 * noise)
         assert all(
             mechanism.moments(mechanism.tally(mechanism.outputs()[i : i + 1]), 1)[0] - 10.0
@@ -135,9 +135,7 @@ def test_fakes_cannot_raise_a_key_further_than_the_bound() -> None:
         found = rumor.estimate(mechanism, np.concatenate([honest, fake]), method="inversion")
         about = float(people * mechanism.share)
         noise = float(np.sqrt(mechanism.variances(0.1, 0.0, people)[0])) + 1 / np.sqrt(about)
-        assert found.unbiased[0] == pytest.approx(
-            fake_gain(mechanism, people, fakes), abs=5 * noise
-        )
+        assert found.unbiased[0] == pytest.approx(mechanism.fake_gain(people, fakes), abs=5 * noise)
         assert 0 < mechanism.fake_mean_gain(people, fakes, 0.1) <= 2.0
 
 
@@ -151,7 +149,7 @@ def test_fakes_cannot_raise_a_word_further_than_the_bound() -> None:
     ]
     batch = np.concatenate([honest, np.resize(np.array(crafted), (fakes, rappor.width))])
     found = rumor.estimate(rappor, batch, candidates=words)
-    bound = fake_gain(rappor, people, fakes)
+    bound = rappor.fake_gain(people, fakes)
     assert bound == pytest.approx(0.1)
     assert found.unbiased[2] < bound + 5 * found.stderr[2]
     assert found.unbiased[2] > 0.8 * bound
@@ -181,7 +179,7 @@ def test_the_table_of_liars_in_short() -> None:
         assert [false for false, _, _ in found] == [False] * 3
         assert [flagged for _, flagged, _ in found] == [True] * 3
         for _, _, added in found:
-            assert added < fake_gain(oracle, 40_000, 2000)
+            assert added < oracle.fake_gain(40_000, 2000)
 
 
 BITS = [
@@ -251,7 +249,7 @@ def test_bad_input() -> None:
     with pytest.raises(rumor.InputError, match="at least 1,000 reports; got 10"):
         co_support(oracle, honest(oracle, 1)[:10])
     with pytest.raises(rumor.InputError, match="fakes must be an integer from 0 to 10; got 11"):
-        fake_gain(oracle, 10, 11)
+        oracle.fake_gain(10, 11)
 
 
 @pytest.mark.parametrize("oracle", [*SEVERAL, rumor.UnaryEncoding(domain=5, epsilon=1.0)])

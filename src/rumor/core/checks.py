@@ -19,24 +19,10 @@ def checked_size(name: str, size: object, low: int, high: int) -> int:
     return int(size)
 
 
-def checked_choice(name: str, value: object, choices: Mapping[str, object] | Sequence[str]) -> str:
-    """One of a few words, or the sentence that lists them."""
+def checked_choice(
+    name: str, value: object, choices: Mapping[str, object] | Sequence[str], of: str = ""
+) -> str:
+    """One of a few words, or the sentence that lists them; `of` ends the rule."""
     if isinstance(value, str) and value in choices:
         return value
-    raise InputError(f"{name} must be one of {', '.join(choices)}; got {shown(value)}")
-
-
-def checked_method_of(method: object, known: Sequence[str], mechanism: str) -> str:
-    """A method's name for a mechanism of this name, or the sentence that lists them."""
-    if isinstance(method, str) and method in known:
-        return method
-    raise InputError(
-        f"method must be one of {', '.join(known)} for {mechanism}; got {shown(method)}"
-    )
-
-
-def checked_method(method: object, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """A method's name, or the sentence that lists them."""
-    if isinstance(method, str) and method in known:
-        return method
-    raise InputError(f"method must be one of {', '.join(known)}; got {shown(method)}")
+    raise InputError(f"{name} must be one of {', '.join(choices)}{of}; got {shown(value)}")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from rumor.core.canonical import checked_unicode
+from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
@@ -43,6 +44,15 @@ def known_keys(what: str, table: Mapping[str, object], keys: tuple[str, ...]) ->
         if key not in keys:
             allowed = f"the keys {', '.join(keys)}" if keys else "no further keys"
             raise InputError(f"{what} has {allowed}; got {nearest(key, keys)}")
+
+
+def checked_method(
+    method: object, options: Mapping[str, object], known: Mapping[str, tuple[str, ...]]
+) -> str:
+    """A method's name, its options among those that `known` says it takes."""
+    chosen = checked_choice("method", method, known)
+    known_keys(f'method "{chosen}"', options, known[chosen])
+    return chosen
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,8 @@ Rows = NDArray[np.intp]
 """Which of them."""
 Days = tuple[datetime.date | None, datetime.date | None]
 """From one day to another, both included; None: from the first, or to the last."""
+Progress = Callable[[int, int], None]
+"""Called now and then with how much is done and how much there is in all."""
 Target = Literal["population", "people"]
 """Whom an interval is about: those the people were drawn from, or these people."""
 

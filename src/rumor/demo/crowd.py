@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from rumor.contract.collection import Collection, Question
 from rumor.core.plain_text import aligned, decimals_for, percent, wrapped
 from rumor.core.randomness import Seeded, Source, System
-from rumor.core.types import Vector
+from rumor.core.types import Progress, Vector
 from rumor.kinds.estimating import estimate
 from rumor.mechanisms import UnaryEncoding
 from rumor.mechanisms.summary import Summary
@@ -204,7 +203,7 @@ def run(
     people: int,
     *,
     seed: int | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Demo:
     """Let this many simulated people answer, collect their reports and estimate."""
     collection = demo_collection()

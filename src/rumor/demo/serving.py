@@ -11,7 +11,6 @@ import secrets
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.core.plain_text import aligned, percent, wrapped
 from rumor.core.randomness import Seeded, Source, System
+from rumor.core.types import Progress
 
 _BATCH = 1_000
 
@@ -88,7 +88,7 @@ def run(
     devices: int = 50,
     people: int = 20_000,
     seed: int | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> ServiceDemo:
     """Serve a collection of one question to simulated people with these answers, and ask."""
     question = collection.questions[0]
@@ -140,7 +140,7 @@ def _send_all(
     transport: Transport,
     collection: Collection,
     reports: Any,
-    on_progress: Callable[[int, int], None] | None,
+    on_progress: Progress | None,
     done: int,
     people: int,
 ) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from rumor.core.reports import Reports
+from rumor.core.types import Progress
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Question
@@ -26,9 +27,6 @@ R = TypeVar("R")
 
 Stratum = str | int | bool | None
 """The public group that a report belongs to; None where it is not known or not asked for."""
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the number of reports done and the number in all."""
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection, Question
-from rumor.core.checks import checked_method
+from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
-from rumor.core.types import Days
-from rumor.engines import Engine, Progress, QuestionSource, Stratum
+from rumor.core.types import Days, Progress
+from rumor.engines import Engine, QuestionSource, Stratum
 from rumor.engines.distinct import leave_out_repeated
 from rumor.engines.kept_reports import KeptReports
 from rumor.engines.local import LocalEngine
@@ -189,7 +189,7 @@ def analyse(
         else Collection.load(collection_file)
     )
     if question is not None or len(collection.questions) == 1:
-        checked_method(method, KINDS[collection.question(question).kind].methods())
+        checked_choice("method", method, KINDS[collection.question(question).kind].methods())
     asked = None if question is None else collection.question(question)
     if isinstance(engine, str):
         checked_engine(engine)
@@ -282,9 +282,7 @@ def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> S
 
 def checked_engine(name: str) -> str:
     """The name of an engine."""
-    if name not in ENGINES:
-        raise InputError(f"an engine must be one of {', '.join(ENGINES)}; got {shown(name)}")
-    return name
+    return checked_choice("an engine", name, ENGINES)
 
 
 def _started(

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.core.checks import checked_size
-from rumor.engines import Batch, M, P, Part, Progress, R, S, Source
+from rumor.core.types import Progress
+from rumor.engines import Batch, M, P, Part, R, S, Source
 from rumor.engines.in_memory import HeldSource, PreparedSource, gathered
 
 _MAX_WORKERS = 1024

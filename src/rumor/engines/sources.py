@@ -16,14 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import DAMAGE, ReportFile, damaged, find_files, report_bytes
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.reports import Mask, Reports
-from rumor.core.types import Days
+from rumor.core.types import Days, Rows
 from rumor.engines import Batch, Stratum
 
 # Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
@@ -33,8 +32,6 @@ BATCH_BYTES = 1 << 21
 _SPLIT_BYTES = 1 << 25
 _MIN_BATCH_ROWS = 1024
 _BUFFER_BYTES = 1 << 20
-
-Rows = NDArray[np.intp]
 
 
 def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
-from rumor.engines import Batch, Engine, Progress, Source, Stratum
+from rumor.core.types import Progress
+from rumor.engines import Batch, Engine, Source, Stratum
 from rumor.engines.local import LocalEngine
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary

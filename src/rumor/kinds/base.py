@@ -11,13 +11,14 @@ Each kind is a folder. Its `question` file is what a device needs and is light; 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys, nearest
+from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.registry import of_kind
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from rumor.results.view import View
 
 M = TypeVar("M", bound=Mechanism)
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,14 @@ class Kind(abc.ABC, Generic[M]):
     """What its mechanisms have in common."""
     borrows: ClassVar[str | None] = None
     """The kind whose mechanisms answer it, where it has none of its own."""
+    memoises: ClassVar[bool] = False
+    """Whether a mechanism of this kind keeps permanent answers, which cost once."""
+    has_domain: ClassVar[bool] = True
+    """Whether a question has a number of answers, candidate words or keys."""
+    least_domain: ClassVar[int] = 2
+    """How many of them there must be."""
+    has_cap: ClassVar[bool] = False
+    """Whether there may be a most of what one person holds."""
 
     # The question: light.
 
@@ -166,17 +174,12 @@ class Kind(abc.ABC, Generic[M]):
     ) -> DryRun:
         """A dry run with the people of a table."""
 
-    memoises: ClassVar[bool] = False
-    """Whether a mechanism of this kind keeps permanent answers, which cost once."""
-    has_domain: ClassVar[bool] = True
-    """Whether a question has a number of answers, candidate words or keys."""
-
     def check_size(self, size: Size) -> None:
         """Refuse a size that a question of this kind cannot have."""
-        if size.cap is not None:
+        if size.cap is not None and not self.has_cap:
             raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
         if size.domain is not None:
-            size.checked_domain(2)
+            size.checked_domain(self.least_domain)
 
     def largest_error(self, size: Size) -> float:
         """What errors are below, whatever happens: shares end at 1."""
@@ -212,8 +215,7 @@ class Kind(abc.ABC, Generic[M]):
             raise InputError(
                 f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
             )
-        own: tuple[str, ...] = getattr(known[name], "OPTIONS", ())
-        known_keys(f"mechanism {name!r}", options, (*own, *extra))
+        known_keys(f"mechanism {name!r}", options, (*known[name].OPTIONS, *extra))
         return known[name]
 
 

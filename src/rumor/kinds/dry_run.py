@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
-from rumor.core.types import Tally
+from rumor.core.types import Progress, Tally
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Trials:
     """Words to look for, where answers are words."""
     cache: PathLike | None = None
     """Where the map of these words is kept for the next time."""
-    on_progress: Callable[[int, int], None] | None = None
+    on_progress: Progress | None = None
 
 
 class DryRun(Protocol):
@@ -54,8 +56,6 @@ def checked_trials(trials: int) -> int:
 
 def rescaled(counts: Tally, people: int) -> Tally:
     """The same shares in a crowd of this size, to the nearest whole person."""
-    import numpy as np
-
     exact = counts * (people / counts.sum())
     whole: Tally = np.floor(exact).astype(np.int64)
     missing = people - int(whole.sum())

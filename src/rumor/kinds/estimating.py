@@ -6,11 +6,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from rumor.core.checks import checked_method
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import known_keys
 from rumor.kinds import kind_of
-from rumor.kinds.choice.estimate import METHODS, OPTIONS, estimate_channel
+from rumor.kinds.choice.estimate import estimate_channel
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.text.result import WordEstimate
@@ -72,7 +70,5 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     if isinstance(mechanism, Mechanism):
         return kind_of(mechanism).estimate(mechanism, data, method, options)
     if isinstance(mechanism, (np.ndarray, list, tuple)):
-        chosen = checked_method(method, METHODS)
-        known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
-        return estimate_channel(mechanism, data, chosen, options)
+        return estimate_channel(mechanism, data, method, options)
     raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")

@@ -62,6 +62,8 @@ class Mechanism(abc.ABC):
     """What contracts call it."""
     kind: ClassVar[str]
     """The kind of question that it is made for; others may borrow it."""
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
+    """What a collection may say of it beside what its kind says."""
     FRESH: ClassVar[tuple[str, ...]] = ()
     """The parameters of noise that comes afresh on top of a permanent answer."""
     labels: tuple[str, ...] | None = None

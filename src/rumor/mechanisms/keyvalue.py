@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +70,6 @@ class KeyValueMechanism(Mechanism):
 
     kind = "keyvalue"
 
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
-    """What a collection may say beside keys, range and epsilon."""
     raised = Raised("a key's share")
     keys: int
     labels: tuple[str, ...] | None

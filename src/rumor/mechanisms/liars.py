@@ -76,8 +76,3 @@ def fake_clients(mechanism: Mechanism, reports: int, share: float = LIARS) -> Fa
     """The bound for this share of all reports, at least one."""
     clients = max(1, math.ceil(share * reports))
     return FakeClients(clients, mechanism.fake_gain(reports, clients), mechanism.raised)
-
-
-def fake_gain(mechanism: Mechanism, reports: int, fakes: int) -> float:
-    """The most that so many fakes among all `reports` can add to one estimate."""
-    return mechanism.fake_gain(reports, fakes)

@@ -11,7 +11,6 @@ import abc
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.liars import Raised
+from rumor.mechanisms.registry import of_kind
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class MeanMechanism(Mechanism):
 
     kind = "number"
 
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
     raised = Raised("the mean", share=False)
     grid: Grid
 
@@ -130,9 +129,7 @@ class MeanMechanism(Mechanism):
 
 def mean_mechanisms() -> tuple[type[MeanMechanism], ...]:
     """Every registered mechanism from which the mean of one number is learned."""
-    from rumor.mechanisms import REGISTRY
-
-    return tuple(kind for kind in REGISTRY if issubclass(kind, MeanMechanism))
+    return tuple(kind for kind in of_kind("number") if issubclass(kind, MeanMechanism))
 
 
 def choose_mean(

@@ -95,8 +95,6 @@ class FrequencyOracle(Mechanism):
     MAX_DOMAIN: ClassVar[int]
     FROM_EPSILON: ClassVar[bool] = True
     """Whether a domain and an epsilon are enough to construct it."""
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
-    """What a collection may say beside domain and epsilon: the constructor's other keywords."""
 
     def __init__(self, domain: object) -> None:
         self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self.MAX_DOMAIN)

@@ -15,7 +15,7 @@ No attacker can be right more often than e**epsilon / (e**epsilon + words - 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
+from rumor.core.types import Progress
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.two_stage import TwoStageNoise
 
@@ -114,7 +115,7 @@ def attack(
     people: int = 1000,
     reports: Sequence[int] = REPORTS,
     seed: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Attack:
     """Attack simulated people, each in a random cohort with a random one of so many words."""
     checked_size("words", words, 2, 100_000)

@@ -21,7 +21,8 @@ from pyspark import RDD, Accumulator, Broadcast, SparkContext, StorageLevel
 
 from rumor import __version__
 from rumor.core.errors import InputError, shown
-from rumor.engines import Batch, M, P, Part, Progress, R, S, Source
+from rumor.core.types import Progress
+from rumor.engines import Batch, M, P, Part, R, S, Source
 from rumor.engines.in_memory import gathered
 from rumor.engines.spark.job import Done, Status, Watch, run
 from rumor.engines.spark.session import SPARK_ERRORS, sentence, start_context

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Candidates
 from rumor.estimators.decode.counts import BitShares, Table
 from rumor.estimators.decode.decoys import Judge
 from rumor.estimators.decode.fit import Fit, best_fit
-from rumor.estimators.decode.lasso import Lasso, Vector
+from rumor.estimators.decode.lasso import Lasso
 from rumor.estimators.decode.left_out import LeaveOut
 from rumor.estimators.decode.refit import Refit, refit
 from rumor.estimators.decode.testing import benjamini_hochberg

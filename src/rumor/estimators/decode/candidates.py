@@ -14,7 +14,7 @@ import hashlib
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -27,14 +27,12 @@ from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike, whole_file
 from rumor.core.loops import decode_loops
 from rumor.core.randomness import encode_context
+from rumor.core.types import Progress
 from rumor.mechanisms.bloom import BloomFilter, Seeds
 
 S = TypeVar("S", bound=np.generic)
 
 Map = NDArray[np.unsignedinteger]
-Progress = Callable[[int, int], None]
-"""Called now and then with the number of words done and the number in all."""
-
 _MAGIC = b"rumor candidates 1\n"
 _CHUNK = 1 << 14
 # Beside its row a word takes a seed while the map is made, and a dozen numbers in the fit.

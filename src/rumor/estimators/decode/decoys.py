@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from rumor.core.loops import decode_loops
 from rumor.core.randomness import encode_context
+from rumor.core.types import Vector
 from rumor.estimators.decode.counts import Table
-from rumor.estimators.decode.lasso import Vector
 from rumor.mechanisms.bloom import BloomFilter
 
 Spectrum = NDArray[np.complex128]

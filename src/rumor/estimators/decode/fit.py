@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.estimators.decode.lasso import Lasso, State, Vector
+from rumor.core.types import Vector
+from rumor.estimators.decode.lasso import Lasso, State
 
 PENALTIES = (4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.2)
 # The search ends when tau has risen so often in a row, or so much of the freedom is used.

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.loops import decode_loops
+from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Map
 from rumor.estimators.decode.counts import Table
-
-Vector = NDArray[np.float64]
 
 # No coefficient moves by more than this, in standard deviations of its own estimate.
 _TOLERANCE = 1e-3

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.loops import decode_loops
+from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Map
 from rumor.estimators.decode.counts import Table
 from rumor.estimators.decode.decoys import Judge
 from rumor.estimators.decode.fit import Fit
-from rumor.estimators.decode.lasso import Vector, combined
+from rumor.estimators.decode.lasso import combined
 from rumor.estimators.decode.refit import factored, solved
 
 Chosen = NDArray[np.intp]

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
+from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Candidates
 from rumor.estimators.decode.counts import BitShares
-from rumor.estimators.decode.lasso import Lasso, Vector
+from rumor.estimators.decode.lasso import Lasso
 from rumor.estimators.decode.refit import refit
 
 PENALTY = 0.1

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.loops import decode_loops
+from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Map
 from rumor.estimators.decode.counts import Table
-from rumor.estimators.decode.lasso import Vector, combined, padded
+from rumor.estimators.decode.lasso import combined, padded
 
 # Words with the same bits cannot be told apart: this much of a ridge shares them out evenly,
 # and their standard errors say the rest.

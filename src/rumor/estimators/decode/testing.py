@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.estimators.decode.lasso import Vector
+from rumor.core.types import Vector
 
 
 def benjamini_hochberg(p_values: Vector, level: float) -> NDArray[np.bool_]:

@@ -71,7 +71,7 @@ class Choice(ChoiceQuestion):
         """One of so many answers."""
         from rumor.kinds.choice.plan import PlannedChoice
 
-        return PlannedChoice(size.checked_domain(2))
+        return PlannedChoice(size.checked_domain(self.least_domain))
 
 
 KIND = Choice()

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_method
 from rumor.core.errors import InputError
-from rumor.core.settings import known_keys
+from rumor.core.settings import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.bayes import channel_bayes, channel_em, oracle_bayes, oracle_em
@@ -69,8 +68,7 @@ def estimate_choice(
     oracle: FrequencyOracle, data: object, method: str, options: Mapping[str, Any]
 ) -> Estimate:
     """The frequencies of an oracle's values from reports, a summary of them or both."""
-    chosen = checked_method(method, METHODS)
-    known_keys(f'method "{chosen}"', options, OPTIONS[chosen])
+    chosen = checked_method(method, options, OPTIONS)
     summary = summarized(oracle, data)
     return estimate_oracle(Material(summary, reports_in(oracle, data)), chosen, options)
 
@@ -91,6 +89,7 @@ def estimate_channel(
     "auto" is the projection where the channel can be inverted, and "bayes" where it cannot;
     standard errors and intervals are those of the inverse, and unknown without one.
     """
+    method = checked_method(method, options, OPTIONS)
     channel = checked_channel(matrix)
     seen = checked_counts(counts, channel.shape[1])
     for name in _ORACLE_ONLY:

@@ -9,18 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.randomness import Seeded
+from rumor.core.types import Progress
 from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import (
-    Candidate,
-    Forecast,
-    PlannedQuestion,
-    Progress,
-    Wish,
-    told_apart,
-)
+from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish, told_apart
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 

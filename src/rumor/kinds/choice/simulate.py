@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.randomness import Source, System
-from rumor.core.types import Codes, Tally, Vector
+from rumor.core.types import Codes, Progress, Tally, Vector
 from rumor.kinds.choice.estimate import estimate_choice
 from rumor.kinds.choice.tables import read_choice
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled
@@ -118,7 +118,7 @@ def simulate(
     method: str = "auto",
     level: float = 0.95,
     random: Source | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Simulation:
     """Privatise and estimate people with these answers (so many for each value), some times."""
     people = int(counts.sum())

@@ -78,16 +78,13 @@ class KeyValue(KeyValueQuestion):
 
         return dry_run(mechanism, table, trials)
 
-    def check_size(self, size: Size) -> None:
-        """One key will do."""
-        if size.domain is not None:
-            size.checked_domain(1)
-
     def planned(self, size: Size) -> PlannedKeyValue:
         """Some of so many keys."""
         from rumor.kinds.keyvalue.plan import PlannedKeyValue
 
-        return PlannedKeyValue(size.checked_domain(1), size.low, size.high, size.cap)
+        return PlannedKeyValue(
+            size.checked_domain(self.least_domain), size.low, size.high, size.cap
+        )
 
 
 KIND = KeyValue()

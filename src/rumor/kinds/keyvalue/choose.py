@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor.core.checks import checked_size
-from rumor.mechanisms.item_sampling import ItemSampling
 from rumor.mechanisms.keyvalue import KeyValueMechanism
-from rumor.mechanisms.keyvalue_block import KeyValueBlock
 
 # People hold about this part of the cap on average, where the cap is rarely exceeded.
 _USUAL_FILL = 0.65
@@ -30,6 +28,10 @@ def key_value(
     The block mechanism, unless a public `cap` on the number of keys that a person holds is
     known and makes item sampling better: the closed-form variances of both decide.
     """
+    # A device draws with one mechanism, and loads no other.
+    from rumor.mechanisms.item_sampling import ItemSampling
+    from rumor.mechanisms.keyvalue_block import KeyValueBlock
+
     block = KeyValueBlock(keys=keys, epsilon=epsilon, low=low, high=high, outside=outside)
     if cap is None:
         return block

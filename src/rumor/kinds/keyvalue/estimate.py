@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.checks import checked_method_of
+from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys
 from rumor.core.types import Vector
@@ -38,7 +38,7 @@ def estimate_pairs(
 ) -> KeyValueEstimate:
     """The estimate from reports, a summary of them, or the summaries of all rounds in order."""
     known_keys("estimate", options, ())
-    chosen = checked_method_of(method, KEYVALUE_METHODS, mechanism.name)
+    chosen = checked_choice("method", method, KEYVALUE_METHODS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
         return estimate_rounds(data, chosen)
     return estimate_keyvalue(summarized(mechanism, data), chosen)

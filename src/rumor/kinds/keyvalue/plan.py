@@ -10,16 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.randomness import Seeded
+from rumor.core.types import Progress, Vector
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.planned import (
-    Candidate,
-    Forecast,
-    PlannedQuestion,
-    Progress,
-    Wish,
-    told_apart,
-)
+from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish, told_apart
 from rumor.mechanisms import (
     ItemSampling,
     KeyValueBlock,
@@ -31,8 +25,6 @@ from rumor.mechanisms import (
 
 # Errors are those of a key that so many people hold, with values around the middle.
 SHARE = 0.1
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

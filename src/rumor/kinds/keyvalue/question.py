@@ -21,6 +21,8 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     keys = ("keys", "cap", *RANGE, "epsilon", "mechanism")
     names = ("labels", "parent")
     family = KeyValueMechanism
+    least_domain = 1
+    has_cap = True
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
         """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
@@ -34,10 +36,9 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
             arguments["cap"] = wish["cap"]
         if mechanism is None:
             return key_value(**arguments)
-        own: tuple[str, ...] = getattr(mechanism, "OPTIONS", ())
-        if "cap" in arguments and "cap" not in own:
+        if "cap" in arguments and "cap" not in mechanism.OPTIONS:
             raise InputError(f"mechanism {name!r} takes no cap; got {shown(arguments['cap'])}")
-        if "cap" in own and "cap" not in arguments:
+        if "cap" in mechanism.OPTIONS and "cap" not in arguments:
             raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
         return mechanism(**arguments)
 

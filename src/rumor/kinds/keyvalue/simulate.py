@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source, System
-from rumor.core.types import Vector
+from rumor.core.types import Progress, Vector
 from rumor.kinds.dry_run import Trials
 from rumor.kinds.keyvalue.estimate import estimate_keyvalue, estimate_pairs, estimate_rounds
 from rumor.kinds.keyvalue.result import KeyValueEstimate
@@ -148,7 +148,7 @@ def simulate_rounds(
     *,
     method: str = "calibration",
     random: Source | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> tuple[KeyValueEstimate, list[Summary]]:
     """All rounds with the same people: the estimate, and the summary of each round.
 

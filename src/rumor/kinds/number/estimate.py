@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_method_of
+from rumor.core.checks import checked_choice
 from rumor.core.settings import known_keys
 from rumor.core.types import Rows, Target
 from rumor.kinds.evidence import summarized
@@ -50,7 +50,7 @@ def estimate_number(
 ) -> MeanEstimate:
     """The mean from reports or a summary of them."""
     known_keys("estimate", options, ())
-    chosen = checked_method_of(method, MEAN_METHODS, mechanism.name)
+    chosen = checked_choice("method", method, MEAN_METHODS, f" for {mechanism.name}")
     return estimate_mean(mechanism, summarized(mechanism, data), chosen)
 
 

@@ -10,15 +10,8 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import (
-    LEVEL,
-    POWER,
-    Candidate,
-    Forecast,
-    PlannedQuestion,
-    Progress,
-    Wish,
-)
+from rumor.core.types import Progress
+from rumor.kinds.planning.planned import LEVEL, POWER, Candidate, Forecast, PlannedQuestion, Wish
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001

@@ -15,8 +15,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rumor.core.types import Vector
 from rumor.estimators.frequency.simplex import project
 from rumor.kinds.planning.calibration import (
     DIGITS,
@@ -28,8 +28,6 @@ from rumor.kinds.planning.calibration import (
     RATIOS,
 )
 from rumor.mechanisms import FrequencyOracle, HadamardResponse
-
-Vector = NDArray[np.float64]
 
 # From fewer values the default is the projection (estimators/empirical.py).
 _FEWEST_VALUES = 5

@@ -16,12 +16,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rumor.core.types import Tally
+from rumor.core.types import Tally, Vector
 from rumor.mechanisms import FrequencyOracle
-
-Vector = NDArray[np.float64]
 
 # Beyond so many values a plan would take seconds.
 LARGEST = 20_000

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import MAX_EPSILON, checked_epsilon
+from rumor.core.types import Progress
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.planned import (
@@ -28,12 +29,11 @@ from rumor.kinds.planning.planned import (
     Forecast,
     Option,
     PlannedQuestion,
-    Progress,
     Size,
     Wish,
 )
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.liars import LIARS, fake_gain
+from rumor.mechanisms.liars import LIARS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -391,7 +391,7 @@ def _plan(topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str) -> P
             topic.mean_error(candidate.mechanism, users),
             topic.default(candidate.mechanism, users),
             topic.detectable(candidate.mechanism, users),
-            fake_gain(candidate.mechanism, users, math.ceil(LIARS * users)),
+            candidate.mechanism.fake_gain(users, math.ceil(LIARS * users)),
             *_losses(candidate.mechanism, wish.reports),
         )
         for candidate in candidates

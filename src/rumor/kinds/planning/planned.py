@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import ClassVar, Generic, TypeVar
 
 from rumor.core.checks import checked_size
+from rumor.core.types import Progress
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.permanent import LIFETIME
 from rumor.mechanisms.base import Mechanism
@@ -103,9 +104,6 @@ class Forecast:
     """Root mean squared error of the linear estimate: predicted, simulated."""
     default: tuple[float, float] | None
     """The same of the default estimate; None where it is not predicted."""
-
-
-Progress = Callable[[int, int], None]
 
 
 class PlannedQuestion(abc.ABC, Generic[M]):

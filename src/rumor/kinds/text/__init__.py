@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
-    from rumor.kinds.base import Progress
+    from rumor.core.types import Progress
     from rumor.kinds.dry_run import Trials
     from rumor.kinds.planning.planned import Size
     from rumor.kinds.text.plan import PlannedText
@@ -99,7 +99,7 @@ class Text(TextQuestion):
         """A word, looked for among so many."""
         from rumor.kinds.text.plan import PlannedText
 
-        return PlannedText(size.checked_domain(2), size.users)
+        return PlannedText(size.checked_domain(self.least_domain), size.users)
 
 
 KIND = Text()

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_method, checked_size
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
-from rumor.core.settings import known_keys
-from rumor.core.types import Vector
+from rumor.core.settings import checked_method
+from rumor.core.types import Progress, Vector
 from rumor.estimators.decode.auto import TRIM, decode_auto
-from rumor.estimators.decode.candidates import Candidates, Progress, candidate_map
+from rumor.estimators.decode.candidates import Candidates, candidate_map
 from rumor.estimators.decode.counts import BitShares, bit_shares
 from rumor.estimators.decode.fit import PENALTIES, Fit
 from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
@@ -78,8 +78,7 @@ def decode(
     `cache` is a directory in which the map of the dictionary is kept for the next time;
     `on_progress` is called while it is built.
     """
-    chosen = checked_method(method, METHODS)
-    known_keys(f'method "{chosen}"', options, METHODS[chosen])
+    chosen = checked_method(method, options, METHODS)
     level = _number("level", options.get("level", LEVEL), 0.0, 1.0)
     rappor = summary.mechanism
     assert isinstance(rappor, Rappor)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from rumor.core.exact import exp
 from rumor.core.randomness import Seeded
+from rumor.core.types import Progress
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.permanent import permanent_noise
 from rumor.kinds.planning.planned import (
@@ -41,7 +42,6 @@ from rumor.kinds.planning.planned import (
     Forecast,
     Option,
     PlannedQuestion,
-    Progress,
     Wish,
     told_apart,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.randomness import Source
-from rumor.core.types import Tally, Vector
+from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled
 from rumor.kinds.reading import Answers, counted, read_column
@@ -127,7 +127,7 @@ def simulate_words(
     level: float = 0.95,
     random: Source | None = None,
     cache: PathLike | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
     **options: Any,
 ) -> WordSimulation:
     """Simulate a crowd that holds these words, one report each, and decode it, some times.

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
 from rumor.core.randomness import Seeded, Source
+from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import (
     CONFIDENCE,
     Finding,
-    Progress,
     audit_exact,
     audit_samples,
     external_sampler,

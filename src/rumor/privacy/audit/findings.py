@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from rumor.core.errors import InputError
 from rumor.core.randomness import Source, System
 from rumor.core.reports import Reports
+from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.enumeration import TooManyBranchesError, distribution
 
 Sampler = Callable[[object, int], Reports]
-Progress = Callable[[int, int], None]
-
 CONFIDENCE = 0.99
 # Doubles: exact and claimed losses are compared after rounding to them.
 _EXACT_TOLERANCE = 1e-12

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.randomness import Keyed, Source, System
+from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
-from rumor.privacy.audit.findings import Finding, Progress, lower_bound
+from rumor.privacy.audit.findings import Finding, lower_bound
 
 Floats = NDArray[np.float64]
 # Thresholds on a score that are tried, at these quantiles of the transcripts.
