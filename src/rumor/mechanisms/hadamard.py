@@ -35,23 +35,17 @@ from rumor.core.coins import tied_coins
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import (
-    Reports,
-    Validity,
-    bytes_for,
-    from_little_endian,
-    little_endian,
-    narrow_integers,
-)
+from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Target, Vector
 from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, centred_score
 
 # Rows made at a time: their words stay in the second-level cache.
 _CHUNK = 1 << 14
 
 
-class HadamardResponse(FrequencyOracle):
+class HadamardResponse(CountedIntegers, FrequencyOracle):
     """One number of at most three bytes, for any domain: shortest reports, fastest estimate."""
 
     name = "hadamard"
@@ -139,18 +133,9 @@ class HadamardResponse(FrequencyOracle):
         return self.exact_hit / self.half / self._other
 
     @property
-    def width(self) -> int:
-        """As many bytes as an output needs."""
-        return bytes_for(self.outcomes)
-
-    @property
     def alphabet(self) -> int:
         """The outputs of all blocks."""
         return self.outcomes
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every output."""
-        return little_endian(np.arange(self.outcomes), self.width)
 
     def _supports(self, output: int, code: int) -> bool:
         block, row = code // (self.block - 1), 1 + code % (self.block - 1)
@@ -210,26 +195,6 @@ class HadamardResponse(FrequencyOracle):
                 far = stream.below(self.outcomes - self.half, rare).astype(np.int64)
                 outputs[rows] = self._place(own[rows], even, np.where(even, near, far))
         return little_endian(out, self.width)
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer from 0 to {self.outcomes - 1:,}"
-        return Validity.below(narrow_integers(reports), self.outcomes, reason)
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each output."""
-        return self.outcomes
-
-    @property
-    def counters_per_report(self) -> int:
-        """A report is one output."""
-        return 1
-
-    def tally(self, reports: Reports) -> Tally:
-        """How often each output was reported."""
-        counts = np.zeros(self.outcomes, dtype=np.int64)
-        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
-        return counts
 
     @functools.cached_property
     def _block_of(self) -> NDArray[np.int64]:

@@ -27,13 +27,13 @@ from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import AnswerError, InputError
-from rumor.core.loops import loops
 from rumor.core.number_range import Grid
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Draws, Source, Stream
-from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import (
     GRID,
     MINUS,
@@ -48,7 +48,7 @@ from rumor.mechanisms.keyvalue import (
 OVER_CAP = ("refuse", "sample")
 
 
-class CappedMechanism(KeyValueMechanism):
+class CappedMechanism(CountedIntegers, KeyValueMechanism):
     """What item sampling and PCKV-GRR share: slots, one of which is reported."""
 
     OPTIONS = ("cap", "over_cap")
@@ -172,18 +172,9 @@ class ItemSampling(CappedMechanism):
         return exact.worst_log_ratio([(truth / self.cap + other) / other])
 
     @property
-    def width(self) -> int:
-        """As many bytes as an output needs."""
-        return bytes_for(self._items + 1)
-
-    @property
     def alphabet(self) -> int:
         """Nothing, or a key with a sign."""
         return self._items + 1
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every output."""
-        return little_endian(np.arange(self.alphabet), self.width)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file."""
@@ -219,26 +210,6 @@ class ItemSampling(CappedMechanism):
         pick = stream.below(self._outputs, people).astype(np.int64)
         other = np.where(pick < self._items, 1 + pick, 0)
         return little_endian(np.where(honest, true, other), self.width)
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer from 0 to {self._items:,}"
-        return Validity(narrow_integers(reports) <= self._items, reason)
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each output."""
-        return self.alphabet
-
-    @property
-    def counters_per_report(self) -> int:
-        """A report is one output."""
-        return 1
-
-    def tally(self, reports: Reports) -> Tally:
-        """How often each output was reported."""
-        counts = np.zeros(self.alphabet, dtype=np.int64)
-        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
-        return counts
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
         """Every report is about every key: what is not + or - of it says nothing."""

@@ -23,10 +23,9 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
-from rumor.core.loops import loops
 from rumor.core.number_range import Grid
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.item_sampling import CappedMechanism, drawn_slots
@@ -108,18 +107,9 @@ class PckvGrr(CappedMechanism):
         return exact.worst_log_ratio([(truth + (self.cap - 1) * other) / (self.cap * other)])
 
     @property
-    def width(self) -> int:
-        """As many bytes as a pair needs."""
-        return bytes_for(self.pairs)
-
-    @property
     def alphabet(self) -> int:
         """Every pair, dummies included."""
         return self.pairs
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every pair."""
-        return little_endian(np.arange(self.pairs), self.width)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file."""
@@ -157,26 +147,6 @@ class PckvGrr(CappedMechanism):
         down = stream.below(2 * self.grid.steps, people).astype(np.int64) >= half_steps
         items = keep_or_replace(stream, 2 * keys + down, self.pairs, self.truth)
         return little_endian(items, self.width)
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer from 0 to {self.pairs - 1:,}"
-        return Validity(narrow_integers(reports) < self.pairs, reason)
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each pair."""
-        return self.pairs
-
-    @property
-    def counters_per_report(self) -> int:
-        """A report is one pair."""
-        return 1
-
-    def tally(self, reports: Reports) -> Tally:
-        """How often each pair was reported."""
-        counts = np.zeros(self.pairs, dtype=np.int64)
-        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
-        return counts
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
         """Every report is about every key; dummies say nothing of any."""

@@ -19,20 +19,14 @@ from rumor.core.errors import InputError
 from rumor.core.loops import loops
 from rumor.core.number_range import MAX_STEPS, Grid
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import (
-    Reports,
-    Validity,
-    bytes_for,
-    from_little_endian,
-    little_endian,
-    narrow_integers,
-)
+from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.integer_reports import IntegerReports
 from rumor.mechanisms.mean import MeanMechanism
 
 
-class Piecewise(MeanMechanism):
+class Piecewise(IntegerReports, MeanMechanism):
     """A number near the value, or anywhere else: less noise than one bit where epsilon is large.
 
     Wang et al. 2019, on integers. There are K = G + w outputs; the window of step j is the
@@ -109,18 +103,9 @@ class Piecewise(MeanMechanism):
         return exact.worst_log_ratio([odds * Fraction(self.grid.steps, self.window)])
 
     @property
-    def width(self) -> int:
-        """As many bytes as an output needs."""
-        return bytes_for(self.outcomes)
-
-    @property
     def alphabet(self) -> int:
         """Every output."""
         return self.outcomes
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every output."""
-        return little_endian(np.arange(self.outcomes), self.width)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model above."""
@@ -153,10 +138,6 @@ class Piecewise(MeanMechanism):
         far = stream.below(self.grid.steps, steps.size).astype(np.int64)
         far += np.where(far >= steps, self.window, 0)
         return little_endian(np.where(inside, near, far), self.width)
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer from 0 to {self.outcomes - 1:,}"
-        return Validity(narrow_integers(reports) < self.outcomes, reason)
 
     @property
     def _digits(self) -> tuple[int, int]:

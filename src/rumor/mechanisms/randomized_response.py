@@ -21,22 +21,15 @@ import numpy as np
 from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.coins import keep_or_replace
-from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import (
-    Reports,
-    Validity,
-    bytes_for,
-    from_little_endian,
-    little_endian,
-    narrow_integers,
-)
+from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.oracle import FrequencyOracle
 
 
-class RandomizedResponse(FrequencyOracle):
+class RandomizedResponse(CountedIntegers, FrequencyOracle):
     """k-ary randomised response: the best oracle where epsilon is large for the domain."""
 
     name = "randomized-response"
@@ -89,18 +82,9 @@ class RandomizedResponse(FrequencyOracle):
         return self.exact_hit / self.exact_miss
 
     @property
-    def width(self) -> int:
-        """As many bytes as a value needs."""
-        return bytes_for(self.domain)
-
-    @property
     def alphabet(self) -> int:
         """A report is a value."""
         return self.domain
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every value."""
-        return little_endian(np.arange(self.domain), self.width)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file."""
@@ -119,27 +103,6 @@ class RandomizedResponse(FrequencyOracle):
         codes = self.encode(values)
         reports = keep_or_replace(source.stream(), codes, self.domain, self.truth)
         return little_endian(reports, self.width)
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer from 0 to {self.domain - 1:,}"
-        return Validity.below(narrow_integers(reports), self.domain, reason)
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each value."""
-        return self.domain
-
-    @property
-    def counters_per_report(self) -> int:
-        """A report is one value."""
-        return 1
-
-    def tally(self, reports: Reports) -> Tally:
-        """How often each value was reported."""
-        counts = np.zeros(self.domain, dtype=np.int64)
-        codes = narrow_integers(reports)
-        loops(reports.nbytes).count_codes(codes, counts)
-        return counts
 
     @property
     def dispersion(self) -> float:
