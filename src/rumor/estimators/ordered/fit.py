@@ -1,0 +1,151 @@
+"""The distribution of ordered answers from the output counts: the average over all laws.
+
+Curves of several orders and strengths, atoms, and declared heaps are weighed by their evidence;
+the answer is the average of their laws, each weighed by its evidence and by what it costs
+beforehand. Intervals are by the delta method, law by law, under the rough laws alone: what the
+counts cannot see, a smooth law denies without reason. The variance is the average of the laws'
+own and that between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from rumor.core.band import Band
+from rumor.core.errors import InputError
+from rumor.core.types import Vector
+from rumor.estimators.ordered.heaps import checked_spacings
+from rumor.estimators.ordered.search import Member, possible
+from rumor.estimators.ordered.seen import Seen
+
+_LEAST = 1e-3
+_Linear = Callable[[Vector], Vector]
+
+
+def fit_ordered(band: Band, counts: object, spacings: Sequence[tuple[int, int]] = ()) -> OrderedFit:
+    """The distribution behind the counts of a channel's outputs.
+
+    `spacings` are declared round numbers: pairs of a spacing in bins and the first mark's bin.
+    """
+    seen = Seen(band, counts)
+    declared = checked_spacings(spacings, band.domain)
+    return OrderedFit(seen, possible(seen, declared))
+
+
+class OrderedFit:
+    """An estimated distribution over the bins 0..D-1, and how well each part of it is known."""
+
+    def __init__(self, seen: Seen, members: list[Member]) -> None:
+        self.domain, self.people = seen.domain, seen.people
+        self.members = members
+        scores = np.array([member.score for member in members])
+        self._weights = _shares(scores)
+        rough = np.array([member.fit.shape.law.rough for member in members])
+        self._rough = _shares(np.where(rough, scores, -np.inf))
+
+    @cached_property
+    def frequency(self) -> Vector:
+        """The share of every bin."""
+        found = _mixed(self.members, self._weights, self.domain)
+        return np.asarray(found / found.sum())
+
+    def linear(self, functional: Vector) -> tuple[Vector, Vector]:
+        """The value and the standard deviation of v'f, for a vector v or for columns of several."""
+        columns = np.asarray(functional, dtype=np.float64)
+        if columns.ndim not in (1, 2) or len(columns) != self.domain:
+            raise InputError(
+                f"a functional must have one number for each of the {self.domain:,} bins; "
+                f"got shape {columns.shape}"
+            )
+        squared = columns**2
+        return self._known(lambda law: columns.T @ law, lambda law: squared.T @ law)
+
+    def _known(self, applied: _Linear, squared: _Linear) -> tuple[Vector, Vector]:
+        """Values and standard deviations of functionals v'f, given as f -> v'f and f -> (v^2)'f."""
+        value = applied(self.frequency)
+        total = np.zeros(np.shape(value))
+        for member, weight in self._floored():
+            found = member.fit
+            moved = applied(found.derivative(self.domain))
+            total += weight * np.sum((moved @ found.covariance) * moved, axis=-1)
+            total += weight * (applied(member.frequency(self.domain)) - value) ** 2
+            masses = found.shape.cells(self.domain, found.parameters)[1]
+            for mass, (places, likely) in zip(masses.tolist(), member.places, strict=True):
+                there = np.zeros(self.domain)
+                there[places] = likely
+                scatter = squared(there) - applied(there) ** 2
+                total += weight * mass**2 * np.maximum(scatter, 0.0)
+        return value, np.sqrt(total)
+
+    def _floored(self) -> list[tuple[Member, float]]:
+        pairs = zip(self.members, self._rough.tolist(), strict=True)
+        kept = [(member, weight) for member, weight in pairs if weight > _LEAST]
+        whole = sum(weight for _, weight in kept)
+        return [(member, weight / whole) for member, weight in kept]
+
+    @cached_property
+    def cdf(self) -> tuple[Vector, Vector]:
+        """The share up to and with each bin, and its standard deviation."""
+        return self._known(_sums, _sums)
+
+    def quantile(self, share: float, z: float) -> tuple[float, float, float]:
+        """Where the distribution function reaches a share, and the ends of an interval.
+
+        In bins on [0, D]: bin x covers [x, x + 1), evenly. `z` is the normal quantile of the
+        level. The interval holds every place at which the band of the distribution function
+        (made monotone: never narrower) has the share within it.
+        """
+        if not 0 <= share <= 1:
+            raise InputError(f"a quantile's share must be from 0 to 1; got {share!r}")
+        values, deviations = self.cdf
+        middle = np.concatenate([[0.0], values])
+        margin = z * np.concatenate([[0.0], deviations])
+        high = np.maximum.accumulate(np.minimum(middle + margin, 1.0))
+        low = np.minimum.accumulate(np.maximum(middle - margin, 0.0)[::-1])[::-1]
+        return (
+            _crossing(middle, share),
+            _crossing(high, share),
+            _crossing_last(low, share),
+        )
+
+
+def _mixed(members: list[Member], weights: Vector, domain: int) -> Vector:
+    found = np.zeros(domain)
+    for member, weight in zip(members, weights.tolist(), strict=True):
+        if weight > 0:
+            found += weight * member.frequency(domain)
+    return found
+
+
+def _sums(law: Vector) -> Vector:
+    return np.cumsum(law, axis=0)
+
+
+def _shares(scores: Vector) -> Vector:
+    weights = np.exp(scores - scores.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _crossing(edges: Vector, share: float) -> float:
+    """The first place on [0, D] at which a rising broken line reaches a share."""
+    after = int(np.searchsorted(edges, share, side="left"))
+    if after == 0:
+        return 0.0
+    if after == len(edges):
+        return float(len(edges) - 1)
+    rise = edges[after] - edges[after - 1]
+    return after - 1 + float((share - edges[after - 1]) / rise)
+
+
+def _crossing_last(edges: Vector, share: float) -> float:
+    """The last place at which a rising broken line is at most a share."""
+    after = int(np.searchsorted(edges, share, side="right"))
+    if after == len(edges):
+        return float(len(edges) - 1)
+    if after == 0:
+        return 0.0
+    rise = edges[after] - edges[after - 1]
+    return after - 1 + float((share - edges[after - 1]) / rise)
