@@ -301,6 +301,7 @@ GROUPS = {
         "WordEstimate",
         "MeanEstimate",
         "KeyValueEstimate",
+        "OrderedEstimate",
         "View",
     ),
     "Functions": ("estimate", "merge", "key_value", "next_round"),

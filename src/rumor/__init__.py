@@ -26,6 +26,7 @@ _HOMES = {
     "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
     "MeanEstimate": "rumor.kinds.number.result",
+    "OrderedEstimate": "rumor.kinds.ordered.result",
     "PckvGrr": "rumor.mechanisms",
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
@@ -39,6 +40,7 @@ _HOMES = {
     "System": "rumor.core.randomness",
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
+    "Wave": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
+    from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import Rappor as Rappor
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
+    from rumor.mechanisms import Wave as Wave
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round

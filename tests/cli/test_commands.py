@@ -236,7 +236,7 @@ def test_a_collection_in_plain_words(work: Path, capsys: Outputs) -> None:
     text = capsys.readouterr().out
     for fact in [
         collection.digest, "randomized-response", "5: blank, news, search, mail, nothing",
-        "integers from 0 to 49", "7 bytes", "at most a factor", "once of each person",
+        "an integer from 0 to 49", "7 bytes", "at most a factor", "once of each person",
     ]:  # fmt: skip
         assert fact in text
     rumor("show", "collection.toml", "--json")

@@ -18,7 +18,14 @@ import pytest
 import rumor
 from rumor.core.randomness import Seeded
 from rumor.core.reports import Reports
-from rumor.mechanisms import FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism, Rappor
+from rumor.mechanisms import (
+    FrequencyOracle,
+    KeyValueMechanism,
+    MeanMechanism,
+    Mechanism,
+    Rappor,
+    Wave,
+)
 from rumor.mechanisms.liars import fake_clients
 from tests.laws.laws import refused
 
@@ -74,6 +81,8 @@ def _attack(mechanism: Mechanism) -> Attack:
         return _on_a_value(mechanism)
     if isinstance(mechanism, MeanMechanism):
         return _on_the_mean(mechanism)
+    if isinstance(mechanism, Wave):
+        return _on_the_mean_position(mechanism)
     assert isinstance(mechanism, KeyValueMechanism)
     return _on_a_key(mechanism)
 
@@ -96,6 +105,20 @@ def _on_the_mean(mechanism: MeanMechanism) -> Attack:
         return mechanism.moments(mechanism.tally(batch), len(batch))[0] - low
 
     return Attack(low, raised, noise * (PEOPLE - FAKES) / PEOPLE)
+
+
+def _on_the_mean_position(wave: Wave) -> Attack:
+    """Among people who all hold the first one; the variance is that of the channel, written out."""
+    first = wave.inputs()[0]
+    outputs = np.arange(wave.alphabet)
+    law = np.array([float(wave.probability(row.tobytes(), first)) for row in wave.outputs()])
+    variance = law @ outputs**2 - (law @ outputs) ** 2
+    noise = math.sqrt(variance / (PEOPLE - FAKES)) / float(wave.line[1]) * wave.scale.unit
+
+    def raised(batch: Reports) -> float:
+        return wave.scale.unit * wave.mean_position(wave.tally(batch), len(batch))[0]
+
+    return Attack(first, raised, noise * (PEOPLE - FAKES) / PEOPLE)
 
 
 def _on_a_key(mechanism: KeyValueMechanism) -> Attack:

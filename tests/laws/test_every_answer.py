@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import rumor
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError
+from rumor.core.scale import Steps
 from rumor.mechanisms import (
     REGISTRY,
     FrequencyOracle,
@@ -28,6 +29,7 @@ from rumor.mechanisms import (
     MeanMechanism,
     Mechanism,
     Rappor,
+    Wave,
 )
 from tests.javascript import parsed, refusals, steps
 
@@ -58,6 +60,13 @@ def choices(mechanism: Mechanism) -> Answers:
     return st.sampled_from(mechanism.labels or range(mechanism.domain))
 
 
+def ordered(mechanism: Mechanism) -> Answers:
+    """Every label, or every number."""
+    assert isinstance(mechanism, Wave)
+    scale = mechanism.scale
+    return st.sampled_from(scale.inputs()) if isinstance(scale, Steps) else numbers(mechanism)
+
+
 def pairs(mechanism: Mechanism) -> Answers:
     """Any of the keys, none and all of them among these, each with any number."""
     assert isinstance(mechanism, KeyValueMechanism)
@@ -68,6 +77,7 @@ FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
     MeanMechanism: numbers,
+    Wave: ordered,
     KeyValueMechanism: pairs,
 }
 

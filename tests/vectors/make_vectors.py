@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rumor.core.randomness import Keyed
+from rumor.core.scale import Steps
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
 from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
@@ -37,6 +38,7 @@ from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
+from rumor.mechanisms.wave import Wave
 
 SECRET = bytes(range(32))
 SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
@@ -78,6 +80,10 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Harmony(low=-0.1, high=0.3, epsilon=0.01, steps=12_345),
         Piecewise(low=-273.15, high=1e6, epsilon=3.0),
         Piecewise(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        Wave(labels=LABELS, epsilon=0.5),
+        Wave(low=0, high=110, epsilon=1.0, round_to=[5, 10]),
+        Wave(low=-273.15, high=1e6, bins=1000, epsilon=3.0),
+        Wave(low=0.1, high=0.7, bins=4096, epsilon=0.1, window=77),
         *(KeyValueBlock(keys=20, epsilon=e, low=0.0, high=6.0) for e in (0.5, 2.0, 6.0)),
         KeyValueBlock(keys=["Maps", "Mail", "Chat"], epsilon=4.0, block=2),
         KeyValueBlock(keys=1000, epsilon=2.0, outside="clip"),
@@ -110,6 +116,12 @@ def values(mechanism: Mechanism) -> Iterator[object]:
         yield from _points(mechanism.grid.low, mechanism.grid.high)
         if mechanism.grid.outside == "clip":
             yield from (-1e9, 1e300)
+    elif isinstance(mechanism, Wave):
+        scale = mechanism.scale
+        if isinstance(scale, Steps):
+            yield from scale.labels or sorted({0, 1, scale.domain - 1})
+        else:
+            yield from (*_points(float(scale.at(0)), float(scale.at(scale.domain))), -1e9, 1e300)
     elif isinstance(mechanism, KeyValueMechanism):
         names = mechanism.labels or [str(key) for key in range(mechanism.keys)]
         grid = mechanism.grid

@@ -85,14 +85,15 @@ def _words(collection: Collection) -> str:
 
 def _question(question: Question, costs: QuestionPromise) -> list[str]:
     from rumor.core.plain_text import one_line, wrapped
+    from rumor.kinds import KINDS
 
     mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
     if labels is not None:
         few = ", ".join(one_line(label) for label in labels[:8])
         lines.append(f"  answers   {len(labels):,}: {few}{', ...' if len(labels) > 8 else ''}")
-    elif hasattr(mechanism, "domain"):
-        lines.append(f"  answers   integers from 0 to {mechanism.domain - 1:,}")
+    else:
+        lines.append(f"  answers   {KINDS[question.kind].hint(mechanism)}")
     lines += [
         f"  mechanism {mechanism.name}",
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
@@ -107,6 +108,9 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
             else f"{question.retention_days:,} days"
         ),
     ]
+    advice = KINDS[question.kind].advice(mechanism)
+    if advice is not None:
+        lines += ["  advice    " + wrapped(advice).replace("\n", "\n            ")]
     return lines
 
 

@@ -17,7 +17,7 @@ import contextlib
 import math
 import numbers as numbers_
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,14 @@ class Grid:
     high: float
     steps: int
     outside: str
+
+    HALF: ClassVar[float] = 0.5
+    """What is added before rounding down: a value goes to the nearest step."""
+
+    @property
+    def last(self) -> int:
+        """The last step."""
+        return self.steps
 
     @classmethod
     def checked(cls, low: object, high: object, steps: object, outside: object) -> Self:
@@ -113,8 +121,8 @@ class Grid:
                 first = int(np.flatnonzero(wrong)[0])
                 raise self.refusal(first if rows is None else int(rows[first]))
         inside = np.clip(values, self.low, self.high)
-        steps = np.floor((inside - self.low) * self.scale + 0.5)
-        return np.minimum(steps, self.steps).astype(np.int64)
+        steps = np.floor((inside - self.low) * self.scale + self.HALF)
+        return np.minimum(steps, self.last).astype(np.int64)
 
     def step(self, value: object) -> int:
         """The step of one person's number, which is clipped whatever `outside` says.
@@ -122,7 +130,7 @@ class Grid:
         Whether a device sends a report must not depend on the answer, so it refuses none.
         """
         inside = min(max(one_number(value), self.low), self.high)
-        return min(math.floor((inside - self.low) * self.scale + 0.5), self.steps)
+        return min(math.floor((inside - self.low) * self.scale + self.HALF), self.last)
 
     def clips(self, value: object) -> bool:
         """Whether `step` takes a number as the nearest end of the range."""

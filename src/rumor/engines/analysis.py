@@ -117,7 +117,7 @@ class Analysis:
         # On a command line every value is text, also where values are numbers.
         named = {str(value): value for value in result.values}
         asked = [named.get(value, value) for value in self.together]
-        share: Share = result.share(asked, self.view.level, of=self.view.of)
+        share: Share = result.together(asked, self.view)
         return share
 
     def to_csv(self) -> str:

@@ -75,6 +75,10 @@ class Kind(abc.ABC, Generic[M]):
 
     # The question: light.
 
+    def underneath(self, wish: Mapping[str, object]) -> str:
+        """The kind that answers a wish: this one, unless it asks for what another learns."""
+        return self.name
+
     @abc.abstractmethod
     def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
         """The mechanism that a question of this kind asks for."""
@@ -106,6 +110,10 @@ class Kind(abc.ABC, Generic[M]):
     def facts(self, mechanism: M) -> dict[str, Json]:
         """What pages show of the answers there are: how many, and the range of numbers."""
         return {"answers": None, "range": None}
+
+    def advice(self, mechanism: M) -> str | None:
+        """What whoever writes the question might want to know of it, in a sentence."""
+        return None
 
     # Answers in a table.
 
@@ -162,7 +170,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
-    ) -> alt.FacetChart:
+    ) -> alt.FacetChart | alt.LayerChart:
         """The estimates of several strata in one picture."""
         raise InputError(f"charts of numbers have no strata; got --by {by}")
 

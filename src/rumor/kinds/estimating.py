@@ -11,11 +11,13 @@ from rumor.kinds import kind_of
 from rumor.kinds.choice.estimate import estimate_channel
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
+from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
 
@@ -28,6 +30,15 @@ def estimate(  # type: ignore[overload-overlap]
 def estimate(  # type: ignore[overload-overlap]
     mechanism: KeyValueMechanism, data: object, *, method: str = ...
 ) -> KeyValueEstimate: ...
+@overload
+def estimate(  # type: ignore[overload-overlap]
+    mechanism: Wave,
+    data: object,
+    *,
+    method: str = ...,
+    tolerance: float = ...,
+    iterations: int = ...,
+) -> OrderedEstimate: ...
 @overload
 def estimate(
     mechanism: Rappor, data: object, *, method: str = ..., candidates: object, **options: Any

@@ -67,6 +67,8 @@ class NumericSimulation(Generic[E]):
     level: float
     last: E
     picture: Picture[E]
+    ranked: bool = True
+    """Whether rows are told in the order of their truth, the largest first."""
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON."""
@@ -92,7 +94,8 @@ class NumericSimulation(Generic[E]):
     def table(self, rows: int = ROWS_SHOWN) -> str:
         """Truth and estimates side by side, as text."""
         first = next(iter(self.truth.values()))
-        order = np.argsort(-first, kind="stable")[:rows].tolist()
+        ranking = np.argsort(-first, kind="stable") if self.ranked else np.arange(first.size)
+        order = ranking[:rows].tolist()
         head, columns = ["value"], [[one_line(self.values[i]) for i in order]]
         average = "mean estimate" if self.trials > 1 else "estimate"
         for quantity in self.truth:
@@ -135,6 +138,7 @@ def simulate_numeric(
     answers: Answers[E],
     picture: Picture[E],
     trials: Trials,
+    ranked: bool = True,
 ) -> NumericSimulation[E]:
     """Privatise and estimate this crowd some times: each `trial` makes its own reports."""
     count = checked_trials(trials.count)
@@ -165,6 +169,7 @@ def simulate_numeric(
         level=trials.level,
         last=result,
         picture=picture,
+        ranked=ranked,
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rumor.core.answer_table import Table
 from rumor.core.errors import AnswerError, InputError
-from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.core.types import Codes
 
 Answers: TypeAlias = Any
 """What was read: positions for a choice, an Arrow column otherwise."""
@@ -46,7 +46,15 @@ def present(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
-def positions(oracle: FrequencyOracle, column: pa.Array) -> Answers:
+class Labelled(Protocol):
+    """A mechanism whose answers may have labels."""
+
+    def encode(self, values: object) -> Codes:
+        """Labels, or integers where there are none, as positions."""
+        ...
+
+
+def positions(oracle: Labelled, column: pa.Array) -> Answers:
     """The answers to a choice as positions."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # Each distinct label is looked up once.

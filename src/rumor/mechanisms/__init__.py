@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.rappor import Rappor as Rappor
     from rumor.mechanisms.subset_selection import SubsetSelection as SubsetSelection
     from rumor.mechanisms.unary import UnaryEncoding as UnaryEncoding
+    from rumor.mechanisms.wave import Wave as Wave
 
     REGISTRY: tuple[type[Mechanism], ...]
 

@@ -55,6 +55,7 @@ ENTRIES = (
     Entry("basic-rappor", "basic_rappor", "BasicRappor", "choice"),
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),
+    Entry("wave", "wave", "Wave", "ordered"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),

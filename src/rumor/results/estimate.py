@@ -111,11 +111,15 @@ class Estimate(RankedRows):
         other overstates the sum of many. The values must be named in advance.
         """
         if self.groups is None:
-            return super().share(values, level, of=of)
+            return super().together([], View(level, of))
         asked = list(values) if not isinstance(values, str) else values
         members = members_of(self.values, asked)
         named = [self.values[i] for i in members]
         return group_share(self.groups, members, named, level, checked_target(of))
+
+    def together(self, values: Sequence[int | str], view: View) -> Share:
+        """Unbiased, as `share` has it."""
+        return self.share(values, view.level, of=view.of)
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
@@ -101,9 +101,7 @@ class Tabular(abc.ABC):
             ],
         }
 
-    def share(
-        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
-    ) -> Share:
+    def together(self, values: Sequence[int | str], view: View) -> Share:
         """The share of several values together, where an estimate is of values people hold."""
         raise InputError(
             "shares of several values need the counts of a frequency oracle or a channel that can "

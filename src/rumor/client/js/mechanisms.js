@@ -17,6 +17,7 @@ const LOADERS = {
   "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
   "harmony": () => import("./mechanisms/harmony.js"),
   "piecewise": () => import("./mechanisms/piecewise.js"),
+  "wave": () => import("./mechanisms/wave.js"),
   "keyvalue-block": () => import("./mechanisms/keyvalue-block.js"),
   "privkv": () => import("./mechanisms/privkv.js"),
   "privkvm": () => import("./mechanisms/privkvm.js"),
@@ -44,7 +45,8 @@ export async function makeMechanism(description, labels = null) {
   const { keys, fresh = [], make } = await LOADERS[name]().catch((problem) => {
     throw new RumorError("unreachable", `the module of '${name}' must load; it did not (${problem.message})`);
   });
-  const own = make(members(name, description, ["name", ...keys]), labels);
+  const wanted = typeof keys === "function" ? keys(description) : keys;
+  const own = make(members(name, description, ["name", ...wanted]), labels);
   const kept = Object.entries(description).filter(([key]) => !fresh.includes(key));
   const mechanism = {
     ...USUAL,

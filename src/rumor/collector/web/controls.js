@@ -9,6 +9,7 @@ import { h } from "./dom.js";
 
 const LOADERS = {
   choice: () => import("./controls/choice.js"),
+  ordered: () => import("./controls/ordered.js"),
   text: () => import("./controls/text.js"),
   number: () => import("./controls/number.js"),
   keyvalue: () => import("./controls/keyvalue.js"),

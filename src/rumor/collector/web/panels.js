@@ -4,15 +4,19 @@ import { h } from "./dom.js";
 import { decimals, plain, share, whole } from "./numbers.js";
 import * as keyvalue from "./panels/keyvalue.js";
 import * as number from "./panels/number.js";
+import * as ordered from "./panels/ordered.js";
 import * as shares from "./panels/shares.js";
 
 // What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
-const PANELS = { number, keyvalue };
+const PANELS = { ordered, number, keyvalue };
 
 /** The charts, columns and units of a question. */
 export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
 
 const figure = (value, label) => h("div", { class: "figure" }, h("dt", {}, label), h("dd", {}, value));
+
+/** The rows of the table: of most kinds all there are. */
+const rowsOf = (question, estimate) => panelOf(question).rows?.(estimate) ?? estimate.estimates;
 
 /** The numbers at the top. */
 export function figures(question, estimate) {
@@ -45,7 +49,7 @@ const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/,
 /** What the estimate says beside its rows. */
 export function remarks(question, estimate) {
   const digits = decimals(estimate.other_stderr);
-  const hidden = estimate.estimates.length - 20;
+  const hidden = rowsOf(question, estimate).length - 20;
   const lines = [];
   if (!estimate.estimates.length) lines.push(h("p", {}, "No candidate was detected."));
   if ("other" in estimate) {
@@ -68,7 +72,7 @@ export function table(question, estimate) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Estimates as a table" },
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
-      h("tbody", {}, estimate.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
+      h("tbody", {}, rowsOf(question, estimate).map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
     panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 

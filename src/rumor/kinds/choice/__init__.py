@@ -37,6 +37,18 @@ class Choice(ChoiceQuestion):
 
         return read_choice(mechanism, table, column or id, keep=keep)
 
+    def advice(self, mechanism: FrequencyOracle) -> str | None:
+        """Labels that are an order say more than a choice makes of them."""
+        from rumor.kinds.ordered.looks import looks_ordered
+
+        why = looks_ordered(mechanism.labels or ())
+        if why is None:
+            return None
+        return (
+            f'the answers look like an order ({why}): kind = "ordered" learns their distribution, '
+            f"median and mean with less error, since neighbours tell of each other"
+        )
+
     def methods(self) -> tuple[str, ...]:
         """Those for frequencies."""
         from rumor.kinds.choice.estimate import METHODS

@@ -82,7 +82,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         """Of the linear estimate of the share."""
         return math.sqrt(float(mechanism.variances(SHARE, 0.0, users)[0]))
 
-    def mean_error(self, mechanism: KeyValueMechanism, users: int) -> float | None:
+    def second_error(self, mechanism: KeyValueMechanism, users: int) -> float | None:
         """Of the ratio of the two linear estimates, to first order; at most half the range.
 
         None for PrivKVM, whose means come from its last round.

@@ -72,6 +72,13 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
         chosen = choose_mean(low=self.low, high=self.high, epsilon=wish.epsilon, outside="clip")
         return next(c for c in candidates if c.mechanism == chosen)
 
+    def notes(self) -> list[str]:
+        """That more than a mean can be learned."""
+        return [
+            'With estimate = "distribution" the median and every share are learned as well, from '
+            "one report whose mean is about as good: rumor plan --kind ordered."
+        ]
+
     def question(self) -> Mapping[str, object]:
         """The range."""
         return {"low": self.low, "high": self.high, "outside": "clip"}

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError
 from rumor.kinds.base import Example, Kind, mechanism_wish
 from rumor.kinds.ranges import RANGE, range_arguments, typed_number
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
+# What may be learned of a number.
+_MEAN, _DISTRIBUTION = "mean", "distribution"
+
 
 class NumberQuestion(Kind[MeanMechanism]):
     """One number within a range, as a device knows it."""
 
     name = "number"
-    keys = (*RANGE, "epsilon", "mechanism")
+    keys = (*RANGE, "estimate", "epsilon", "mechanism")
     names = ()
     family = MeanMechanism
     has_domain = False
+
+    def underneath(self, wish: Mapping[str, object]) -> str:
+        """A distribution of numbers is learned from ordered answers, and its mean with it."""
+        wanted = checked_choice("estimate", wish.get("estimate", _MEAN), (_MEAN, _DISTRIBUTION))
+        return "ordered" if wanted == _DISTRIBUTION else self.name
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> MeanMechanism:
         """A mechanism for means, by name or whichever has the least noise."""

@@ -83,7 +83,7 @@ class Plan:
             return f"the least error of all, with {size}."
         least = min(rivals, key=lambda option: option.error)
         saved = f"{1 - least.error / best.error:.2%} less error"
-        if best.mean_error is not None and (least.mean_error or math.inf) > best.mean_error:
+        if best.second_error is not None and (least.second_error or math.inf) > best.second_error:
             return f"{least.name} would have {saved} of shares, but more of means."
         return (
             f"{size}; {least.name} would have {saved} for reports of {least.mechanism.width:,} "
@@ -134,15 +134,15 @@ class Plan:
     def _columns(self) -> tuple[list[str], list[list[str]]]:
         """The head and the body of the table."""
         show = _share if self.topic.unit == "share" else _number
-        again, means = self.wish.reports > 1, self.best.mean_error is not None
-        head = ["mechanism", "std. error", *(["mean error"] if means else []), "default"]
+        again, means = self.wish.reports > 1, self.best.second_error is not None
+        head = ["mechanism", "std. error", *([self.topic.second[0]] if means else []), "default"]
         head += ["detectable", "bytes", *self.best.candidate.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
         head += [f"{LIARS:.0%} liars add"]
         body = []
         for option in self.options:
             row = [option.name, show(option.error)]
-            row += [_number(option.mean_error)] if means else []
+            row += [_number(option.second_error)] if means else []
             row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
             row += [f"{value:.4g}" for value in option.candidate.shape.values()]
             row += [f"{option.epsilon:.4g}"]
@@ -183,7 +183,8 @@ class Plan:
                 {
                     "mechanism": option.name,
                     "standard_error": option.error,
-                    "mean_standard_error": option.mean_error,
+                    "mean_standard_error": None,
+                    self.topic.second[1]: option.second_error,
                     "default_error": option.default,
                     "detectable": option.detectable,
                     "report_bytes": option.mechanism.width,
@@ -388,7 +389,7 @@ def _plan(topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str) -> P
         Option(
             candidate,
             topic.error(candidate.mechanism, users),
-            topic.mean_error(candidate.mechanism, users),
+            topic.second_error(candidate.mechanism, users),
             topic.default(candidate.mechanism, users),
             topic.detectable(candidate.mechanism, users),
             candidate.mechanism.fake_gain(users, math.ceil(LIARS * users)),

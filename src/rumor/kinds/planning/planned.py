@@ -70,7 +70,7 @@ class Option(Generic[M]):
     candidate: Candidate[M]
     error: float
     """The standard error of the linear estimate."""
-    mean_error: float | None
+    second_error: float | None
     default: float | None
     """The root mean squared error of the default estimate over all values of a usual crowd."""
     detectable: float
@@ -120,6 +120,8 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     """What the error of the default is that of, in words."""
     detects: ClassVar[str]
     """What is called detectable, in words."""
+    second: ClassVar[tuple[str, str]] = ("mean error", "mean_standard_error")
+    """What `second_error` is called, in tables and as data."""
 
     @abc.abstractmethod
     def size(self) -> str:
@@ -164,8 +166,8 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     ) -> Forecast:
         """Real reports, really estimated, some times."""
 
-    def mean_error(self, mechanism: M, users: int) -> float | None:
-        """Where keys have numbers: the standard error of a key's mean."""
+    def second_error(self, mechanism: M, users: int) -> float | None:
+        """Of something that is learned as well: the mean of a key, the median of a range."""
         return None
 
     def reason(self, best: Option[M], options: Sequence[Option[M]]) -> str | None:

@@ -10,8 +10,11 @@ import { typeOf } from "../errors.js";
 const [LARGEST, SHORTEST] = [1e100, 1e-100];
 export const GRID = ["range", "steps", "outside"];
 
-/** The range of a contract: how many steps it has, and on which of them a number stands. */
-export function grid(p) {
+/**
+ * The range of a contract: how many steps it has, and on which of them a number stands: the nearest
+ * or, where steps are `bins`, the one it lies in.
+ */
+export function grid(p, bins = false) {
   const [low, high] = Array.isArray(p.range) && p.range.length === 2 ? p.range : [];
   if (typeof low !== "number" || typeof high !== "number" || !(low < high)) {
     refuse("range must be a list of two numbers, the lower first", p.range);
@@ -32,7 +35,7 @@ export function grid(p) {
     /** Clipped, whatever `outside` says: whether a device sends a report must not depend on the answer. */
     step(value, what = "an answer") {
       const inside = Math.min(Math.max(checked(value, what), low), high);
-      return Math.min(Math.floor((inside - low) * scale + 0.5), steps);
+      return Math.min(Math.floor((inside - low) * scale + (bins ? 0 : 0.5)), bins ? steps - 1 : steps);
     },
     /** What to tell of numbers that `step` takes as the nearest end. */
     clipped(values) {

@@ -1,0 +1,81 @@
+"""Distributions of ordered answers: every method, and the estimate that it becomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rumor.core.settings import checked_method
+from rumor.core.types import Vector
+from rumor.estimators.ordered.em import em, ems
+from rumor.estimators.ordered.fit import OrderedFit, fit_ordered
+from rumor.estimators.ordered.mean import linear_mean
+from rumor.kinds.evidence import summarized
+from rumor.kinds.ordered.result import OrderedEstimate
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.wave import Wave
+
+_EM_OPTIONS = ("tolerance", "iterations")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "auto": (),
+    "ordered": (),
+    "em": _EM_OPTIONS,
+    "ems": _EM_OPTIONS,
+}
+"""Every method, and its options."""
+
+METHODS = tuple(OPTIONS)
+_ITERATED = {"em": em, "ems": ems}
+_PUBLISHED_TOLERANCE = 1e-3
+
+
+def estimate_ordered(
+    mechanism: Wave, data: object, method: str, options: Mapping[str, Any]
+) -> OrderedEstimate:
+    """The distribution from reports or a summary of them."""
+    chosen = checked_method(method, options, OPTIONS)
+    summary = summarized(mechanism, data)
+    fit = fit_ordered(mechanism.band, summary.tally, mechanism.marks)
+    frequency = _answer(mechanism, summary, fit, chosen, options)
+    scale, n = mechanism.scale, summary.reports
+    mean, error = linear_mean(mechanism.band, summary.tally)
+    # Few reports may agree by chance; the noise is there all the same.
+    error = max(error, math.sqrt(least_variance(mechanism) / n))
+    return OrderedEstimate(
+        scale=scale,
+        frequency=frequency,
+        unbiased=float(scale.at(mean + 0.5)),
+        stderr=scale.unit * error,
+        rounded=scale.labels is not None or bool(mechanism.marks),
+        reports=n,
+        epsilon=mechanism.epsilon,
+        method="ordered" if chosen == "auto" else chosen,
+        fit=fit,
+        band=mechanism.band,
+        counts=summary.tally,
+        diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
+    )
+
+
+def _answer(
+    mechanism: Wave, summary: Summary, fit: OrderedFit, method: str, options: Mapping[str, Any]
+) -> Vector:
+    if method not in _ITERATED:
+        return fit.frequency
+    band, seen = mechanism.band, summary.tally.astype(np.float64)
+    # As published: e^epsilon / 1000 for "em", 1 / 1000 for "ems".
+    factor = math.exp(mechanism.epsilon) if method == "em" else 1.0
+    wished = {"tolerance": factor * _PUBLISHED_TOLERANCE, **options}
+    return _ITERATED[method](band.forward, band.adjoint, seen, band.domain, **wished)
+
+
+def least_variance(mechanism: Wave) -> float:
+    """The variance of one report's mean position at the position where it is smallest."""
+    band = mechanism.band
+    outputs: Vector = np.arange(band.outcomes, dtype=np.float64) - (band.outcomes - 1) / 2
+    spread: Vector = band.adjoint(outputs**2) - band.adjoint(outputs) ** 2
+    return float(spread.min()) / (band.gain * band.window) ** 2

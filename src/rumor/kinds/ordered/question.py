@@ -1,0 +1,81 @@
+"""The kind "ordered" as a device knows it: its scale, its mechanism, how an answer is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice
+from rumor.core.errors import InputError, shown
+from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
+from rumor.kinds.ranges import RANGE, typed_number
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.wave import Wave
+
+SCALE = ("labels", *RANGE, "bins")
+"""The keys of a scale."""
+
+
+class OrderedQuestion(Kind[Wave]):
+    """An answer that has an order, as a device knows it."""
+
+    name = "ordered"
+    keys = (*SCALE, "round", "estimate", "epsilon", "mechanism")
+    names = ("labels", "round")
+    family = Wave
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
+        """The wave, whatever the scale: of a window of one output it is randomised response."""
+        name, options = mechanism_wish(wish)
+        self.mechanism_named(name, options)
+        if "epsilon" not in wish:
+            raise InputError(f"mechanism {name!r} needs an epsilon; got none")
+        checked_choice("estimate", wish.get("estimate", "distribution"), ("distribution",))
+        labels = wish.get("labels")
+        if labels is not None and not isinstance(labels, list):
+            raise InputError(f"labels must be a list of strings; got {shown(labels)}")
+        said: dict[str, Any] = {key: wish[key] for key in (*SCALE, "epsilon") if key in wish}
+        return Wave(**said, round_to=wish.get("round", ()), **options)  # type: ignore[arg-type]
+
+    def named(self, mechanism: Wave) -> dict[str, Json]:
+        """What the answers are called, if they have names, and what numbers people round to."""
+        return {"labels": mechanism.labels, "round": list(mechanism.spacings) or None}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Wave:
+        """The wave, its positions called by the contract's labels."""
+        wave = self.own(mechanism, "ordered answers need the mechanism 'wave'")
+        labels, spacings = labels_of(contract), contract["round"]
+        if spacings is not None and (not isinstance(spacings, list) or not spacings):
+            raise InputError(f"round must be a list of numbers or null; got {shown(spacings)}")
+        named = wave if labels is None else wave.with_labels(labels)
+        return named.rounded_to(spacings or ())
+
+    def typed(self, mechanism: Wave, text: str) -> object:
+        """A label, or a number."""
+        if mechanism.labels is not None:
+            return mechanism.labels[mechanism.code(text)]
+        return typed_number(text, "an answer must be a number")
+
+    def hint(self, mechanism: Wave) -> str:
+        """The labels, or the range."""
+        if mechanism.labels is not None:
+            return f"one of {some(mechanism.labels)}"
+        return mechanism.scale.said
+
+    def example(self) -> Example:
+        """Minutes."""
+        people = ("5", "20.5", "60", "45")
+        return Example(
+            wish={"low": 0, "high": 60, "bins": 12, "epsilon": 2.0},
+            typed=people,
+            table="\n".join(["asked", *people, ""]),
+            plan={"domain": 12},
+        )
+
+    def facts(self, mechanism: Wave) -> dict[str, Json]:
+        """How many answers there are, and from where to where they go."""
+        scale = mechanism.scale
+        ends = scale.at(scale.domain) if scale.labels is None else None
+        range_ = None if ends is None else [scale.start, float(ends)]
+        return {"answers": scale.domain, "range": range_}

@@ -1,0 +1,120 @@
+"""Dry runs of ordered answers: a crowd whose distribution is known."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.core.randomness import Source
+from rumor.core.scale import Scale
+from rumor.core.types import Tally, Vector
+from rumor.kinds.dry_run import Trials, rescaled
+from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.kinds.ordered.estimate import estimate_ordered
+from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
+from rumor.kinds.ordered.tables import read_ordered
+from rumor.kinds.reading import counted
+from rumor.mechanisms.wave import Wave
+from rumor.results.view import View
+
+_ROUNDING = 1e-12
+_ROWS = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
+
+
+@dataclass(frozen=True)
+class Measures:
+    """An estimate as the rows of a dry run: its mean and its quantiles."""
+
+    estimate: OrderedEstimate
+
+    @property
+    def values(self) -> Sequence[str]:
+        """What is measured."""
+        return _ROWS
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report."""
+        return self.estimate.epsilon
+
+    @property
+    def method(self) -> str:
+        """What made it."""
+        return self.estimate.method
+
+
+def dry_run(
+    mechanism: Wave, table: Table, id: str, column: str | None, trials: Trials
+) -> NumericSimulation[Measures]:
+    """A dry run with the answers of a table."""
+    counts = read_positions(mechanism, table, id, column)
+    if trials.people is not None:
+        counts = rescaled(counts, trials.people)
+    crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()
+
+    def trial(source: Source) -> Measures:
+        summary = summary_of(numbered, crowd, source)
+        return Measures(estimate_ordered(mechanism, summary, trials.method, {}))
+
+    def picture(
+        result: Measures,
+        truth: Mapping[str, Vector],
+        path: PathLike,
+        view: View,
+        title: str | None,
+    ) -> None:
+        result.estimate.plot(path, view, title=title, truth=counts / counts.sum())
+
+    return simulate_numeric(crowd, trial, _answers, picture, trials, ranked=False)
+
+
+def crowd_of(mechanism: Wave, counts: Tally) -> Crowd:
+    """People at these positions, known by their number, and what is true of them."""
+    scale = mechanism.scale
+    positions = np.repeat(np.arange(scale.domain), counts)
+    people = positions if scale.labels is not None else scale.middles[positions]
+    shares = counts / counts.sum()
+    measured = [
+        float(shares @ scale.middles),
+        *(true_quantile(scale, shares, q) for q in QUANTILES),
+    ]
+    return Crowd(lambda source: iter([people]), people.size, {"value": np.array(measured)})
+
+
+def true_quantile(scale: Scale, shares: Vector, share: float) -> float:
+    """Where a share of people is reached; between the ends of bins, as if spread evenly."""
+    sums = np.concatenate([[0.0], np.cumsum(shares)])
+    after = max(int(np.searchsorted(sums, share - _ROUNDING, side="left")), 1)
+    inside = (share - sums[after - 1]) / (sums[after] - sums[after - 1])
+    return float(scale.at(after - 0.5 if scale.whole else after - 1 + inside))
+
+
+def _answers(result: Measures, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+    estimate = result.estimate
+    found = [estimate.mean_interval(level), *(estimate.quantile(q, level) for q in QUANTILES)]
+    return (
+        np.array([each.value for each in found]),
+        np.array([each.low for each in found]),
+        np.array([each.high for each in found]),
+    )
+
+
+def read_positions(mechanism: Wave, table: Table, id: str, column: str | None = None) -> Tally:
+    """How many people are at each position: from columns value and count, or from raw answers."""
+    counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.unlabelled()
+    read = functools.partial(read_ordered, mechanism, table)
+    for answers, numbers in counted(table, read, id, column):
+        codes = numbered.encode(answers)
+        if numbers is None:
+            counts += np.bincount(codes, minlength=counts.size)
+        else:
+            np.add.at(counts, codes, numbers)
+    if counts.sum() == 0:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return counts

@@ -1,0 +1,128 @@
+"""An integer near the true position, or any other: what mechanisms with a window share.
+
+Model, with D positions, a window of W outputs, Y = D + W - 1 outputs and t the threshold:
+    P(y | x) = t / 2**64 / W                   if x <= y < x + W
+             = (2**64 - t) / (2**64 (D - 1))   otherwise
+Privacy: the two probabilities are all there are, so the loss is the logarithm of their ratio; t is
+rounded down, which lowers it. An output within the window must be likelier than another. The
+mean of y is linear in x.
+Report: y as a little-endian integer.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+from fractions import Fraction
+
+import numpy as np
+
+from rumor.core import exact
+from rumor.core.errors import InputError
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports, from_little_endian, little_endian
+from rumor.core.types import Codes, Vector
+from rumor.mechanisms.integer_reports import IntegerReports
+
+
+class NearOrFar(IntegerReports):
+    """A mechanism whose report lies in a window at the true position, or anywhere else."""
+
+    window: int
+    """How many outputs are near."""
+    inside: int
+    """The threshold of an output within the window."""
+
+    @property
+    @abc.abstractmethod
+    def others(self) -> int:
+        """How many outputs are far from a position: one less than there are positions."""
+
+    @abc.abstractmethod
+    def encode(self, values: object) -> Codes:
+        """A column of answers as positions."""
+
+    @abc.abstractmethod
+    def code(self, value: object) -> int:
+        """One person's answer as a position."""
+
+    def best_inside(self, window: int, epsilon: float) -> int:
+        """The largest threshold that a window of this width may have, which must be some use."""
+        odds = window * exact.exp(exact.checked_epsilon(epsilon))
+        inside = exact.floor_threshold(odds / (odds + self.others))
+        if not self._learns(window, inside):
+            raise InputError(
+                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
+                f"got {epsilon!r}"
+            )
+        return inside
+
+    def checked_inside(self, window: int, inside: object) -> int:
+        """A threshold from a contract, which must be some use."""
+        threshold = exact.checked_threshold("inside", inside)
+        if not self._learns(window, threshold):
+            raise InputError(
+                f"the threshold of the window must exceed its share of the outputs; got {threshold}"
+            )
+        return threshold
+
+    def _learns(self, window: int, inside: int) -> bool:
+        return inside * self.others > (exact.WORD - inside) * window
+
+    @functools.cached_property
+    def exact_inside(self) -> Fraction:
+        """The probability of each output of the window."""
+        return Fraction(self.inside, exact.WORD * self.window)
+
+    @functools.cached_property
+    def exact_outside(self) -> Fraction:
+        """The probability of each other output."""
+        return Fraction(exact.WORD - self.inside, exact.WORD * self.others)
+
+    @functools.cached_property
+    def epsilon(self) -> float:
+        """An output inside the window over one outside."""
+        return exact.worst_log_ratio([self.exact_inside / self.exact_outside])
+
+    @property
+    def alphabet(self) -> int:
+        """Every output."""
+        return self.others + self.window
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        near = 0 <= int.from_bytes(report, "little") - self.code(value) < self.window
+        return self.exact_inside if near else self.exact_outside
+
+    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+        """A report is likelier by epsilon under the value in whose window it lies alone."""
+        outputs = from_little_endian(reports)
+        windows = ((self.code(value), self.code(value) + self.window) for value in (first, second))
+        near = [(outputs >= start) & (outputs < end) for start, end in windows]
+        return (near[0].astype(np.float64) - near[1]) * self.epsilon
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """coin(inside): x + below(window); otherwise below(D - 1), skipping the window."""
+        position = self.code(value)
+        if draws.coin(self.inside):
+            output = position + draws.below(self.window)
+        else:
+            output = draws.below(self.others)
+            output += self.window if output >= position else 0
+        return output.to_bytes(self.width, "little")
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        positions, stream = self.encode(values), source.stream()
+        inside = stream.words(positions.size) < np.uint64(self.inside)
+        near = positions + stream.below(self.window, positions.size).astype(np.int64)
+        far = stream.below(self.others, positions.size).astype(np.int64)
+        far += np.where(far >= positions, self.window, 0)
+        return little_endian(np.where(inside, near, far), self.width)
+
+    @functools.cached_property
+    def line(self) -> tuple[Fraction, Fraction]:
+        """E(y | x) = A + B x."""
+        gain = self.exact_inside - self.exact_outside
+        everything = Fraction(self.alphabet * (self.alphabet - 1), 2)
+        within = Fraction(self.window * (self.window - 1), 2)
+        return self.exact_outside * everything + gain * within, gain * self.window
