@@ -31,6 +31,8 @@ from rumor.core.types import Codes
 MAX_STEPS = 1 << 20
 _LARGEST, _SHORTEST = 1e100, 1e-100
 OUTSIDE = ("refuse", "clip")
+# What a contract says of a grid, in the order in which `Grid.from_parameters` takes it.
+GRID = ("range", "steps", "outside")
 # Grids with fewer steps than this are written out by the laws.
 _FEW = 64
 

@@ -33,14 +33,13 @@ from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.number_range import Grid
+from rumor.core.number_range import GRID
 from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
-    GRID,
     MINUS,
     PLUS,
     STEPS,
@@ -83,10 +82,7 @@ class KeyValueBlock(KeyValueMechanism):
         self._shape(block)
         self._set(exact.floor_threshold(power / (power + self.states - 1)))
         if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
 
     def _shape(self, block: object) -> None:
         self.block = checked_size("block", block, 1, min(self.keys, _MAX_BLOCK))
@@ -107,7 +103,7 @@ class KeyValueBlock(KeyValueMechanism):
         """From a contract."""
         keys, *grid, block, truth = only_keys(cls.name, parameters, "keys", *GRID, "block", "truth")
         self = cls.__new__(cls)
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._reopen(keys, *grid)
         self._shape(block)
         self._set(exact.checked_threshold("truth", truth))
         return self
