@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 
 
 def account(
     collections: Annotated[
-        list[str],
-        typer.Argument(metavar="COLLECTION...", help="The collections one person takes part in."),
+        list[str], argument("COLLECTION...", "The collections one person takes part in.")
     ],
-    days: Annotated[
-        int, typer.Option("--days", metavar="N", help="How many days of daily reports.")
-    ] = 365,
-    changes: Annotated[
-        int, typer.Option("--changes", metavar="R", help="How often the answer changes meanwhile.")
-    ] = 0,
+    days: Annotated[int, option("--days N", "How many days of daily reports.")] = 365,
+    changes: Annotated[int, option("--changes R", "How often the answer changes meanwhile.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Say what one person spends, at most.

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
 from rumor.core.errors import InputError, shown
 
@@ -18,23 +17,18 @@ if TYPE_CHECKING:
 
 def collections(
     action: Annotated[
-        str,
-        typer.Argument(
-            metavar="ACTION", help="What to do: list, revise, advance, close or delete."
-        ),
+        str, argument("ACTION", "What to do: list, revise, advance, close or delete.")
     ] = "list",
     what: Annotated[
         str | None,
-        typer.Argument(
-            metavar="WHAT",
-            help="To revise: the new collection file. To advance, close or delete: a digest, or "
+        argument(
+            "WHAT",
+            "To revise: the new collection file. To advance, close or delete: a digest, or "
             "how it begins.",
         ),
     ] = None,
     store: StoreUrl = DEFAULT_STORE,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Really delete reports, counts and all.")
-    ] = False,
+    yes: Annotated[bool, option("--yes", "Really delete reports, counts and all.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List, revise, close or delete the collections of a store.

@@ -3,146 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-from typer.core import TyperCommand
-
-from rumor.cli.common import (
-    AsJson,
-    CollectionFile,
-    Level,
-    Method,
-    QuestionId,
-    Top,
-    keep_inputs,
-    noted_progress,
-    parse_day,
-    print_json,
-)
-
-
-class MethodsInHelp(TyperCommand):
-    """A command whose help lists the methods there are; they are looked up only for that."""
-
-    def get_help(self, ctx: Any) -> str:
-        """The help text, with `{methods}` filled in."""
-        from rumor.kinds.choice.estimate import METHODS
-
-        for option in self.params:
-            if option.name == "method":
-                help_text = getattr(option, "help", "")
-                option.help = help_text.replace("{methods}", ", ".join(METHODS))  # type: ignore[attr-defined]
-        return super().get_help(ctx)
+from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
+from rumor.cli.methods import Method
+from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
 
 
 def estimate(
     collection: CollectionFile,
     reports: Annotated[
-        str,
-        typer.Argument(
-            metavar="REPORTS",
-            help="A reports file (.parquet), a folder of them, or a saved summary.",
-        ),
+        str, argument("REPORTS", "A reports file (.parquet), a folder of them, or a saved summary.")
     ],
     question: QuestionId = None,
     method: Method = "auto",
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine",
-            metavar="local|spark",
-            help="Where to count: in threads of this process, or with Spark.",
+        option(
+            "--engine local|spark", "Where to count: in threads of this process, or with Spark."
         ),
     ] = "local",
     master: Annotated[
         str | None,
-        typer.Option(
-            "--master",
-            metavar="URL",
-            help="For Spark: the cluster's address (else this machine, as local[*]).",
+        option(
+            "--master URL", "For Spark: the cluster's address (else this machine, as local[*])."
         ),
     ] = None,
     candidates: Annotated[
         str | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="For text questions: the words to look for, one to a line.",
-        ),
+        option("--candidates FILE", "For text questions: the words to look for, one to a line."),
     ] = None,
     detection_level: Annotated[
         float | None,
-        typer.Option(
-            "--detection-level",
-            metavar="SHARE",
-            help="For text questions: how many of the words found may be false, on average "
+        option(
+            "--detection-level SHARE",
+            "For text questions: how many of the words found may be false, on average "
             "(0.05 unless said).",
         ),
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", metavar="COLUMN", help="Estimate each value of a public column apart."
-        ),
+        str | None, option("--by COLUMN", "Estimate each value of a public column apart.")
     ] = None,
     first: Annotated[
-        str | None,
-        typer.Option("--from", metavar="YYYY-MM-DD", help="Only reports of this day and later."),
+        str | None, option("--from YYYY-MM-DD", "Only reports of this day and later.")
     ] = None,
     last: Annotated[
-        str | None,
-        typer.Option(
-            "--to", metavar="YYYY-MM-DD", help="Only reports up to and including this day."
-        ),
+        str | None, option("--to YYYY-MM-DD", "Only reports up to and including this day.")
     ] = None,
     distinct_ids: Annotated[
-        bool,
-        typer.Option(
-            "--distinct-ids", help="Count reports of the same id once, where files overlap."
-        ),
+        bool, option("--distinct-ids", "Count reports of the same id once, where files overlap.")
     ] = False,
     level: Level = 0.95,
     of: Annotated[
         str,
-        typer.Option(
-            "--of",
-            metavar="population|people",
-            help="What intervals are about: the population that the people were drawn from, or "
+        option(
+            "--of population|people",
+            "What intervals are about: the population that the people were drawn from, or "
             "these people alone.",
         ),
     ] = "population",
     simultaneous: Annotated[
-        bool,
-        typer.Option("--simultaneous", help="Widen the intervals to cover all values at once."),
+        bool, option("--simultaneous", "Widen the intervals to cover all values at once.")
     ] = False,
     top: Top = None,
     share: Annotated[
         list[str] | None,
-        typer.Option(
-            "--share",
-            metavar="VALUE",
-            help="Also the share of several values together; give the option once for each.",
+        option(
+            "--share VALUE",
+            "Also the share of several values together; give the option once for each.",
         ),
     ] = None,
     plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw a chart too (.html, .png or .svg)."),
+        str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")
     ] = None,
-    csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE", help="Write the estimates as CSV too.")
-    ] = None,
+    csv: Annotated[str | None, option("--csv FILE", "Write the estimates as CSV too.")] = None,
     save_summary: Annotated[
         str | None,
-        typer.Option(
-            "--save-summary",
-            metavar="FILE",
-            help="Keep the counts, for `rumor merge` and later estimates.",
-        ),
+        option("--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."),
     ] = None,
     skip_invalid: Annotated[
-        bool,
-        typer.Option("--skip-invalid", help="Leave invalid reports out (and count them)."),
+        bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, CollectionFile, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, CollectionFile, option
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Collection, Question
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 def show(
     collection: CollectionFile,
     contract: Annotated[
-        bool,
-        typer.Option("--contract", help="Print the contract itself: canonical JSON, as digested."),
+        bool, option("--contract", "Print the contract itself: canonical JSON, as digested.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
