@@ -7,11 +7,13 @@ from typing import Annotated
 from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, argument, option
 
+AccountCollections = Annotated[
+    list[str], argument("COLLECTION...", "The collections one person takes part in.")
+]
+
 
 def account(
-    collections: Annotated[
-        list[str], argument("COLLECTION...", "The collections one person takes part in.")
-    ],
+    collections: AccountCollections,
     days: Annotated[int, option("--days N", "How many days of daily reports.")] = 365,
     changes: Annotated[int, option("--changes R", "How often the answer changes meanwhile.")] = 0,
     as_json: AsJson = False,

@@ -32,29 +32,30 @@ StateDir = Annotated[
 ]
 
 
+Questions = Annotated[
+    list[str] | None,
+    argument("QUESTION...", "Which questions to be asked, by their ids; all of them unless said."),
+]
+MaxEpsilon = Annotated[
+    float | None, option("--max-epsilon E", "The most this device spends in all.")
+]
+Digest = Annotated[str | None, option("--digest HEX", "The contract's digest must be this one.")]
+Invitation = Annotated[
+    str | None, option("--invitation CODE", "What admits you, where only invited people answer.")
+]
+AnswerAgree = Annotated[
+    bool, option("--agree", "Agree where a revision may cost more than was promised (or be asked).")
+]
+
+
 def answer(
     url: Annotated[str, argument("URL", "Where the collector or its answer page is.")],
-    questions: Annotated[
-        list[str] | None,
-        argument(
-            "QUESTION...", "Which questions to be asked, by their ids; all of them unless said."
-        ),
-    ] = None,
+    questions: Questions = None,
     state_dir: StateDir = None,
-    max_epsilon: Annotated[
-        float | None, option("--max-epsilon E", "The most this device spends in all.")
-    ] = None,
-    digest: Annotated[
-        str | None, option("--digest HEX", "The contract's digest must be this one.")
-    ] = None,
-    invitation: Annotated[
-        str | None,
-        option("--invitation CODE", "What admits you, where only invited people answer."),
-    ] = None,
-    agree: Annotated[
-        bool,
-        option("--agree", "Agree where a revision may cost more than was promised (or be asked)."),
-    ] = False,
+    max_epsilon: MaxEpsilon = None,
+    digest: Digest = None,
+    invitation: Invitation = None,
+    agree: AnswerAgree = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.

@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from rumor.collector.store.base import Registered, Store
 
 
+Action = Annotated[str, argument("ACTION", "What to do: list, revise, advance, close or delete.")]
+CollectionsWhat = Annotated[
+    str | None,
+    argument(
+        "WHAT",
+        "To revise: the new collection file. To advance, close or delete: a digest, or "
+        "how it begins.",
+    ),
+]
+
+
 def collections(
-    action: Annotated[
-        str, argument("ACTION", "What to do: list, revise, advance, close or delete.")
-    ] = "list",
-    what: Annotated[
-        str | None,
-        argument(
-            "WHAT",
-            "To revise: the new collection file. To advance, close or delete: a digest, or "
-            "how it begins.",
-        ),
-    ] = None,
+    action: Action = "list",
+    what: CollectionsWhat = None,
     store: StoreUrl = DEFAULT_STORE,
     yes: Annotated[bool, option("--yes", "Really delete reports, counts and all.")] = False,
     as_json: AsJson = False,

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
 
 
+People = Annotated[int, option("--people -n N", "How many answer.", min=100, max=10_000_000)]
+Out = Annotated[str, option("--out -o FILE", "Where to write the report (.html).")]
+
+
 def demo(
-    people: Annotated[
-        int, option("--people -n N", "How many answer.", min=100, max=10_000_000)
-    ] = 100_000,
-    out: Annotated[
-        str, option("--out -o FILE", "Where to write the report (.html).")
-    ] = "rumor-demo.html",
+    people: People = 100_000,
+    out: Out = "rumor-demo.html",
     seed: Annotated[int | None, option("--seed N", "Make the demonstration repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:

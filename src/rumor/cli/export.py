@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from rumor.collector.backup import Exported
 
 
+Digest = Annotated[
+    str | None, option("--digest HEX", "Which collection, where the store has several.")
+]
+
+
 def export(
     folder: Annotated[str, argument("FOLDER", "The folder to make.")],
     store: StoreUrl = DEFAULT_STORE,
-    digest: Annotated[
-        str | None, option("--digest HEX", "Which collection, where the store has several.")
-    ] = None,
+    digest: Digest = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a collection of a store to Parquet files.

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from rumor.privacy.integrity import Integrity
 
 
+Fakes = Annotated[
+    int | None, option("--fakes N", "How many fakes to reckon with (1% unless said).")
+]
+Most = Annotated[int, option("--most N", "Look at so many reports at most.", min=1000)]
+Seed = Annotated[int | None, option("--seed", "Makes the simulation behind a test repeatable.")]
+
+
 def liars(
     collection: CollectionFile,
     reports: Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")],
     question: QuestionId = None,
-    fakes: Annotated[
-        int | None, option("--fakes N", "How many fakes to reckon with (1% unless said).")
-    ] = None,
-    most: Annotated[
-        int, option("--most N", "Look at so many reports at most.", min=1000)
-    ] = 1_000_000,
-    seed: Annotated[
-        int | None, option("--seed", "Makes the simulation behind a test repeatable.")
-    ] = None,
+    fakes: Fakes = None,
+    most: Most = 1_000_000,
+    seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Look for crafted reports, and bound what fakes can add.

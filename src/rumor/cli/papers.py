@@ -11,20 +11,20 @@ from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import InputError, shown
 
+PapersTrials = Annotated[
+    int | None, option("--trials -t T", "Trials of each cell (the paper's unless said).", min=2)
+]
+Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
+Jobs = Annotated[int | None, option("--jobs -j N", "Processes (one a core unless said).", min=1)]
+
 
 def papers(
     action: Annotated[str, argument("ACTION", "What to do: list or run.")] = "list",
     name: Annotated[str | None, argument("NAME", "To run: the name of a paper, or all.")] = None,
-    trials: Annotated[
-        int | None, option("--trials -t T", "Trials of each cell (the paper's unless said).", min=2)
-    ] = None,
+    trials: PapersTrials = None,
     quick: Annotated[bool, option("--quick", "A few trials and short paths, for a look.")] = False,
-    out: Annotated[
-        str, option("--out -o DIR", "Where results go, a folder a paper.")
-    ] = "papers-results",
-    jobs: Annotated[
-        int | None, option("--jobs -j N", "Processes (one a core unless said).", min=1)
-    ] = None,
+    out: Out = "papers-results",
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the papers: published numbers beside ours.

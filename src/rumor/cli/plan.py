@@ -11,44 +11,44 @@ if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
+Kind = Annotated[str, option("--kind KIND", "What is asked: choice, text, number or keyvalue.")]
+Domain = Annotated[
+    int | None, option("--domain N", "How many answers, candidate words or keys there are.")
+]
+Users = Annotated[
+    float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
+]
+Error = Annotated[
+    float | None,
+    option("--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."),
+]
+Detect = Annotated[float | None, option("--detect X", "The smallest frequency to detect.")]
+Reports = Annotated[int | None, option("--reports N", "How many reports each person makes.")]
+Lifetime = Annotated[
+    float | None,
+    option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
+]
+Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds, if known.")]
+Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
+PlanWrite = Annotated[
+    str | None, option("--write FILE", "Write a collection (.toml) to start from.")
+]
+
+
 def plan(
-    kind: Annotated[
-        str, option("--kind KIND", "What is asked: choice, text, number or keyvalue.")
-    ] = "choice",
-    domain: Annotated[
-        int | None, option("--domain N", "How many answers, candidate words or keys there are.")
-    ] = None,
-    users: Annotated[
-        float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
-    ] = None,
+    kind: Kind = "choice",
+    domain: Domain = None,
+    users: Users = None,
     epsilon: Annotated[float | None, option("--epsilon E", "The loss of one report.")] = None,
-    error: Annotated[
-        float | None,
-        option(
-            "--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."
-        ),
-    ] = None,
-    detect: Annotated[
-        float | None, option("--detect X", "The smallest frequency to detect.")
-    ] = None,
-    reports: Annotated[
-        int | None, option("--reports N", "How many reports each person makes.")
-    ] = None,
-    lifetime: Annotated[
-        float | None,
-        option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
-    ] = None,
+    error: Error = None,
+    detect: Detect = None,
+    reports: Reports = None,
+    lifetime: Lifetime = None,
     low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0,
     high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0,
-    cap: Annotated[
-        int | None, option("--cap N", "The most keys that a person holds, if known.")
-    ] = None,
-    simulate: Annotated[
-        bool, option("--simulate", "Also measure both errors on simulated reports.")
-    ] = False,
-    write: Annotated[
-        str | None, option("--write FILE", "Write a collection (.toml) to start from.")
-    ] = None,
+    cap: Cap = None,
+    simulate: Simulate = False,
+    write: PlanWrite = None,
     plot: Curves = None,
     as_json: AsJson = False,
 ) -> None:

@@ -13,30 +13,34 @@ from rumor.core.errors import InputError
 _MANY, _CROWD = 20, 100
 
 
+Column = Annotated[
+    str | None, option("--column -c NAME", "The column of answers (the question's id unless said).")
+]
+Keep = Annotated[
+    list[str] | None,
+    option(
+        "--keep -k NAME",
+        "Copy this column beside the reports, as it is: public, for --by. Repeatable. "
+        "Answers to any question of the collection are refused.",
+    ),
+]
+Day = Annotated[
+    str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
+]
+Seed = Annotated[
+    int | None, option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private.")
+]
+
+
 def privatize(
     collection: CollectionFile,
     table: Annotated[str, argument("TABLE", "Answers: a .csv or .parquet file.")],
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: QuestionId = None,
-    column: Annotated[
-        str | None,
-        option("--column -c NAME", "The column of answers (the question's id unless said)."),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        option(
-            "--keep -k NAME",
-            "Copy this column beside the reports, as it is: public, for --by. Repeatable. "
-            "Answers to any question of the collection are refused.",
-        ),
-    ] = None,
-    day: Annotated[
-        str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private."),
-    ] = None,
+    column: Column = None,
+    keep: Keep = None,
+    day: Day = None,
+    seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.

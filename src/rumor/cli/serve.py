@@ -52,31 +52,32 @@ def needs_server(problem: ImportError) -> InputError:
     return InputError(f"a collector needs pip install 'rumor[server]'; {problem.name} is missing")
 
 
+Port = Annotated[int, option("--port", "The port to listen on (0: any).", min=0, max=65535)]
+AnalystTokenFile = Annotated[
+    str | None,
+    option(
+        "--analyst-token-file FILE",
+        "Hashes of the tokens that may ask for estimates; where there is no such file, it "
+        "is made, and a first token in FILE.first, which only you can read.",
+    ),
+]
+Dictionary = Annotated[
+    str | None,
+    option("--dictionary FILE", "Candidates for questions of open answers, one in each line."),
+]
+MaxRate = Annotated[float, option("--max-rate N", "Requests taken in a second.", min=1)]
+MaxConnections = Annotated[int, option("--max-connections N", "Connections at once.", min=1)]
+
+
 def serve(
     collection: CollectionFile,
     store: StoreUrl = DEFAULT_STORE,
     host: Annotated[str, option("--host ADDRESS", "The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, option("--port", "The port to listen on (0: any).", min=0, max=65535)
-    ] = 8000,
-    analyst_token_file: Annotated[
-        str | None,
-        option(
-            "--analyst-token-file FILE",
-            "Hashes of the tokens that may ask for estimates; where there is no such file, it "
-            "is made, and a first token in FILE.first, which only you can read.",
-        ),
-    ] = None,
-    dictionary: Annotated[
-        str | None,
-        option("--dictionary FILE", "Candidates for questions of open answers, one in each line."),
-    ] = None,
-    max_rate: Annotated[
-        float, option("--max-rate N", "Requests taken in a second.", min=1)
-    ] = 20_000,
-    max_connections: Annotated[
-        int, option("--max-connections N", "Connections at once.", min=1)
-    ] = 1_000,
+    port: Port = 8000,
+    analyst_token_file: AnalystTokenFile = None,
+    dictionary: Dictionary = None,
+    max_rate: MaxRate = 20_000,
+    max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Take reports over HTTP and keep each exactly once.

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from rumor.privacy.promise import QuestionPromise
 
 
+Contract = Annotated[
+    bool, option("--contract", "Print the contract itself: canonical JSON, as digested.")
+]
+
+
 def show(
     collection: CollectionFile,
-    contract: Annotated[
-        bool, option("--contract", "Print the contract itself: canonical JSON, as digested.")
-    ] = False,
+    contract: Contract = False,
     as_json: AsJson = False,
 ) -> None:
     """Say in plain words what a collection asks and promises.

@@ -13,11 +13,12 @@ from rumor.cli.options import AsJson, argument
 _BEYOND = "nothing is refunded, and what the collector exported or published before is beyond reach"
 
 
+Questions = Annotated[list[str] | None, argument("QUESTION...", "Only reports to these questions.")]
+
+
 def withdraw(
     url: Annotated[str, argument("URL", "Where the collector is.")],
-    questions: Annotated[
-        list[str] | None, argument("QUESTION...", "Only reports to these questions.")
-    ] = None,
+    questions: Questions = None,
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
