@@ -20,6 +20,7 @@ class NumberQuestion(Kind[MeanMechanism]):
     names = ()
     family = MeanMechanism
     has_domain = False
+    shares = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> MeanMechanism:
         """A mechanism for means, by name or whichever has the least noise."""
