@@ -118,18 +118,16 @@ class KeyValueBlock(KeyValueMechanism):
             cls(keys=3, epsilon=5.0, steps=1, block=3),
         ]
 
-    @property
-    def _hit(self) -> Fraction:
-        return Fraction(self.truth, exact.WORD)
-
-    @property
-    def _miss(self) -> Fraction:
-        return (1 - self._hit) / (self.states - 1)
+    def _truth(self) -> tuple[Fraction, Fraction]:
+        """The probability of the true state, and of each other one."""
+        truth = Fraction(self.truth, exact.WORD)
+        return truth, (1 - truth) / (self.states - 1)
 
     @property
     def epsilon(self) -> float:
         """Truth over lie."""
-        return exact.worst_log_ratio([self._hit / self._miss])
+        truth, other = self._truth()
+        return exact.worst_log_ratio([truth / other])
 
     @property
     def width(self) -> int:
@@ -160,8 +158,8 @@ class KeyValueBlock(KeyValueMechanism):
         for i in range(self.block):
             key = int.from_bytes(report[i * size : (i + 1) * size], "little")
             true *= self.sign_chance(held.get(key), state // 3**i % 3)
-        miss = self._miss
-        return (miss + (self._hit - miss) * true) / math.comb(self.keys, self.block)
+        truth, other = self._truth()
+        return (other + (truth - other) * true) / math.comb(self.keys, self.block)
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """The keys, what they say, then randomised response on that.
@@ -252,9 +250,9 @@ class KeyValueBlock(KeyValueMechanism):
     @property
     def rates(self) -> KeyRates:
         """A key says what it did in a third of the other states."""
-        third = 3 ** (self.block - 1)
-        gain = float(self._hit - self._miss)
-        return KeyRates(float(2 * third * self._miss), gain, gain)
+        third, (truth, other) = 3 ** (self.block - 1), self._truth()
+        gain = float(truth - other)
+        return KeyRates(float(2 * third * other), gain, gain)
 
     @property
     def share(self) -> float:
