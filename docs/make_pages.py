@@ -360,7 +360,7 @@ def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
     if made and inspect.isfunction(own):
         parts += [*_code(_signature(kind.__name__, own)), ""]
     parts += [*_prose(kind), ""]
-    if made and own is not None and own.__doc__ and "__init__" in kind.__dict__:
+    if made and inspect.isfunction(own) and own.__doc__:
         parts += [*_prose(own), ""]
     if fields:
         parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]

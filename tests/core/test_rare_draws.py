@@ -26,7 +26,7 @@ from rumor.core.loops.plain import reports as twins
 from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Keyed, Seeded, Stream, System
 from rumor.mechanisms import REGISTRY, Mechanism
-from rumor.mechanisms.item_sampling import drawn_slots
+from rumor.mechanisms.capped import drawn_slots
 from rumor.mechanisms.keyvalue import NOTHING
 from rumor.privacy.audit.enumeration import EnumeratingDraws
 from tests.javascript import node

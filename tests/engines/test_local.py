@@ -18,7 +18,7 @@ from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.engines import Batch, Part, Stratum, sources
+from rumor.engines import Batch, Fold, Part, Stratum, sources
 from rumor.engines.local import LocalEngine
 from rumor.engines.sources import MemorySource, ParquetSource, batch_rows
 from rumor.engines.summarize import Totals, summarize
@@ -262,13 +262,8 @@ def test_a_shared_state_goes_to_every_batch(written: Written) -> None:
     def em(source: ParquetSource | MemorySource, workers: int) -> Vector:
         frequency = np.full(oracle.domain, 1 / oracle.domain)
         for _ in range(5):
-            counts = LocalEngine(workers).fold(
-                source,
-                expected_counts,
-                state=frequency,
-                merge=np.add,
-                empty=np.zeros(oracle.domain),
-            )
+            fold = Fold(expected_counts, frequency, np.add, np.zeros(oracle.domain))
+            counts = LocalEngine(workers).fold(source, fold)
             np.testing.assert_allclose(counts.sum(), len(written.reports))
             frequency = counts / counts.sum()
         return frequency
@@ -315,12 +310,14 @@ def _add(batch: Batch, state: int) -> list[int]:
     return [int(batch.reports[0, 0]) + state]
 
 
+def _listed(state: int) -> Fold[int, list[int]]:
+    return Fold(_add, state, lambda a, b: a + b, [])
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_only_as_many_parts_as_workers_are_read_at_once(workers: int) -> None:
     source = _Watched(50)
-    result = LocalEngine(workers).fold(
-        source, _add, state=1000, merge=lambda a, b: a + b, empty=list[int]()
-    )
+    result = LocalEngine(workers).fold(source, _listed(1000))
     assert result == [1000 + i for i in range(50)]
     assert source.most <= workers
 
@@ -332,7 +329,7 @@ def test_an_error_stops_the_rest() -> None:
 
     source = _Watched(1000, work)
     with pytest.raises(InputError, match="part 3 is bad"):
-        LocalEngine(2).fold(source, _add, state=0, merge=lambda a, b: a + b, empty=list[int]())
+        LocalEngine(2).fold(source, _listed(0))
     assert source.started < 50
 
 

@@ -34,7 +34,7 @@ from rumor.contract.collection import Collection, Question  # noqa: E402
 from rumor.core.errors import InputError  # noqa: E402
 from rumor.core.randomness import Seeded  # noqa: E402
 from rumor.core.reports import Reports  # noqa: E402
-from rumor.engines import Engine  # noqa: E402
+from rumor.engines import Engine, Fold  # noqa: E402
 from rumor.engines.analysis import Analysis, analyse  # noqa: E402
 from rumor.engines.local import LocalEngine  # noqa: E402
 from rumor.engines.sources import MemorySource  # noqa: E402
@@ -442,28 +442,28 @@ def test_progress_grows_and_ends_at_everything(engine: SparkEngine, tmp_path: Pa
 def test_a_failing_worker_is_one_sentence(engine: SparkEngine) -> None:
     source = MemorySource(np.zeros((10, 1), dtype=np.uint8))
     with pytest.raises(InputError) as broken:
-        engine.fold(source, spark_tools.break_down, state=None, merge=spark_tools.add, empty=0)
+        engine.fold(source, Fold(spark_tools.break_down, None, spark_tools.add, 0))
     assert str(broken.value) == (
         "Spark could not finish the work: ZeroDivisionError: no reports, no shares"
     )
     with pytest.raises(InputError) as refused:
-        engine.fold(source, spark_tools.refuse, state="x", merge=spark_tools.add, empty=0)
+        engine.fold(source, Fold(spark_tools.refuse, "x", spark_tools.add, 0))
     assert str(refused.value) == "a state must be a colour; got 'x'"
     with pytest.raises(InputError, match="ZeroDivisionError"):
         engine.regroup([1], lambda part, buckets: [b"1"], lambda pieces: 1 // 0, 1)
     # And the next job is none the worse for it.
-    total = engine.fold(source, spark_tools.count_rows, state=3, merge=spark_tools.add, empty=0)
+    total = engine.fold(source, Fold(spark_tools.count_rows, 3, spark_tools.add, 0))
     assert total == 30
 
 
 def test_workers_must_have_the_same_rumor(
     engine: SparkEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = functools.partial(spark.Fold, version="0.0.1")
-    monkeypatch.setattr(spark, "Fold", old)
+    old = functools.partial(spark.SentFold, version="0.0.1")
+    monkeypatch.setattr(spark, "SentFold", old)
     source = MemorySource(np.zeros((10, 1), dtype=np.uint8))
     with pytest.raises(InputError, match=r"have the Rumor of this process, 0.0.1; got \d"):
-        engine.fold(source, spark_tools.count_rows, state=1, merge=spark_tools.add, empty=0)
+        engine.fold(source, Fold(spark_tools.count_rows, 1, spark_tools.add, 0))
 
 
 @pytest.mark.parametrize(

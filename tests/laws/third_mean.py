@@ -15,7 +15,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.canonical import Json
-from rumor.core.number_range import MAX_STEPS, Grid
+from rumor.core.number_range import GRID, Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
@@ -35,16 +35,7 @@ class Shrug(MeanMechanism):
 
     name = "shrug"
 
-    def __init__(
-        self,
-        *,
-        low: float = -1.0,
-        high: float = 1.0,
-        epsilon: float,
-        outside: str = "refuse",
-        steps: int = MAX_STEPS,
-    ) -> None:
-        self.grid = Grid.checked(low, high, steps, outside)
+    def _calibrate(self, epsilon: float) -> None:
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + 1))
 
@@ -53,7 +44,7 @@ class Shrug(MeanMechanism):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        *grid, truth = only_keys(cls.name, parameters, "range", "steps", "outside", "truth")
+        *grid, truth = only_keys(cls.name, parameters, *GRID, "truth")
         self = cls.__new__(cls)
         self.grid = Grid.from_parameters(*grid)
         self.truth = exact.checked_threshold("truth", truth)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 
-from rumor.cli.common import AsJson, print_json
+AccountCollections = Annotated[
+    list[str], argument("COLLECTION...", "The collections one person takes part in.")
+]
 
 
 def account(
-    collections: Annotated[
-        list[str],
-        typer.Argument(metavar="COLLECTION...", help="The collections one person takes part in."),
-    ],
-    days: Annotated[
-        int, typer.Option("--days", metavar="N", help="How many days of daily reports.")
-    ] = 365,
-    changes: Annotated[
-        int, typer.Option("--changes", metavar="R", help="How often the answer changes meanwhile.")
-    ] = 0,
+    collections: AccountCollections,
+    days: Annotated[int, option("--days N", "How many days of daily reports.")] = 365,
+    changes: Annotated[int, option("--changes R", "How often the answer changes meanwhile.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Say what one person spends, at most.

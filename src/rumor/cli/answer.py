@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
@@ -27,49 +28,34 @@ _MANY_DIGITS = 1000
 
 StateDir = Annotated[
     str | None,
-    typer.Option(
-        "--state-dir",
-        metavar="FOLDER",
-        help="Where the secret, the ledger and unsent reports are kept.",
-    ),
+    option("--state-dir FOLDER", "Where the secret, the ledger and unsent reports are kept."),
+]
+
+
+Questions = Annotated[
+    list[str] | None,
+    argument("QUESTION...", "Which questions to be asked, by their ids; all of them unless said."),
+]
+MaxEpsilon = Annotated[
+    float | None, option("--max-epsilon E", "The most this device spends in all.")
+]
+Digest = Annotated[str | None, option("--digest HEX", "The contract's digest must be this one.")]
+Invitation = Annotated[
+    str | None, option("--invitation CODE", "What admits you, where only invited people answer.")
+]
+AnswerAgree = Annotated[
+    bool, option("--agree", "Agree where a revision may cost more than was promised (or be asked).")
 ]
 
 
 def answer(
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="Where the collector or its answer page is.")
-    ],
-    questions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUESTION...",
-            help="Which questions to be asked, by their ids; all of them unless said.",
-        ),
-    ] = None,
+    url: Annotated[str, argument("URL", "Where the collector or its answer page is.")],
+    questions: Questions = None,
     state_dir: StateDir = None,
-    max_epsilon: Annotated[
-        float | None,
-        typer.Option("--max-epsilon", metavar="E", help="The most this device spends in all."),
-    ] = None,
-    digest: Annotated[
-        str | None,
-        typer.Option("--digest", metavar="HEX", help="The contract's digest must be this one."),
-    ] = None,
-    invitation: Annotated[
-        str | None,
-        typer.Option(
-            "--invitation",
-            metavar="CODE",
-            help="What admits you, where only invited people answer.",
-        ),
-    ] = None,
-    agree: Annotated[
-        bool,
-        typer.Option(
-            "--agree",
-            help="Agree where a revision may cost more than was promised (or be asked).",
-        ),
-    ] = False,
+    max_epsilon: MaxEpsilon = None,
+    digest: Digest = None,
+    invitation: Invitation = None,
+    agree: AnswerAgree = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.

@@ -13,11 +13,12 @@ from rumor.cli.attack import attack
 from rumor.cli.audit import audit
 from rumor.cli.collections import collections
 from rumor.cli.demo import demo
-from rumor.cli.estimate import MethodsInHelp, estimate
+from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
 from rumor.cli.invite import invite
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
+from rumor.cli.methods import MethodsInHelp
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
@@ -64,24 +65,28 @@ def _rumor(
         raise typer.Exit
 
 
-app.command()(demo)
-app.command()(show)
-app.command(cls=MethodsInHelp)(simulate)
-app.command()(privatize)
-app.command(cls=MethodsInHelp)(estimate)
-app.command()(merge)
-app.command()(attack)
-app.command()(serve)
-app.command()(answer)
-app.command()(withdraw)
-app.command()(token)
-app.command()(invite)
-app.command()(export)
-app.command("import")(import_)
-app.command()(collections)
-app.command()(repair)
-app.command()(audit)
-app.command()(liars)
-app.command()(account)
-app.command()(plan)
-app.command()(papers)
+# In the order in which the help lists them.
+for command in (
+    demo,
+    show,
+    simulate,
+    privatize,
+    estimate,
+    merge,
+    attack,
+    serve,
+    answer,
+    withdraw,
+    token,
+    invite,
+    export,
+    import_,
+    collections,
+    repair,
+    audit,
+    liars,
+    account,
+    plan,
+    papers,
+):
+    app.command(command.__name__.rstrip("_"), cls=MethodsInHelp)(command)

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json, progress
+from rumor.cli.common import print_json, progress
+from rumor.cli.options import AsJson, Curves, option
 
 
 def attack(
-    bits: Annotated[int, typer.Option("--bits", help="Bits of the Bloom filter.")] = 128,
-    hashes: Annotated[int, typer.Option("--hashes", help="Bits that a word sets.")] = 2,
-    cohorts: Annotated[
-        int, typer.Option("--cohorts", help="Groups with hashes of their own.")
-    ] = 64,
-    f: Annotated[float, typer.Option("-f", help="Permanent noise.")] = 0.5,
-    p: Annotated[float, typer.Option("-p", help="P(report 1 | permanent bit 0).")] = 0.5,
-    q: Annotated[float, typer.Option("-q", help="P(report 1 | permanent bit 1).")] = 0.75,
-    words: Annotated[int, typer.Option("--words", help="Words a person might hold.")] = 100,
-    people: Annotated[int, typer.Option("--people", help="How many people to attack.")] = 500,
-    seed: Annotated[int, typer.Option("--seed", help="Makes the run repeatable.")] = 1,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Write the curves to .html, .png or .svg."),
-    ] = None,
+    bits: Annotated[int, option("--bits", "Bits of the Bloom filter.")] = 128,
+    hashes: Annotated[int, option("--hashes", "Bits that a word sets.")] = 2,
+    cohorts: Annotated[int, option("--cohorts", "Groups with hashes of their own.")] = 64,
+    f: Annotated[float, option("-f", "Permanent noise.")] = 0.5,
+    p: Annotated[float, option("-p", "P(report 1 | permanent bit 0).")] = 0.5,
+    q: Annotated[float, option("-q", "P(report 1 | permanent bit 1).")] = 0.75,
+    words: Annotated[int, option("--words", "Words a person might hold.")] = 100,
+    people: Annotated[int, option("--people", "How many people to attack.")] = 500,
+    seed: Annotated[int, option("--seed", "Makes the run repeatable.")] = 1,
+    plot: Curves = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack simulated people by averaging what they send.

@@ -7,33 +7,31 @@ from typing import Annotated
 
 import typer
 
-from rumor.cli.common import AsJson, QuestionId, print_json, progress
+from rumor.cli.common import print_json, progress
+from rumor.cli.options import AsJson, QuestionId, argument, option
+
+Samples = Annotated[int, option("--samples", "Reports to sample of each of two values.", min=1000)]
+Command = Annotated[
+    str | None,
+    option(
+        "--command",
+        "Audit this program instead: called with a value and a count as its last two "
+        "arguments, it writes that many reports to its standard output. Pairs come as "
+        "KEY:NUMBER with commas between them, keys by number.",
+    ),
+]
+Certificate = Annotated[
+    str | None, option("--certificate FILE", "Write a page (.html) or data (.json).")
+]
 
 
 def audit(
-    collections: Annotated[
-        list[str], typer.Argument(metavar="COLLECTION...", help="The collections to audit.")
-    ],
+    collections: Annotated[list[str], argument("COLLECTION...", "The collections to audit.")],
     question: QuestionId = None,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1000, help="Reports to sample of each of two values.")
-    ] = 1_000_000,
-    command: Annotated[
-        str | None,
-        typer.Option(
-            "--command",
-            help="Audit this program instead: called with a value and a count as its last two "
-            "arguments, it writes that many reports to its standard output. Pairs come as "
-            "KEY:NUMBER with commas between them, keys by number.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Makes the sampling repeatable.")
-    ] = None,
-    certificate: Annotated[
-        str | None,
-        typer.Option("--certificate", metavar="FILE", help="Write a page (.html) or data (.json)."),
-    ] = None,
+    samples: Samples = 1_000_000,
+    command: Command = None,
+    seed: Annotated[int | None, option("--seed", "Makes the sampling repeatable.")] = None,
+    certificate: Certificate = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that the code delivers the epsilon it claims.

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
 from rumor.core.errors import InputError, shown
 
@@ -16,25 +15,22 @@ if TYPE_CHECKING:
     from rumor.collector.store.base import Registered, Store
 
 
+Action = Annotated[str, argument("ACTION", "What to do: list, revise, advance, close or delete.")]
+CollectionsWhat = Annotated[
+    str | None,
+    argument(
+        "WHAT",
+        "To revise: the new collection file. To advance, close or delete: a digest, or "
+        "how it begins.",
+    ),
+]
+
+
 def collections(
-    action: Annotated[
-        str,
-        typer.Argument(
-            metavar="ACTION", help="What to do: list, revise, advance, close or delete."
-        ),
-    ] = "list",
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="WHAT",
-            help="To revise: the new collection file. To advance, close or delete: a digest, or "
-            "how it begins.",
-        ),
-    ] = None,
+    action: Action = "list",
+    what: CollectionsWhat = None,
     store: StoreUrl = DEFAULT_STORE,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Really delete reports, counts and all.")
-    ] = False,
+    yes: Annotated[bool, option("--yes", "Really delete reports, counts and all.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List, revise, close or delete the collections of a store.

@@ -11,38 +11,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from rumor.core.errors import InputError, shown
-
-CollectionFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="COLLECTION", help="The collection: a .toml file, or a contract (.json)."
-    ),
-]
-QuestionId = Annotated[
-    str | None,
-    typer.Option(
-        "--question", "-q", metavar="ID", help="Which question, where the collection has several."
-    ),
-]
-Method = Annotated[
-    str, typer.Option("--method", "-m", metavar="NAME", help="How to estimate: {methods}.")
-]
-Level = Annotated[float, typer.Option("--level", help="The confidence level of the intervals.")]
-Top = Annotated[
-    int | None,
-    typer.Option(
-        "--top",
-        min=1,
-        metavar="N",
-        help="Show only the N most frequent values (else 20 in tables).",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts, in full precision.")]
 
 
 def parse_day(name: str, text: str | None) -> datetime.date | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json, progress
+from rumor.cli.common import print_json, progress
+from rumor.cli.options import AsJson, option
 
 if TYPE_CHECKING:
     from rumor.demo.serving import ServiceDemo
@@ -16,19 +15,14 @@ if TYPE_CHECKING:
 _SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
 
 
+People = Annotated[int, option("--people -n N", "How many answer.", min=100, max=10_000_000)]
+Out = Annotated[str, option("--out -o FILE", "Where to write the report (.html).")]
+
+
 def demo(
-    people: Annotated[
-        int,
-        typer.Option(
-            "--people", "-n", min=100, max=10_000_000, metavar="N", help="How many answer."
-        ),
-    ] = 100_000,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="Where to write the report (.html).")
-    ] = "rumor-demo.html",
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Make the demonstration repeatable.")
-    ] = None,
+    people: People = 100_000,
+    out: Out = "rumor-demo.html",
+    seed: Annotated[int | None, option("--seed N", "Make the demonstration repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """See it all: a crowd, a sensitive question, no answers.

@@ -3,147 +3,92 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-from typer.core import TyperCommand
+from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
+from rumor.cli.methods import Method
+from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
 
-from rumor.cli.common import (
-    AsJson,
-    CollectionFile,
-    Level,
-    Method,
-    QuestionId,
-    Top,
-    keep_inputs,
-    noted_progress,
-    parse_day,
-    print_json,
-)
-
-
-class MethodsInHelp(TyperCommand):
-    """A command whose help lists the methods there are; they are looked up only for that."""
-
-    def get_help(self, ctx: Any) -> str:
-        """The help text, with `{methods}` filled in."""
-        from rumor.kinds.choice.estimate import METHODS
-
-        for option in self.params:
-            if option.name == "method":
-                help_text = getattr(option, "help", "")
-                option.help = help_text.replace("{methods}", ", ".join(METHODS))  # type: ignore[attr-defined]
-        return super().get_help(ctx)
+Reports = Annotated[
+    str, argument("REPORTS", "A reports file (.parquet), a folder of them, or a saved summary.")
+]
+Engine = Annotated[
+    str,
+    option("--engine local|spark", "Where to count: in threads of this process, or with Spark."),
+]
+Master = Annotated[
+    str | None,
+    option("--master URL", "For Spark: the cluster's address (else this machine, as local[*])."),
+]
+Candidates = Annotated[
+    str | None,
+    option("--candidates FILE", "For text questions: the words to look for, one to a line."),
+]
+DetectionLevel = Annotated[
+    float | None,
+    option(
+        "--detection-level SHARE",
+        "For text questions: how many of the words found may be false, on average "
+        "(0.05 unless said).",
+    ),
+]
+By = Annotated[str | None, option("--by COLUMN", "Estimate each value of a public column apart.")]
+First = Annotated[str | None, option("--from YYYY-MM-DD", "Only reports of this day and later.")]
+Last = Annotated[
+    str | None, option("--to YYYY-MM-DD", "Only reports up to and including this day.")
+]
+DistinctIds = Annotated[
+    bool, option("--distinct-ids", "Count reports of the same id once, where files overlap.")
+]
+Of = Annotated[
+    str,
+    option(
+        "--of population|people",
+        "What intervals are about: the population that the people were drawn from, or "
+        "these people alone.",
+    ),
+]
+Simultaneous = Annotated[
+    bool, option("--simultaneous", "Widen the intervals to cover all values at once.")
+]
+Share = Annotated[
+    list[str] | None,
+    option(
+        "--share VALUE", "Also the share of several values together; give the option once for each."
+    ),
+]
+Plot = Annotated[str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")]
+SaveSummary = Annotated[
+    str | None,
+    option("--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."),
+]
+SkipInvalid = Annotated[
+    bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
+]
 
 
 def estimate(
     collection: CollectionFile,
-    reports: Annotated[
-        str,
-        typer.Argument(
-            metavar="REPORTS",
-            help="A reports file (.parquet), a folder of them, or a saved summary.",
-        ),
-    ],
+    reports: Reports,
     question: QuestionId = None,
     method: Method = "auto",
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            metavar="local|spark",
-            help="Where to count: in threads of this process, or with Spark.",
-        ),
-    ] = "local",
-    master: Annotated[
-        str | None,
-        typer.Option(
-            "--master",
-            metavar="URL",
-            help="For Spark: the cluster's address (else this machine, as local[*]).",
-        ),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="For text questions: the words to look for, one to a line.",
-        ),
-    ] = None,
-    detection_level: Annotated[
-        float | None,
-        typer.Option(
-            "--detection-level",
-            metavar="SHARE",
-            help="For text questions: how many of the words found may be false, on average "
-            "(0.05 unless said).",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", metavar="COLUMN", help="Estimate each value of a public column apart."
-        ),
-    ] = None,
-    first: Annotated[
-        str | None,
-        typer.Option("--from", metavar="YYYY-MM-DD", help="Only reports of this day and later."),
-    ] = None,
-    last: Annotated[
-        str | None,
-        typer.Option(
-            "--to", metavar="YYYY-MM-DD", help="Only reports up to and including this day."
-        ),
-    ] = None,
-    distinct_ids: Annotated[
-        bool,
-        typer.Option(
-            "--distinct-ids", help="Count reports of the same id once, where files overlap."
-        ),
-    ] = False,
+    engine: Engine = "local",
+    master: Master = None,
+    candidates: Candidates = None,
+    detection_level: DetectionLevel = None,
+    by: By = None,
+    first: First = None,
+    last: Last = None,
+    distinct_ids: DistinctIds = False,
     level: Level = 0.95,
-    of: Annotated[
-        str,
-        typer.Option(
-            "--of",
-            metavar="population|people",
-            help="What intervals are about: the population that the people were drawn from, or "
-            "these people alone.",
-        ),
-    ] = "population",
-    simultaneous: Annotated[
-        bool,
-        typer.Option("--simultaneous", help="Widen the intervals to cover all values at once."),
-    ] = False,
+    of: Of = "population",
+    simultaneous: Simultaneous = False,
     top: Top = None,
-    share: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--share",
-            metavar="VALUE",
-            help="Also the share of several values together; give the option once for each.",
-        ),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw a chart too (.html, .png or .svg)."),
-    ] = None,
-    csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE", help="Write the estimates as CSV too.")
-    ] = None,
-    save_summary: Annotated[
-        str | None,
-        typer.Option(
-            "--save-summary",
-            metavar="FILE",
-            help="Keep the counts, for `rumor merge` and later estimates.",
-        ),
-    ] = None,
-    skip_invalid: Annotated[
-        bool,
-        typer.Option("--skip-invalid", help="Leave invalid reports out (and count them)."),
-    ] = False,
+    share: Share = None,
+    plot: Plot = None,
+    csv: Annotated[str | None, option("--csv FILE", "Write the estimates as CSV too.")] = None,
+    save_summary: SaveSummary = None,
+    skip_invalid: SkipInvalid = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate what the crowd answered, with intervals.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, ending_cleanly, print_json
+from rumor.cli.common import ending_cleanly, print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store, store_at
 from rumor.core.errors import InputError
 
@@ -15,15 +14,15 @@ if TYPE_CHECKING:
     from rumor.collector.backup import Exported
 
 
+Digest = Annotated[
+    str | None, option("--digest HEX", "Which collection, where the store has several.")
+]
+
+
 def export(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder to make.")],
+    folder: Annotated[str, argument("FOLDER", "The folder to make.")],
     store: StoreUrl = DEFAULT_STORE,
-    digest: Annotated[
-        str | None,
-        typer.Option(
-            "--digest", metavar="HEX", help="Which collection, where the store has several."
-        ),
-    ] = None,
+    digest: Digest = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a collection of a store to Parquet files.
@@ -52,9 +51,7 @@ def export(
 
 
 def import_(
-    folder: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="A folder that rumor export wrote.")
-    ],
+    folder: Annotated[str, argument("FOLDER", "A folder that rumor export wrote.")],
     store: StoreUrl = DEFAULT_STORE,
     as_json: AsJson = False,
 ) -> None:

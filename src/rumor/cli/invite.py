@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, CollectionFile, ending_cleanly, print_json, progress
+from rumor.cli.common import ending_cleanly, print_json, progress
+from rumor.cli.options import AsJson, CollectionFile, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.core.errors import InputError
 
@@ -17,15 +16,8 @@ _CHUNK = 2_000
 
 def invite(
     collection: CollectionFile,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The file to write, an invitation in each line."
-        ),
-    ],
-    count: Annotated[
-        int, typer.Option("--count", "-n", min=1, max=1_000_000, help="How many to make.")
-    ] = 1,
+    out: Annotated[str, option("--out -o FILE", "The file to write, an invitation in each line.")],
+    count: Annotated[int, option("--count -n", "How many to make.", min=1, max=1_000_000)] = 1,
     store: StoreUrl = DEFAULT_STORE,
     as_json: AsJson = False,
 ) -> None:

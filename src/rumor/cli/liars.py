@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, CollectionFile, QuestionId, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
 
 if TYPE_CHECKING:
     from rumor.core.reports import Reports
@@ -14,25 +13,20 @@ if TYPE_CHECKING:
     from rumor.privacy.integrity import Integrity
 
 
+Fakes = Annotated[
+    int | None, option("--fakes N", "How many fakes to reckon with (1% unless said).")
+]
+Most = Annotated[int, option("--most N", "Look at so many reports at most.", min=1000)]
+Seed = Annotated[int | None, option("--seed", "Makes the simulation behind a test repeatable.")]
+
+
 def liars(
     collection: CollectionFile,
-    reports: Annotated[
-        str,
-        typer.Argument(metavar="REPORTS", help="A reports file (.parquet), or a folder of them."),
-    ],
+    reports: Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")],
     question: QuestionId = None,
-    fakes: Annotated[
-        int | None,
-        typer.Option(
-            "--fakes", metavar="N", help="How many fakes to reckon with (1% unless said)."
-        ),
-    ] = None,
-    most: Annotated[
-        int, typer.Option("--most", min=1000, metavar="N", help="Look at so many reports at most.")
-    ] = 1_000_000,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Makes the simulation behind a test repeatable.")
-    ] = None,
+    fakes: Fakes = None,
+    most: Most = 1_000_000,
+    seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Look for crafted reports, and bound what fakes can add.

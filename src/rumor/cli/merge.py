@@ -5,20 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import InputError
 
 
 def merge(
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The summary file to write.")],
-    summaries: Annotated[
-        list[str], typer.Argument(metavar="SUMMARY...", help="The summary files to add up.")
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace OUT if it is there already.")
-    ] = False,
+    out: Annotated[str, argument("OUT", "The summary file to write.")],
+    summaries: Annotated[list[str], argument("SUMMARY...", "The summary files to add up.")],
+    force: Annotated[bool, option("--force -f", "Replace OUT if it is there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add up saved summaries: a year is twelve files.

@@ -7,42 +7,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import InputError, shown
+
+PapersTrials = Annotated[
+    int | None, option("--trials -t T", "Trials of each cell (the paper's unless said).", min=2)
+]
+Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
+Jobs = Annotated[int | None, option("--jobs -j N", "Processes (one a core unless said).", min=1)]
 
 
 def papers(
-    action: Annotated[
-        str, typer.Argument(metavar="ACTION", help="What to do: list or run.")
-    ] = "list",
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="To run: the name of a paper, or all."),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            "--trials",
-            "-t",
-            min=2,
-            metavar="T",
-            help="Trials of each cell (the paper's unless said).",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few trials and short paths, for a look.")
-    ] = False,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="DIR", help="Where results go, a folder a paper.")
-    ] = "papers-results",
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, metavar="N", help="Processes (one a core unless said)."
-        ),
-    ] = None,
+    action: Annotated[str, argument("ACTION", "What to do: list or run.")] = "list",
+    name: Annotated[str | None, argument("NAME", "To run: the name of a paper, or all.")] = None,
+    trials: PapersTrials = None,
+    quick: Annotated[bool, option("--quick", "A few trials and short paths, for a look.")] = False,
+    out: Out = "papers-results",
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the papers: published numbers beside ours.

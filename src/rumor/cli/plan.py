@@ -4,82 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, print_json, progress
+from rumor.cli.common import print_json, progress
+from rumor.cli.options import AsJson, Curves, option
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
+Kind = Annotated[str, option("--kind KIND", "What is asked: choice, text, number or keyvalue.")]
+Domain = Annotated[
+    int | None, option("--domain N", "How many answers, candidate words or keys there are.")
+]
+Users = Annotated[
+    float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
+]
+Error = Annotated[
+    float | None,
+    option("--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."),
+]
+Detect = Annotated[float | None, option("--detect X", "The smallest frequency to detect.")]
+Reports = Annotated[int | None, option("--reports N", "How many reports each person makes.")]
+Lifetime = Annotated[
+    float | None,
+    option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
+]
+Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds, if known.")]
+Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
+PlanWrite = Annotated[
+    str | None, option("--write FILE", "Write a collection (.toml) to start from.")
+]
+
+
 def plan(
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind", metavar="KIND", help="What is asked: choice, text, number or keyvalue."
-        ),
-    ] = "choice",
-    domain: Annotated[
-        int | None,
-        typer.Option(
-            "--domain", help="How many answers, candidate words or keys there are.", metavar="N"
-        ),
-    ] = None,
-    users: Annotated[
-        float | None,
-        typer.Option(
-            "--users", "--people", metavar="N", help="How many people will answer (1e5 is fine)."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="E", help="The loss of one report.")
-    ] = None,
-    error: Annotated[
-        float | None,
-        typer.Option(
-            "--error",
-            metavar="X",
-            help="The standard error wanted, as a fraction (of a number: in its own unit).",
-        ),
-    ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option("--detect", metavar="X", help="The smallest frequency to detect."),
-    ] = None,
-    reports: Annotated[
-        int | None,
-        typer.Option("--reports", metavar="N", help="How many reports each person makes."),
-    ] = None,
-    lifetime: Annotated[
-        float | None,
-        typer.Option(
-            "--lifetime",
-            metavar="E",
-            help="What all reports of one person may cost, the answer unchanged.",
-        ),
-    ] = None,
-    low: Annotated[
-        float, typer.Option("--low", metavar="X", help="The low end of a number's range.")
-    ] = 0.0,
-    high: Annotated[
-        float, typer.Option("--high", metavar="X", help="The high end of a number's range.")
-    ] = 1.0,
-    cap: Annotated[
-        int | None,
-        typer.Option("--cap", metavar="N", help="The most keys that a person holds, if known."),
-    ] = None,
-    simulate: Annotated[
-        bool,
-        typer.Option("--simulate", help="Also measure both errors on simulated reports."),
-    ] = False,
-    write: Annotated[
-        str | None,
-        typer.Option("--write", metavar="FILE", help="Write a collection (.toml) to start from."),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Write the curves to .html, .png or .svg."),
-    ] = None,
+    kind: Kind = "choice",
+    domain: Domain = None,
+    users: Users = None,
+    epsilon: Annotated[float | None, option("--epsilon E", "The loss of one report.")] = None,
+    error: Error = None,
+    detect: Detect = None,
+    reports: Reports = None,
+    lifetime: Lifetime = None,
+    low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0,
+    high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0,
+    cap: Cap = None,
+    simulate: Simulate = False,
+    write: PlanWrite = None,
+    plot: Curves = None,
     as_json: AsJson = False,
 ) -> None:
     """Choose people, epsilon and error: any two give the third.

@@ -5,66 +5,42 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from rumor.cli.common import (
-    AsJson,
-    CollectionFile,
-    QuestionId,
-    keep_inputs,
-    parse_day,
-    print_json,
-    progress,
-    warn,
-)
+from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
+from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
 from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
 _MANY, _CROWD = 20, 100
 
 
+Column = Annotated[
+    str | None, option("--column -c NAME", "The column of answers (the question's id unless said).")
+]
+Keep = Annotated[
+    list[str] | None,
+    option(
+        "--keep -k NAME",
+        "Copy this column beside the reports, as it is: public, for --by. Repeatable. "
+        "Answers to any question of the collection are refused.",
+    ),
+]
+Day = Annotated[
+    str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
+]
+Seed = Annotated[
+    int | None, option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private.")
+]
+
+
 def privatize(
     collection: CollectionFile,
-    table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="Answers: a .csv or .parquet file.")
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The reports file to write.")
-    ],
+    table: Annotated[str, argument("TABLE", "Answers: a .csv or .parquet file.")],
+    out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: QuestionId = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            "--column",
-            "-c",
-            metavar="NAME",
-            help="The column of answers (the question's id unless said).",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            "-k",
-            metavar="NAME",
-            help="Copy this column beside the reports, as it is: public, for --by. Repeatable. "
-            "Answers to any question of the collection are refused.",
-        ),
-    ] = None,
-    day: Annotated[
-        str | None,
-        typer.Option(
-            "--day", metavar="YYYY-MM-DD", help="The day of the reports (today in UTC unless said)."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            help="Repeatable noise for dry runs. Such reports are NOT private.",
-        ),
-    ] = None,
+    column: Column = None,
+    keep: Keep = None,
+    day: Day = None,
+    seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from rumor.cli.common import AsJson, ending_cleanly, print_json
+from rumor.cli.common import ending_cleanly, print_json
+from rumor.cli.options import AsJson
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
 
 

@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, CollectionFile, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, CollectionFile, argument, option
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,11 +19,9 @@ DEFAULT_STORE = "sqlite:///rumor.db"
 
 StoreUrl = Annotated[
     str,
-    typer.Option(
-        "--store",
-        "-s",
-        metavar="URL",
-        help="Where reports are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    option(
+        "--store -s URL",
+        "Where reports are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 
@@ -55,39 +52,32 @@ def needs_server(problem: ImportError) -> InputError:
     return InputError(f"a collector needs pip install 'rumor[server]'; {problem.name} is missing")
 
 
+Port = Annotated[int, option("--port", "The port to listen on (0: any).", min=0, max=65535)]
+AnalystTokenFile = Annotated[
+    str | None,
+    option(
+        "--analyst-token-file FILE",
+        "Hashes of the tokens that may ask for estimates; where there is no such file, it "
+        "is made, and a first token in FILE.first, which only you can read.",
+    ),
+]
+Dictionary = Annotated[
+    str | None,
+    option("--dictionary FILE", "Candidates for questions of open answers, one in each line."),
+]
+MaxRate = Annotated[float, option("--max-rate N", "Requests taken in a second.", min=1)]
+MaxConnections = Annotated[int, option("--max-connections N", "Connections at once.", min=1)]
+
+
 def serve(
     collection: CollectionFile,
     store: StoreUrl = DEFAULT_STORE,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port to listen on (0: any).")
-    ] = 8000,
-    analyst_token_file: Annotated[
-        str | None,
-        typer.Option(
-            "--analyst-token-file",
-            metavar="FILE",
-            help="Hashes of the tokens that may ask for estimates; where there is no such file, it "
-            "is made, and a first token in FILE.first, which only you can read.",
-        ),
-    ] = None,
-    dictionary: Annotated[
-        str | None,
-        typer.Option(
-            "--dictionary",
-            metavar="FILE",
-            help="Candidates for questions of open answers, one in each line.",
-        ),
-    ] = None,
-    max_rate: Annotated[
-        float,
-        typer.Option("--max-rate", min=1, metavar="N", help="Requests taken in a second."),
-    ] = 20_000,
-    max_connections: Annotated[
-        int, typer.Option("--max-connections", min=1, metavar="N", help="Connections at once.")
-    ] = 1_000,
+    host: Annotated[str, option("--host ADDRESS", "The address to listen on.")] = "127.0.0.1",
+    port: Port = 8000,
+    analyst_token_file: AnalystTokenFile = None,
+    dictionary: Dictionary = None,
+    max_rate: MaxRate = 20_000,
+    max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
     """Take reports over HTTP and keep each exactly once.
@@ -172,10 +162,8 @@ def _registered(url: str, contract: Collection) -> Store:
 
 
 def token(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The token file of a collector.")],
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Whose token it is.")
-    ] = "analyst",
+    file: Annotated[str, argument("FILE", "The token file of a collector.")],
+    name: Annotated[str, option("--name NAME", "Whose token it is.")] = "analyst",
     as_json: AsJson = False,
 ) -> None:
     """Make a token for an analyst; only its hash is kept.

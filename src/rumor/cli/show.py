@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rumor.cli.common import AsJson, CollectionFile, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, CollectionFile, option
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Collection, Question
     from rumor.privacy.promise import QuestionPromise
 
 
+Contract = Annotated[
+    bool, option("--contract", "Print the contract itself: canonical JSON, as digested.")
+]
+
+
 def show(
     collection: CollectionFile,
-    contract: Annotated[
-        bool,
-        typer.Option("--contract", help="Print the contract itself: canonical JSON, as digested."),
-    ] = False,
+    contract: Contract = False,
     as_json: AsJson = False,
 ) -> None:
     """Say in plain words what a collection asks and promises.

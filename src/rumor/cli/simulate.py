@@ -4,73 +4,53 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from rumor.cli.common import print_json, progress
+from rumor.cli.methods import Method
+from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
 
-from rumor.cli.common import (
-    AsJson,
-    CollectionFile,
-    Level,
-    Method,
-    QuestionId,
-    Top,
-    print_json,
-    progress,
-)
+Histogram = Annotated[
+    str,
+    argument(
+        "HISTOGRAM",
+        "A .csv or .parquet table: columns value and count, or one row per person; "
+        "for key-value questions also columns key, frequency and mean.",
+    ),
+]
+Column = Annotated[
+    str | None,
+    option(
+        "--column -c NAME",
+        "The column of answers, where a row is a person (the question's id unless said).",
+    ),
+]
+Candidates = Annotated[
+    str | None,
+    option(
+        "--candidates FILE",
+        "For text questions: the words to look for (those of the histogram unless said).",
+    ),
+]
+People = Annotated[
+    int | None, option("--people -n N", "Rescale to a crowd of N, with the same shares.", min=1)
+]
+Plot = Annotated[
+    str | None, option("--plot FILE", "Draw the last trial beside the truth (html, png, svg).")
+]
 
 
 def simulate(
     collection: CollectionFile,
-    histogram: Annotated[
-        str,
-        typer.Argument(
-            metavar="HISTOGRAM",
-            help="A .csv or .parquet table: columns value and count, or one row per person; "
-            "for key-value questions also columns key, frequency and mean.",
-        ),
-    ],
+    histogram: Histogram,
     question: QuestionId = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            "--column",
-            "-c",
-            metavar="NAME",
-            help="The column of answers, where a row is a person (the question's id unless said).",
-        ),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="For text questions: the words to look for (those of the histogram unless said).",
-        ),
-    ] = None,
-    people: Annotated[
-        int | None,
-        typer.Option(
-            "--people",
-            "-n",
-            min=1,
-            metavar="N",
-            help="Rescale to a crowd of N, with the same shares.",
-        ),
-    ] = None,
-    trials: Annotated[
-        int, typer.Option("--trials", "-t", min=1, metavar="N", help="How often to repeat it.")
-    ] = 1,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Make the run repeatable.")
-    ] = None,
+    column: Column = None,
+    candidates: Candidates = None,
+    people: People = None,
+    trials: Annotated[int, option("--trials -t N", "How often to repeat it.", min=1)] = 1,
+    seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None,
     method: Method = "auto",
     level: Level = 0.95,
     top: Top = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw the last trial beside the truth (html, png, svg)."
-        ),
-    ] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Try a collection on your own numbers before asking anyone.

@@ -7,17 +7,18 @@ from typing import Annotated
 import typer
 
 from rumor.cli.answer import StateDir, default_state_dir
-from rumor.cli.common import AsJson, print_json
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument
 
 _BEYOND = "nothing is refunded, and what the collector exported or published before is beyond reach"
 
 
+Questions = Annotated[list[str] | None, argument("QUESTION...", "Only reports to these questions.")]
+
+
 def withdraw(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the collector is.")],
-    questions: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="QUESTION...", help="Only reports to these questions."),
-    ] = None,
+    url: Annotated[str, argument("URL", "Where the collector is.")],
+    questions: Questions = None,
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:

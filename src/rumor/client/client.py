@@ -19,8 +19,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rumor.client.ledger import Envelope, Spending
 from rumor.client.pins import Consent
@@ -28,6 +26,7 @@ from rumor.client.respondent import Respondent
 from rumor.client.sent import Made
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
+from rumor.core.closing import Closing
 from rumor.core.errors import InputError, Unavailable, shown
 from rumor.core.files import write_whole
 
@@ -80,7 +79,7 @@ class Withdrawal:
     """Why some are left, in a sentence."""
 
 
-class Client:
+class Client(Closing):
     """One person's device and one collector.
 
     `state_dir` holds the person's secret, ledger and unsent reports; several clients may
@@ -306,17 +305,6 @@ class Client:
     def close(self) -> None:
         """Close the ledger; what waits is on disk."""
         self._respondent.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:

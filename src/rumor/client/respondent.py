@@ -13,8 +13,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rumor.client.ledger import (
     CeilingError,
@@ -30,6 +28,7 @@ from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
+from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
 from rumor.core.randomness import Keyed, Source
@@ -42,7 +41,7 @@ def _utc_today() -> datetime.date:
     return datetime.datetime.now(datetime.UTC).date()
 
 
-class Respondent:
+class Respondent(Closing):
     """One person's device: its secret and its ledger, in a folder of its own.
 
     The same value yields the same permanent answer across restarts, processes and revisions of
@@ -283,14 +282,3 @@ class Respondent:
     def close(self) -> None:
         """Close the ledger."""
         self._ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

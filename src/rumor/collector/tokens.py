@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.core.errors import InputError, shown
-from rumor.core.files import PathLike, new_file
+from rumor.core.files import PathLike, new_file, readable
 from rumor.core.settings import checked_slug
 
 _PREFIX = "rumor-"
@@ -32,18 +32,12 @@ class Tokens:
         self._refresh()
 
     def _refresh(self) -> None:
-        try:
+        with readable("a token file", self._path):
             status = self._path.stat()
             seen = (status.st_mtime_ns, status.st_size)
             if seen != self._seen:
                 self._hashes = [digest for _, digest in read_tokens(self._path)]
                 self._seen = seen
-        except FileNotFoundError:
-            raise InputError(f"a token file must exist; got {str(self._path)!r}") from None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise InputError(
-                f"a token file must be readable UTF-8 text; {str(self._path)!r} is not ({problem})"
-            ) from None
 
     def allow(self, token: str) -> bool:
         """Whether this is one of the tokens; the time it takes does not say how nearly."""

@@ -22,7 +22,7 @@ from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import sum_up
-from rumor.core.files import write_whole
+from rumor.core.files import readable, write_whole
 from rumor.core.settings import checked_slug, checked_text, exact_keys, known_keys
 from rumor.kinds import KINDS
 from rumor.kinds.base import Kind
@@ -125,14 +125,8 @@ class Collection:
         file = Path(path)
         if file.suffix not in (".toml", ".json"):
             raise InputError(f"a collection file must end in .toml or .json; got {str(file)!r}")
-        try:
+        with readable("a collection file", file):
             text = file.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise InputError(f"a collection file must exist; got {str(file)!r}") from None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise InputError(
-                f"a collection file must be readable UTF-8 text; {str(file)!r} is not ({problem})"
-            ) from None
         try:
             return cls.from_toml(text) if file.suffix == ".toml" else cls.from_json(text)
         except InputError as problem:

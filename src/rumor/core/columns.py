@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,17 +52,23 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
     return checked_size("domain", domain, low, high), None
 
 
+def answers(values: object) -> NDArray[Any]:
+    """One column of at least one answer, from any of the usual libraries."""
+    column = as_column(values)
+    if column.ndim != 1:
+        raise InputError(f"values must be one column; got an array of shape {column.shape}")
+    if column.size == 0:
+        raise InputError("values must hold at least one answer; got an empty batch")
+    return column
+
+
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
     """A column as positions 0..domain-1.
 
     Without labels the answers are these positions. With labels they are labels, and an integer
     is what it is written as: a rating of 1 is the label "1", wherever that stands in the list.
     """
-    column = as_column(values)
-    if column.ndim != 1:
-        raise InputError(f"values must be one column; got an array of shape {column.shape}")
-    if column.size == 0:
-        raise InputError("values must hold at least one answer; got an empty batch")
+    column = answers(values)
     if column.dtype.kind in "iu":
         if positions is None:
             return _checked_range(column, domain)
@@ -79,11 +86,7 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
 
 def words_and_codes(values: object) -> tuple[list[str], Codes]:
     """A column of texts as its distinct words and, for each row, which of them it holds."""
-    column = as_column(values)
-    if column.ndim != 1:
-        raise InputError(f"values must be one column; got an array of shape {column.shape}")
-    if column.size == 0:
-        raise InputError("values must hold at least one answer; got an empty batch")
+    column = answers(values)
     if column.dtype.kind not in "UTO":
         raise InputError(f"values must be texts; got dtype {column.dtype}")
     rows = column.tolist()

@@ -45,6 +45,13 @@ def checked_epsilon(epsilon: object) -> float:
     return number
 
 
+def not_kept(epsilon: object) -> InputError:
+    """The refusal of an epsilon so small that thresholds rounded towards privacy lose it."""
+    return InputError(
+        f"epsilon must be large enough to be kept exactly by 64-bit thresholds; got {epsilon!r}"
+    )
+
+
 def checked_probability(name: str, value: object) -> Fraction:
     """A probability strictly between 0 and 1, as the exact rational it is."""
     rule = f"{name} must be a number above 0 and below 1"

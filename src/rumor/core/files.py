@@ -10,7 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rumor.core.errors import InputError
+
 PathLike = str | os.PathLike[str]
+
+
+@contextmanager
+def readable(what: str, path: PathLike) -> Iterator[None]:
+    """Say in one sentence why a text file cannot be read; `what` is "a collection file", say."""
+    file = str(path)
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{what} must exist; got {file!r}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(
+            f"{what} must be readable UTF-8 text; {file!r} is not ({problem})"
+        ) from None
 
 
 @contextmanager

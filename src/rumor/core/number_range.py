@@ -24,13 +24,15 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.columns import as_column
+from rumor.core.columns import answers
 from rumor.core.errors import AnswerError, InputError, shown, type_of
 from rumor.core.types import Codes
 
 MAX_STEPS = 1 << 20
 _LARGEST, _SHORTEST = 1e100, 1e-100
 OUTSIDE = ("refuse", "clip")
+# What a contract says of a grid, in the order in which `Grid.from_parameters` takes it.
+GRID = ("range", "steps", "outside")
 # Grids with fewer steps than this are written out by the laws.
 _FEW = 64
 
@@ -162,11 +164,7 @@ def one_number(value: object, row: int | None = None, what: str = "an answer") -
 
 def numbers(values: object) -> NDArray[np.float64]:
     """One column of numbers, from any of the usual libraries."""
-    given = as_column(values)
-    if given.ndim != 1:
-        raise InputError(f"values must be one column; got an array of shape {given.shape}")
-    if given.size == 0:
-        raise InputError("values must hold at least one answer; got an empty batch")
+    given = answers(values)
     if given.dtype.kind not in "iuf":
         cells = enumerate(given.tolist())
         row, odd = next(

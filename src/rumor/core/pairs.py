@@ -11,12 +11,13 @@ with a sentence that says where; what one person answers on a device is clipped 
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 import unicodedata
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from rumor.core.randomness import Stream
 
 Steps = NDArray[np.int32]
 Keys = NDArray[np.int64]
+Cell = TypeVar("Cell", bound=np.generic)
 NOT_HELD = -1
 # A pair (person, key) as one integer: keys are fewer than this.
 _BASE = 1 << 20
@@ -58,10 +60,10 @@ class Pairs(Protocol):
 
 
 @dataclass(frozen=True)
-class WideTable:
-    """A table (n, keys) of numbers, NaN where a person does not hold the key."""
+class _CellTable(abc.ABC, Generic[Cell]):
+    """A table (n, keys): a row for each person, a cell for each key that they may hold."""
 
-    cells: NDArray[np.floating]
+    cells: NDArray[Cell]
     grid: Grid
 
     @property
@@ -73,6 +75,32 @@ class WideTable:
     def people(self) -> int:
         """A row each."""
         return len(self.cells)
+
+    @abc.abstractmethod
+    def at(self, start: int, keys: Keys) -> Steps:
+        """As of all pairs."""
+
+    def sizes(self) -> Keys:
+        """Cells that hold something."""
+        return self.long.sizes()
+
+    def held(self, slots: Keys) -> tuple[Keys, Steps]:
+        """By way of the long form."""
+        return self.long.held(slots)
+
+    @functools.cached_property
+    def long(self) -> LongTable:
+        """The same pairs one after the other."""
+        person, key, steps = self._listed()
+        return LongTable(_starts(person, self.people), key, steps, self.width, self.grid)
+
+    @abc.abstractmethod
+    def _listed(self) -> tuple[Keys, Keys, Steps]:
+        """Person, key and step of every cell that holds something, row by row."""
+
+
+class WideTable(_CellTable[np.floating]):
+    """A table of numbers, NaN where a person does not hold the key."""
 
     def at(self, start: int, keys: Keys) -> Steps:
         """The cells at these keys; where strangers are refused, whole rows are checked."""
@@ -124,39 +152,14 @@ class WideTable:
             self._complain(rows, start)
         _settle(self, stream, start, flagged[:rare], keys, signs)
 
-    def sizes(self) -> Keys:
-        """Cells that are not NaN."""
-        return self.long.sizes()
-
-    def held(self, slots: Keys) -> tuple[Keys, Steps]:
-        """By way of the long form."""
-        return self.long.held(slots)
-
-    @functools.cached_property
-    def long(self) -> LongTable:
-        """The same pairs one after the other."""
+    def _listed(self) -> tuple[Keys, Keys, Steps]:
         person, key = np.nonzero(~np.isnan(self.cells))
         steps = self.grid.codes(self.cells[person, key].astype(np.float64, copy=False), person)
-        starts, width = _starts(person, self.people), self.cells.shape[1]
-        return LongTable(starts, key, steps.astype(np.int32), width, self.grid)
+        return person, key, steps.astype(np.int32)
 
 
-@dataclass(frozen=True)
-class StepTable:
-    """A table (n, keys) of steps, checked before; the type's largest number is "not held"."""
-
-    cells: NDArray[np.unsignedinteger]
-    grid: Grid
-
-    @property
-    def width(self) -> int:
-        """How many keys there are."""
-        return int(self.cells.shape[1])
-
-    @property
-    def people(self) -> int:
-        """A row each."""
-        return len(self.cells)
+class StepTable(_CellTable[np.unsignedinteger]):
+    """A table of steps, checked before; the type's largest number is "not held"."""
 
     def at(self, start: int, keys: Keys) -> Steps:
         """The cells at these keys."""
@@ -175,20 +178,9 @@ class StepTable:
         )
         _settle(self, stream, start, flagged[:rare], keys, signs)
 
-    def sizes(self) -> Keys:
-        """Cells that hold a step."""
-        return self.long.sizes()
-
-    def held(self, slots: Keys) -> tuple[Keys, Steps]:
-        """By way of the long form."""
-        return self.long.held(slots)
-
-    @functools.cached_property
-    def long(self) -> LongTable:
-        """The same pairs one after the other."""
+    def _listed(self) -> tuple[Keys, Keys, Steps]:
         person, key = np.nonzero(self.cells != np.iinfo(self.cells.dtype).max)
-        steps = self.cells[person, key].astype(np.int32)
-        return LongTable(_starts(person, self.people), key, steps, self.cells.shape[1], self.grid)
+        return person, key, self.cells[person, key].astype(np.int32)
 
 
 def _settle(

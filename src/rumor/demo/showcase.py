@@ -156,11 +156,6 @@ class Showcase:
     people: People
 
     @property
-    def collection(self) -> Collection:
-        """The contract."""
-        return self.entry.collection
-
-    @property
     def answer_url(self) -> str:
         """Where people answer."""
         return f"{self.url}/answer"
@@ -172,12 +167,12 @@ class Showcase:
 
     def more(self, people: int) -> None:
         """Let more simulated people answer every question over HTTP, now."""
-        transport = Transport(self.url)
-        for id, reports in self.people.reports(self.collection, people).items():
+        transport, collection = Transport(self.url), self.entry.collection
+        for id, reports in self.people.reports(collection, people).items():
             rows = np.concatenate([_ids(len(reports)), reports], axis=1)
             for start in range(0, len(rows), _BATCH):
                 batch = rows[start : start + _BATCH]
-                transport.send(self.collection.digest, id, batch.tobytes(), len(batch))
+                transport.send(collection.digest, id, batch.tobytes(), len(batch))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from rumor.core.reports import Reports
 from rumor.core.types import Progress
@@ -24,6 +24,9 @@ S = TypeVar("S")
 M = TypeVar("M")
 P = TypeVar("P")
 R = TypeVar("R")
+
+Split = Callable[[P, int], Sequence[bytes]]
+Join = Callable[[Sequence[bytes]], R]
 
 Stratum = str | int | bool | None
 """The public group that a report belongs to; None where it is not known or not asked for."""
@@ -69,24 +72,35 @@ class QuestionSource(Source, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Fold(Generic[S, M]):
+    """What is done to every batch, and how two results become one.
+
+    `merge` must be associative with `empty` as its neutral element, and must not change its
+    arguments.
+    """
+
+    function: Callable[[Batch, S], M]
+    state: S
+    merge: Callable[[M, M], M]
+    empty: M
+
+    def of_part(self, part: Part) -> M:
+        """The results of one part's batches, merged."""
+        result = self.empty
+        for batch in part.batches():
+            result = self.merge(result, self.function(batch, self.state))
+        return result
+
+
 class Engine(Protocol):
     """Where folds run."""
 
-    def fold(
-        self,
-        source: Source,
-        function: Callable[[Batch, S], M],
-        *,
-        state: S,
-        merge: Callable[[M, M], M],
-        empty: M,
-        on_progress: Progress | None = None,
-    ) -> M:
-        """The merged results of `function(batch, state)` over all batches of the source.
+    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
+        """The merged results of a fold over all batches of the source.
 
-        `merge` must be associative with `empty` as its neutral element, and must not change
-        its arguments. Results are merged in the order of the parts, so that sums of
-        floating-point numbers come out the same every time on the same engine.
+        They are merged in the order of the parts, so that sums of floating-point numbers come
+        out the same every time on the same engine.
         """
         ...
 
@@ -100,13 +114,7 @@ class Engine(Protocol):
         """
         ...
 
-    def regroup(
-        self,
-        parts: Sequence[P],
-        split: Callable[[P, int], Sequence[bytes]],
-        join: Callable[[Sequence[bytes]], R],
-        buckets: int,
-    ) -> list[R]:
+    def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
         """Deal pieces of parts out into buckets, and join the pieces of each bucket.
 
         `split(part, buckets)` gives the part's piece for every bucket; `join` gets those of

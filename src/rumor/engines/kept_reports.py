@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.engines import Batch, Engine, S, Source, Stratum
+from rumor.engines import Batch, Engine, Fold, S, Source, Stratum
 from rumor.mechanisms import Mechanism
 
 
@@ -55,13 +55,8 @@ class StratumPasses:
 
     def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
         """One fold over the kept reports."""
-        found = self.kept.engine.fold(
-            self.kept.source,
-            _OfStratum(function, self.stratum),
-            state=state,
-            merge=_added,
-            empty=None,
-        )
+        fold = Fold(_OfStratum(function, self.stratum), state, _added, None)
+        found = self.kept.engine.fold(self.kept.source, fold)
         assert found is not None  # a stratum has at least one report
         return found
 

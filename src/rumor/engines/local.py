@@ -7,6 +7,7 @@ moment, and a part is read in batches.
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
 from collections import deque
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from rumor.core.checks import checked_size
 from rumor.core.types import Progress
-from rumor.engines import Batch, M, P, Part, R, S, Source
+from rumor.engines import Batch, Fold, Join, M, P, Part, R, S, Source, Split
 from rumor.engines.in_memory import HeldSource, PreparedSource, gathered
 
 _MAX_WORKERS = 1024
@@ -30,26 +31,10 @@ class LocalEngine:
         count = (os.cpu_count() or 1) if workers is None else workers
         self.workers = checked_size("workers", count, 1, _MAX_WORKERS)
 
-    def fold(
-        self,
-        source: Source,
-        function: Callable[[Batch, S], M],
-        *,
-        state: S,
-        merge: Callable[[M, M], M],
-        empty: M,
-        on_progress: Progress | None = None,
-    ) -> M:
-        """The merged results of `function(batch, state)`; see `rumor.engines.Engine`."""
+    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
+        """The merged results; see `rumor.engines.Engine`."""
         parts = source.parts()
-        total_rows, done_rows, total = sum(part.rows for part in parts), 0, empty
-
-        def fold_part(part: Part) -> M:
-            result = empty
-            for batch in part.batches():
-                result = merge(result, function(batch, state))
-            return result
-
+        total_rows, done_rows, total = sum(part.rows for part in parts), 0, fold.empty
         # Twice as many parts as workers wait or run: nobody idles while the oldest is merged.
         under_way: deque[tuple[Part, Future[M]]] = deque()
         left = iter(parts)
@@ -60,11 +45,11 @@ class LocalEngine:
                         part = next(left, None)
                         if part is None:
                             break
-                        under_way.append((part, pool.submit(fold_part, part)))
+                        under_way.append((part, pool.submit(fold.of_part, part)))
                     if not under_way:
                         return total
                     part, future = under_way.popleft()
-                    total = merge(total, future.result())
+                    total = fold.merge(total, future.result())
                     done_rows += part.rows
                     if on_progress is not None:
                         on_progress(done_rows, total_rows)
@@ -81,22 +66,11 @@ class LocalEngine:
         if sum(part.rows for part in parts) * width > _memory() // 4:
             yield PreparedSource(source, prepare)
             return
-        batches = self.fold(
-            source,
-            lambda batch, state: [prepare(batch)],
-            state=None,
-            merge=lambda one, other: one + other,
-            empty=list[Batch](),
-        )
+        listed = Fold(lambda batch, _: [prepare(batch)], None, operator.add, list[Batch]())
+        batches = self.fold(source, listed)
         yield HeldSource(gathered(batches))
 
-    def regroup(
-        self,
-        parts: Sequence[P],
-        split: Callable[[P, int], Sequence[bytes]],
-        join: Callable[[Sequence[bytes]], R],
-        buckets: int,
-    ) -> list[R]:
+    def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
         """Through a file for each bucket, so that no more than a bucket is in memory."""
         with tempfile.TemporaryDirectory(prefix="rumor-") as folder:
             places = [Path(folder) / str(number) for number in range(buckets)]

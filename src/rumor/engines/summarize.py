@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Progress
-from rumor.engines import Batch, Engine, Source, Stratum
+from rumor.engines import Batch, Engine, Fold, Source, Stratum
 from rumor.engines.local import LocalEngine
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary
@@ -81,11 +81,5 @@ def summarize(
     `skip_invalid` leaves such reports out and counts them.
     """
     empty = Summary.empty(mechanism, contract=contract, question=question)
-    return (engine or LocalEngine()).fold(
-        source,
-        _Count(empty, skip_invalid),
-        state=None,
-        merge=Totals.__add__,
-        empty=Totals(),
-        on_progress=on_progress,
-    )
+    fold = Fold(_Count(empty, skip_invalid), None, Totals.__add__, Totals())
+    return (engine or LocalEngine()).fold(source, fold, on_progress)

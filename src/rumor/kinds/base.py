@@ -70,6 +70,8 @@ class Kind(abc.ABC, Generic[M]):
     """Whether a question has a number of answers, candidate words or keys."""
     least_domain: ClassVar[int] = 2
     """How many of them there must be."""
+    shares: ClassVar[bool] = True
+    """Whether an estimate is a share for each value, and not numbers."""
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
 
@@ -171,8 +173,12 @@ class Kind(abc.ABC, Generic[M]):
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
     ) -> alt.FacetChart | alt.LayerChart:
-        """The estimates of several strata in one picture."""
-        raise InputError(f"charts of numbers have no strata; got --by {by}")
+        """The estimates of several strata in one picture, a chart for each."""
+        from rumor.results.charts import strata_chart
+
+        if not self.shares:
+            raise InputError(f"charts of numbers have no strata; got --by {by}")
+        return strata_chart(estimates, by, view, title=title)
 
     # Before anybody is asked.
 

@@ -47,6 +47,45 @@ class DryRun(Protocol):
         ...
 
 
+class Made(Protocol):
+    """An estimate, as far as a dry run tells of it."""
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of one report."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """How it was made."""
+        ...
+
+
+class Tried(Protocol):
+    """A dry run: a crowd of so many people, tried so often."""
+
+    @property
+    def people(self) -> int:
+        """How many people."""
+        ...
+
+    @property
+    def trials(self) -> int:
+        """How often."""
+        ...
+
+    @property
+    def last(self) -> Made:
+        """The last estimate."""
+        ...
+
+
+def tried(run: Tried) -> dict[str, object]:
+    """What every dry run says of itself first."""
+    made = {"epsilon": run.last.epsilon, "method": run.last.method}
+    return {"reports": run.people, "trials": run.trials, **made}
+
+
 def checked_trials(trials: int) -> int:
     """At least one."""
     if trials < 1:

@@ -12,7 +12,7 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, digits_for, one_line, percent
 from rumor.core.randomness import Source, System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials, checked_trials
+from rumor.kinds.dry_run import Trials, checked_trials, tried
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import ROWS_SHOWN, View
@@ -81,15 +81,7 @@ class NumericSimulation(Generic[E]):
                 row[f"{quantity}_error"] = float(self.errors[quantity][i])
                 row[f"{quantity}_coverage"] = float(self.coverage[quantity][i])
             cells.append(row)
-        return {
-            "reports": self.people,
-            "trials": self.trials,
-            "epsilon": self.last.epsilon,
-            "method": self.last.method,
-            "level": self.level,
-            "of": "population",
-            "estimates": cells,
-        }
+        return {**tried(self), "level": self.level, "of": "population", "estimates": cells}
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
         """Truth and estimates side by side, as text."""

@@ -15,7 +15,7 @@ import numpy as np
 from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.core.number_range import MAX_STEPS, Grid
+from rumor.core.number_range import GRID, Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
@@ -37,24 +37,11 @@ class Harmony(MeanMechanism):
 
     name = "harmony"
 
-    def __init__(
-        self,
-        *,
-        low: float = -1.0,
-        high: float = 1.0,
-        epsilon: float,
-        outside: str = "refuse",
-        steps: int = MAX_STEPS,
-    ) -> None:
-        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
-        self.grid = Grid.checked(low, high, steps, outside)
+    def _calibrate(self, epsilon: float) -> None:
         power = exact.exp(exact.checked_epsilon(epsilon))
         truth = exact.floor_threshold(power / (power + 1))
         if 2 * truth <= exact.WORD:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
         self._set(truth)
 
     def _set(self, truth: int) -> None:
@@ -70,7 +57,7 @@ class Harmony(MeanMechanism):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         """From a contract."""
-        *grid, truth = only_keys(cls.name, parameters, "range", "steps", "outside", "truth")
+        *grid, truth = only_keys(cls.name, parameters, *GRID, "truth")
         self = cls.__new__(cls)
         self.grid = Grid.from_parameters(*grid)
         self._set(exact.checked_threshold("truth", truth))

@@ -12,35 +12,31 @@ the estimators know nothing else of a mechanism.
 from __future__ import annotations
 
 import abc
-import copy
 import functools
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.columns import checked_labels, split_domain
+from rumor.core.columns import split_domain
 from rumor.core.errors import InputError, shown
 from rumor.core.number_range import Grid
 from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.liars import Raised
 
 MAX_KEYS = 100_000
 # Steps of the values' grid unless said: finer than any crowd can show (a value moves by at
 # most 1.5e-5 of the range), and a checked table fits into two bytes for each cell.
 STEPS = 1 << 15
-# The grid of a contract, in the order in which `Grid.from_parameters` takes it.
-GRID = ("range", "steps", "outside")
 # What one key can say: not held, held and rounded up, held and rounded down.
 NOTHING, PLUS, MINUS = 0, 1, 2
 # People with keys that are still worth listing one by one.
@@ -65,22 +61,32 @@ class KeyCounts:
     trials: Tally
 
 
-class KeyValueMechanism(Mechanism):
+class KeyValueMechanism(LabelledMechanism):
     """A mechanism from which frequencies and means of many keys are learned."""
 
     kind = "keyvalue"
 
     raised = Raised("a key's share")
+    _BY_LABEL = ("_positions", "layout")
     keys: int
     labels: tuple[str, ...] | None
     grid: Grid
 
     def _open(self, keys: object, grid: Grid) -> None:
+        """Keys, a number of them or their labels, and the grid of their values."""
         try:
             self.keys, self.labels = split_domain(keys, 1, MAX_KEYS)
         except InputError as problem:
             raise InputError(str(problem).replace("domain", "keys", 1)) from None
         self.grid = grid
+
+    def _reopen(self, keys: object, *grid: object) -> None:
+        """The same as a contract says it: a number of keys, and the values of `GRID`."""
+        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+
+    @property
+    def _numbered(self) -> int:
+        return self.keys
 
     def named_parameters(self) -> dict[str, Json]:
         """Keys and grid, as every contract says them."""
@@ -89,29 +95,7 @@ class KeyValueMechanism(Mechanism):
     @functools.cached_property
     def layout(self) -> Layout:
         """How people's pairs are read."""
-        positions = None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
-        return Layout(self.keys, positions, self.grid)
-
-    def with_labels(self, labels: Sequence[str] | None) -> Self:
-        """The same mechanism, its keys called by these labels."""
-        other = copy.copy(self)
-        other.__dict__.pop("layout", None)
-        if labels is not None:
-            checked_size("the number of labels", len(labels), self.keys, self.keys)
-            other.labels = checked_labels(labels)
-        else:
-            other.labels = None
-        return other
-
-    def with_parent(self, parent: object) -> Self:
-        """The same mechanism, of a collection whose parent has this digest: rounds have one."""
-        if parent is not None:
-            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
-        return self
-
-    def unlabelled(self) -> Self:
-        """The same mechanism for keys that are known by their position."""
-        return self.with_labels(None)
+        return Layout(self.keys, self._positions, self.grid)
 
     def inputs(self) -> Sequence[object]:
         """Every row of a small table: each key not held, or held with a value of the grid."""

@@ -33,14 +33,13 @@ from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.number_range import Grid
+from rumor.core.number_range import GRID
 from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
-    GRID,
     MINUS,
     PLUS,
     STEPS,
@@ -83,10 +82,7 @@ class KeyValueBlock(KeyValueMechanism):
         self._shape(block)
         self._set(exact.floor_threshold(power / (power + self.states - 1)))
         if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
 
     def _shape(self, block: object) -> None:
         self.block = checked_size("block", block, 1, min(self.keys, _MAX_BLOCK))
@@ -107,7 +103,7 @@ class KeyValueBlock(KeyValueMechanism):
         """From a contract."""
         keys, *grid, block, truth = only_keys(cls.name, parameters, "keys", *GRID, "block", "truth")
         self = cls.__new__(cls)
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._reopen(keys, *grid)
         self._shape(block)
         self._set(exact.checked_threshold("truth", truth))
         return self
@@ -122,18 +118,16 @@ class KeyValueBlock(KeyValueMechanism):
             cls(keys=3, epsilon=5.0, steps=1, block=3),
         ]
 
-    @property
-    def _hit(self) -> Fraction:
-        return Fraction(self.truth, exact.WORD)
-
-    @property
-    def _miss(self) -> Fraction:
-        return (1 - self._hit) / (self.states - 1)
+    def _truth(self) -> tuple[Fraction, Fraction]:
+        """The probability of the true state, and of each other one."""
+        truth = Fraction(self.truth, exact.WORD)
+        return truth, (1 - truth) / (self.states - 1)
 
     @property
     def epsilon(self) -> float:
         """Truth over lie."""
-        return exact.worst_log_ratio([self._hit / self._miss])
+        truth, other = self._truth()
+        return exact.worst_log_ratio([truth / other])
 
     @property
     def width(self) -> int:
@@ -164,8 +158,8 @@ class KeyValueBlock(KeyValueMechanism):
         for i in range(self.block):
             key = int.from_bytes(report[i * size : (i + 1) * size], "little")
             true *= self.sign_chance(held.get(key), state // 3**i % 3)
-        miss = self._miss
-        return (miss + (self._hit - miss) * true) / math.comb(self.keys, self.block)
+        truth, other = self._truth()
+        return (other + (truth - other) * true) / math.comb(self.keys, self.block)
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """The keys, what they say, then randomised response on that.
@@ -256,9 +250,9 @@ class KeyValueBlock(KeyValueMechanism):
     @property
     def rates(self) -> KeyRates:
         """A key says what it did in a third of the other states."""
-        third = 3 ** (self.block - 1)
-        gain = float(self._hit - self._miss)
-        return KeyRates(float(2 * third * self._miss), gain, gain)
+        third, (truth, other) = 3 ** (self.block - 1), self._truth()
+        gain = float(truth - other)
+        return KeyRates(float(2 * third * other), gain, gain)
 
     @property
     def share(self) -> float:

@@ -43,7 +43,6 @@ class MeanMechanism(Mechanism):
     raised = Raised("the mean", share=False)
     grid: Grid
 
-    @abc.abstractmethod
     def __init__(
         self,
         *,
@@ -53,7 +52,16 @@ class MeanMechanism(Mechanism):
         outside: str = "refuse",
         steps: int = MAX_STEPS,
     ) -> None:
-        """A range and an epsilon are enough to make each of them, so that "auto" can choose."""
+        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
+        self.grid = Grid.checked(low, high, steps, outside)
+        self._calibrate(epsilon)
+
+    @abc.abstractmethod
+    def _calibrate(self, epsilon: float) -> None:
+        """Set the thresholds that keep this epsilon on the grid, or refuse it.
+
+        A range and an epsilon are enough to make each mechanism, so that "auto" can choose.
+        """
 
     def inputs(self) -> Sequence[object]:
         """The points of the grid (a spread of them where there are many)."""

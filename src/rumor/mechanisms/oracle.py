@@ -10,24 +10,22 @@ support matrix Z (reports by values), all that estimation needs are `forward` = 
 from __future__ import annotations
 
 import abc
-import copy
 import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.checks import checked_size
-from rumor.core.columns import checked_labels, encode, split_domain
+from rumor.core.columns import encode, split_domain
 from rumor.core.errors import AnswerError, InputError, shown, type_of
 from rumor.core.exact import worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
-from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.labelled import LabelledMechanism
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
     )
 
 
-class FrequencyOracle(Mechanism):
+class FrequencyOracle(LabelledMechanism):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
@@ -99,24 +97,9 @@ class FrequencyOracle(Mechanism):
     def __init__(self, domain: object) -> None:
         self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
 
-    @functools.cached_property
-    def _positions(self) -> dict[str, int] | None:
-        return None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
-
-    def with_labels(self, labels: Sequence[str] | None) -> Self:
-        """The same mechanism, its values called by these labels."""
-        other = copy.copy(self)
-        other.__dict__.pop("_positions", None)
-        if labels is not None:
-            checked_size("the number of labels", len(labels), self.domain, self.domain)
-            other.labels = checked_labels(labels)
-        else:
-            other.labels = None
-        return other
-
-    def unlabelled(self) -> Self:
-        """The same mechanism for values that are known by their position."""
-        return self.with_labels(None)
+    @property
+    def _numbered(self) -> int:
+        return self.domain
 
     def identity(self, value: object) -> str:
         """The value's position: what it is called does not matter."""

@@ -1,8 +1,8 @@
 """PCKV-GRR: pad a person's keys to a fixed number, draw one, randomise it among all.
 
-Gu, Li, Cheng, Xiong and Cao 2020, to compare with. A person has l slots (the public cap): their
-keys, then dummy keys. One slot is drawn; its key and sign (a fair one for a dummy) are
-reported by randomised response on the 2 (d + l) pairs. With t the threshold of the truth
+Gu, Li, Cheng, Xiong and Cao 2020, to compare with. A person has l slots (the public cap,
+capped.py): their keys, then dummy keys. One slot is drawn; its key and sign (a fair one for a
+dummy) are reported by randomised response on the 2 (d + l) pairs. With t the threshold of the truth
 and o = (2**64 - t) / 2**64 / (2 (d + l) - 1),
     P(pair | person) = o + (t / 2**64 - o) P(the slot says the pair).
 Privacy: a pair differs most between someone whose one slot surely says it and someone
@@ -12,80 +12,38 @@ Report: an integer, 2 key + (0 plus, 1 minus), dummy keys behind the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
-from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
-from rumor.core.number_range import Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
-from rumor.mechanisms.base import only_keys
-from rumor.mechanisms.item_sampling import CappedMechanism, drawn_slots
-from rumor.mechanisms.keyvalue import GRID, STEPS, KeyCounts, KeyRates, make_grid
+from rumor.mechanisms.capped import CappedMechanism, drawn_slots
+from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 
 
 class PckvGrr(CappedMechanism):
-    """Padding and sampling with generalised randomised response, as published."""
+    """Padding and sampling with generalised randomised response, as published.
+
+    `cap` is the number of slots; `over_cap="sample"` draws from more keys than that.
+    """
 
     name = "pckv-grr"
 
-    def __init__(
-        self,
-        *,
-        keys: int | Sequence[str],
-        epsilon: float,
-        cap: int,
-        low: float = -1.0,
-        high: float = 1.0,
-        outside: str = "refuse",
-        over_cap: str = "refuse",
-        steps: int = STEPS,
-    ) -> None:
-        """`cap` is the number of slots; `over_cap="sample"` draws from more keys than that."""
-        self._open(keys, make_grid(low, high, outside, steps))
-        self._cap(cap, over_cap)
-        power = exact.exp(exact.checked_epsilon(epsilon))
+    def _chance_of_truth(self, power: Fraction) -> Fraction:
         weight = self.cap * (power - 1) + 1
-        self._shape()
-        self._set(exact.floor_threshold(weight / (weight + self.pairs - 1)))
-        if self.epsilon > epsilon:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
-
-    def _shape(self) -> None:
-        self.pairs = 2 * (self.keys + self.cap)
+        return weight / (weight + self.alphabet - 1)
 
     def _set(self, truth: int) -> None:
-        if truth * self.pairs <= exact.WORD:
+        if truth * self.alphabet <= exact.WORD:
             raise InputError(f"the threshold of the truth must be above 2^64 / pairs; got {truth}")
-        self.truth = truth
-
-    def parameters(self) -> dict[str, Json]:
-        """Keys, grid, cap and the threshold of the truth."""
-        return {**self.capped_parameters(), "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        keys, *grid, cap, over_cap, truth = only_keys(
-            cls.name, parameters, "keys", *GRID, "cap", "over_cap", "truth"
-        )
-        self = cls.__new__(cls)
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
-        self._cap(cap, over_cap)
-        self._shape()
-        self._set(exact.checked_threshold("truth", truth))
-        return self
+        super()._set(truth)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -98,7 +56,7 @@ class PckvGrr(CappedMechanism):
 
     def _truth(self) -> tuple[Fraction, Fraction]:
         truth = Fraction(self.truth, exact.WORD)
-        return truth, (1 - truth) / (self.pairs - 1)
+        return truth, (1 - truth) / (self.alphabet - 1)
 
     @property
     def epsilon(self) -> float:
@@ -109,7 +67,7 @@ class PckvGrr(CappedMechanism):
     @property
     def alphabet(self) -> int:
         """Every pair, dummies included."""
-        return self.pairs
+        return 2 * (self.keys + self.cap)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file."""
@@ -132,7 +90,7 @@ class PckvGrr(CappedMechanism):
             key, half_steps = self.keys + slot - len(held), self.grid.steps
         item = 2 * key + (draws.below(2 * self.grid.steps) >= half_steps)
         if not draws.coin(self.truth):
-            other = draws.below(self.pairs - 1)
+            other = draws.below(self.alphabet - 1)
             item = other + (other >= item)
         return item.to_bytes(self.width, "little")
 
@@ -145,7 +103,7 @@ class PckvGrr(CappedMechanism):
         keys = np.where(own, key, self.keys + slots - sizes)
         half_steps = np.where(own, 2 * step.astype(np.int64), self.grid.steps)
         down = stream.below(2 * self.grid.steps, people).astype(np.int64) >= half_steps
-        items = keep_or_replace(stream, 2 * keys + down, self.pairs, self.truth)
+        items = keep_or_replace(stream, 2 * keys + down, self.alphabet, self.truth)
         return little_endian(items, self.width)
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:

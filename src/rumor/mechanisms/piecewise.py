@@ -17,7 +17,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.number_range import MAX_STEPS, Grid
+from rumor.core.number_range import GRID, Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
@@ -40,26 +40,13 @@ class Piecewise(IntegerReports, MeanMechanism):
 
     name = "piecewise"
 
-    def __init__(
-        self,
-        *,
-        low: float = -1.0,
-        high: float = 1.0,
-        epsilon: float,
-        outside: str = "refuse",
-        steps: int = MAX_STEPS,
-    ) -> None:
-        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
-        self.grid = Grid.checked(low, high, steps, outside)
+    def _calibrate(self, epsilon: float) -> None:
         asked = exact.checked_epsilon(epsilon)
         power = exact.exp(asked)
         window = max(1, round(self.grid.steps / exact.exp(asked / 2)))
         inside = exact.floor_threshold(window * power / (window * power + self.grid.steps))
         if inside * self.grid.steps <= (exact.WORD - inside) * window:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
         self._set(window, inside)
 
     def _set(self, window: object, inside: int) -> None:
@@ -79,10 +66,9 @@ class Piecewise(IntegerReports, MeanMechanism):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         """From a contract."""
-        keys = ("range", "steps", "outside", "window", "inside")
-        ends, steps, outside, window, inside = only_keys(cls.name, parameters, *keys)
+        *grid, window, inside = only_keys(cls.name, parameters, *GRID, "window", "inside")
         self = cls.__new__(cls)
-        self.grid = Grid.from_parameters(ends, steps, outside)
+        self.grid = Grid.from_parameters(*grid)
         self._set(window, exact.checked_threshold("inside", inside))
         return self
 

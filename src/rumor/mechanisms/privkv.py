@@ -31,13 +31,12 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.loops import loops
-from rumor.core.number_range import Grid
+from rumor.core.number_range import GRID
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
-    GRID,
     MINUS,
     NOTHING,
     PLUS,
@@ -235,10 +234,7 @@ class PrivKV(_PairMechanism):
             odds = ((power + 1) / 2, power)
         thresholds = [exact.floor_threshold(odd / (1 + odd)) for odd in odds]
         if min(thresholds) <= _HALF:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
         self._set(*thresholds)
 
     def parameters(self) -> dict[str, Json]:
@@ -256,7 +252,7 @@ class PrivKV(_PairMechanism):
             cls.name, parameters, "keys", *GRID, "key_truth", "value_truth"
         )
         self = cls.__new__(cls)
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._reopen(keys, *grid)
         self._set(
             exact.checked_threshold("key_truth", key_truth),
             exact.checked_threshold("value_truth", value_truth),
@@ -304,10 +300,7 @@ class PrivKVM(_PairMechanism):
         odds = exact.exp(half), exact.exp(half / self.rounds)
         thresholds = [exact.floor_threshold(odd / (1 + odd)) for odd in odds]
         if min(thresholds) <= _HALF:
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
         self._begin(1, [self.grid.steps] * self.keys, None)
         self._set(*thresholds)
 
@@ -391,7 +384,7 @@ class PrivKVM(_PairMechanism):
         keys, *rest = only_keys(cls.name, parameters, "keys", *GRID, *names)
         grid, (rounds, number, made_up, key_truth, value_truth) = rest[:3], rest[3:]
         self = cls.__new__(cls)
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._reopen(keys, *grid)
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
         self._begin(number, made_up, None)
         self._set(

@@ -17,29 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 
 import rumor
+from rumor.papers.document import paper_of
+from rumor.papers.exhibits import Figure, Point, Table
 from rumor.papers.frequency import ORACLES, draw, squared
 from rumor.papers.laws import truth
-from rumor.papers.model import (
-    Cell,
-    Entry,
-    Figure,
-    Numbers,
-    Paper,
-    Parameters,
-    Point,
-    Results,
-    Table,
-)
-
-CHECKLIST = (
-    Entry("The bound", "Ye and Barg 2018, 2019", ("rumor.papers.minimax:bound", "cell:bound/")),
-    Entry(
-        "Every oracle",
-        "error of the unbiased estimate at the uniform law",
-        ("rumor.papers.minimax:oracle_errors", "cell:error/"),
-    ),
-    Entry("The default estimator", "error on Zipf's law", ("cell:error/",)),
-)
+from rumor.papers.model import Cell, Numbers, Parameters, Results
 
 DOMAIN, PEOPLE, TRIALS = 100, 10_000, 20
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -153,12 +135,4 @@ def figures(results: Results) -> Sequence[Figure]:
     return [Figure("minimax", title, "epsilon", "", points, log_y=True, shared=False, note=note)]
 
 
-PAPER = Paper(
-    name="minimax",
-    title="Every mechanism and the minimax bound",
-    source="Ye and Barg, 2018 and 2019 (the bound)",
-    checklist=CHECKLIST,
-    cells=cells(),
-    tables=tables,
-    figures=figures,
-)
+PAPER = paper_of("minimax", cells=cells(), tables=tables, figures=figures)

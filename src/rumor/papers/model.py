@@ -1,4 +1,4 @@
-"""What a reproduced paper is made of: a checklist, cells, claims, tables and figures.
+"""What a reproduced paper is made of: a checklist, cells and claims; exhibits.py has what it shows.
 
 The rule by which a published number counts as reproduced: it lies within three standard errors
 of the difference. The published number is a mean over the paper's own number of trials, so its
@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from rumor.papers.exhibits import Figure, Table
 
 # Quantities, each with a value for every trial (one alone where there is no chance in it).
 Numbers = Mapping[str, Sequence[float]]
@@ -164,48 +166,6 @@ class Entry:
     what: str
     says: str
     code: tuple[str, ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table that is no list of claims."""
-
-    name: str
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point of a figure; low and high are the ends of its error bar."""
-
-    series: str
-    x: float
-    y: float
-    facet: str = ""
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Points to be drawn, a panel for each facet."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    points: Sequence[Point]
-    kind: str = "line"
-    """"line", "bar" or "tick"."""
-    log_x: bool = False
-    log_y: bool = False
-    columns: int = 3
-    shared: bool = True
-    """Whether all panels have one vertical scale."""
     note: str = ""
 
 

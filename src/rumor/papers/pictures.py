@@ -12,7 +12,7 @@ from typing import Any
 
 import altair as alt
 
-from rumor.papers.model import Figure, Point
+from rumor.papers.exhibits import Figure, Point
 
 PUBLISHED = ", published"
 # Told apart by colour-blind readers; shapes of lines do it in print.

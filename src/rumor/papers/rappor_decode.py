@@ -1,7 +1,7 @@
 """The decoding of RAPPOR evaluated (H. Seike, 2025).
 
-The checklist comes first, then the cells. The document shows its result as a curve without
-numbers, so there is little to be held to; what can be compared are the readings of its listing.
+The document shows its result as a curve without numbers, so there is little to be held to; what
+can be compared are the readings of its listing.
 """
 
 from __future__ import annotations
@@ -9,76 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor.papers.decoding import COHORTS, PEOPLE, decode, loss, null
-from rumor.papers.model import (
-    Cell,
-    Claim,
-    Entry,
-    Figure,
-    Numbers,
-    Paper,
-    Parameters,
-    Point,
-    Results,
-    Table,
-)
-
-CHECKLIST = (
-    Entry("Equation (1)", "noise of a bit", ("rumor.mechanisms.two_stage:TwoStageNoise",)),
-    Entry("Equation (2)", "expected bit counts", ("rumor.papers.decoding:response",)),
-    Entry("Equation (3)", "de-biased bit counts", ("rumor.papers.decoding:response",)),
-    Entry("Y_vec, X (1, 2)", "stacked by cohorts", ("rumor.papers.decoding:design_matrix",)),
-    Entry(
-        "Lasso, OLS, t-test (2)",
-        "how words are found",
-        ("rumor.estimators.decode.literature:decode_literature",),
-    ),
-    Entry(
-        "B = 128, M = 200, m = 8, N = 20,000, N_j = 2,500",
-        "sizes",
-        ("rumor.papers.decoding:PEOPLE", "cell:arithmetic"),
-    ),
-    Entry("q = 0.75, p = 0.5, f = 0", "noise", ("rumor.papers.decoding:Q", "cell:epsilon/")),
-    Entry(
-        "Lasso 0.1, cut 0.001",
-        "no intercept",
-        ("rumor.estimators.decode.literature:PENALTY", "rumor.estimators.decode.literature:CUT"),
-    ),
-    Entry("alpha = 0.05, one-sided", "the test", ("rumor.papers.decoding:LEVEL",)),
-    Entry(
-        "Zipf 0.7 over 100 of 200 words",
-        "the crowd",
-        ("rumor.papers.decoding:word_shares", "cell:as meant, Zipf 1.1/"),
-        "The listing's function has 1.1 as its default; the call passes 0.7.",
-    ),
-    Entry(
-        "16 runs, mean of 10",
-        "the number of runs",
-        ("cell:as meant/",),
-        "The two numbers contradict each other; 16 are run here.",
-    ),
-    Entry(
-        "np.random.seed(10)",
-        "the seed of the words",
-        ("cell:as meant, shared words/",),
-        "It is set after the design matrix is drawn, so all runs share the word counts.",
-    ),
-    Entry("Figure 1", "precision and recall, h = 1 to 32", ("cell:as meant/", "cell:as printed/")),
-    Entry(
-        "Figure 2",
-        "the simulation's listing",
-        ("rumor.papers.decoding:response", "rumor.papers.decoding:rates", "cell:as printed/"),
-        "As printed, the de-biasing line is inside the loop over words.",
-    ),
-    Entry("Figure 3", "the design matrix's listing", ("rumor.papers.decoding:design_matrix",)),
-    Entry(
-        "Title: Basic One-time RAPPOR",
-        "the variant",
-        (),
-        "With hashes this is not Basic RAPPOR, which gives each word a bit of its own; it is "
-        "one-time RAPPOR with f = 0.",
-    ),
-    Entry("Appendix A", "empty", (), "It holds nothing."),
-)
+from rumor.papers.document import paper_of
+from rumor.papers.exhibits import Figure, Point, Table
+from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
 
 HASHES = (1, 2, 4, 8, 16, 32)
 RUNS = 16
@@ -144,11 +77,8 @@ def figures(results: Results) -> Sequence[Figure]:
     return [Figure("figure-1", title, "hashes h", "", points, log_x=True, columns=2, note=note)]
 
 
-PAPER = Paper(
-    name="rappor-decode",
-    title="RAPPOR: evaluation of its decoding",
-    source="H. Seike, 2025",
-    checklist=CHECKLIST,
+PAPER = paper_of(
+    "rappor-decode",
     cells=cells(),
     claims=(
         Claim("Section 3", "people in a cohort", "", 2500, "arithmetic", "people in a cohort"),

@@ -1,7 +1,7 @@
 """A primer of RAPPOR, after Erlingsson, Pihur and Korolova (2014).
 
-The checklist comes first, then the cells. Two numbers can be held to: the example's 145 set bits
-and its 2 surviving ones, each a single draw, so their spread is that of one report.
+Two numbers can be held to: the example's 145 set bits and its 2 surviving ones, each a single
+draw, so their spread is that of one report.
 """
 
 from __future__ import annotations
@@ -13,84 +13,9 @@ import numpy as np
 import rumor
 from rumor.core.randomness import StreamDraws
 from rumor.mechanisms.summary import Summary
-from rumor.papers.model import (
-    Cell,
-    Claim,
-    Entry,
-    Figure,
-    Numbers,
-    Paper,
-    Parameters,
-    Point,
-    Results,
-    Table,
-)
-
-CHECKLIST = (
-    Entry("Signal (1.1)", "a Bloom filter of k bits", ("rumor.mechanisms.bloom:BloomFilter",)),
-    Entry("PRR (1.2)", "permanent bits", ("rumor.mechanisms.two_stage:TwoStageNoise.settle",)),
-    Entry("IRR (1.3)", "bits of a report", ("rumor.mechanisms.two_stage:TwoStageNoise.report",)),
-    Entry("Report (1.4)", "what is sent", ("rumor.mechanisms:Rappor.answer",)),
-    Entry(
-        "Example: v = 68, k = 256, h = 4, p = 0.5, q = 0.75, f = 0.5 (1.5)",
-        "one draw of all stages",
-        ("rumor.papers.rappor_primer:stages", "cell:example"),
-    ),
-    Entry(
-        "145 of 256 bits, 2 of 4 survive (1.5)",
-        "the example's draw",
-        ("cell:example", "cell:stages"),
-    ),
-    Entry("Figure of the example", "filter, permanent bits, report", ("cell:stages",)),
-    Entry(
-        "One-time RAPPOR (2)",
-        "one stage of noise",
-        ("rumor.mechanisms:Rappor.one_time", "cell:variants"),
-        "The text skips the instantaneous stage; the listing skips the permanent one (f = 0).",
-    ),
-    Entry("Basic RAPPOR (2)", "a bit for each string", ("rumor.mechanisms:Rappor.basic",)),
-    Entry(
-        "Basic One-time RAPPOR (2)",
-        "both",
-        ("rumor.mechanisms:Rappor.basic_one_time", "cell:variants"),
-    ),
-    Entry(
-        "Normal distribution, mean 50, deviation 10, N = 10,000 (3)",
-        "the listing's figure",
-        ("cell:normal/",),
-    ),
-    Entry(
-        "q = 0.75, p = 0.5, f = 0 (3)",
-        "the noise of the figure",
-        ("rumor.papers.rappor_primer:normal", "cell:variants"),
-    ),
-    Entry(
-        "Rounded to integers (3)",
-        "the values",
-        ("cell:normal/",),
-        "The listing makes 50 bins of width 2 on 0 to 100; both are run.",
-    ),
-    Entry(
-        "Three sample sizes (3)",
-        "said of the figure",
-        ("cell:normal/",),
-        "The listing has N = 10,000 alone; 1,000 and 100,000 are run as well.",
-    ),
-    Entry(
-        "c_i_est with N (3)",
-        "de-biasing with all samples",
-        ("cell:normal/",),
-        "Samples outside 0 to 100 are dropped before, so N is not the number of reports; at 5 "
-        "standard deviations there are hardly any.",
-    ),
-    Entry(
-        "Bars at linspace(0, 100, 50) (3)",
-        "where the bars stand",
-        (),
-        "Bins have their centres at 1, 3, ... 99; the bars are drawn up to a bin's half-width off. "
-        "Ours stand at the centres.",
-    ),
-)
+from rumor.papers.document import paper_of
+from rumor.papers.exhibits import Figure, Point, Table
+from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
 
 SIZES = (1_000, 10_000, 100_000)
 BINS: Mapping[str, int] = {"50 bins": 50, "integers": 101}
@@ -272,11 +197,8 @@ def figures(results: Results) -> Sequence[Figure]:
     return made
 
 
-PAPER = Paper(
-    name="rappor-primer",
-    title="RAPPOR, a primer",
-    source="after Erlingsson, Pihur and Korolova, 2014",
-    checklist=CHECKLIST,
+PAPER = paper_of(
+    "rappor-primer",
     cells=cells(),
     claims=(
         Claim("Example", "bits in the report", "v = 68", 145, "example", "bits in the report", 1),

@@ -1,8 +1,8 @@
 """The differential privacy of RAPPOR (H. Seike, 2025).
 
-The checklist comes first, then the cells. The document prints formulas, not numbers: what is
-"published" here is the value of its formula, what is "reproduced" the largest log-ratio found by
-going through every pair of filters and every output, "ours" what Rumor's accounting says.
+The document prints formulas, not numbers: what is "published" here is the value of its formula,
+what is "reproduced" the largest log-ratio found by going through every pair of filters and every
+output, "ours" what Rumor's accounting says.
 """
 
 from __future__ import annotations
@@ -16,72 +16,9 @@ from numpy.typing import NDArray
 
 import rumor
 from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.papers.model import (
-    Cell,
-    Claim,
-    Entry,
-    Figure,
-    Numbers,
-    Paper,
-    Parameters,
-    Point,
-    Results,
-    Table,
-)
-
-CHECKLIST = (
-    Entry(
-        "Equation (1)", "permanent response", ("rumor.mechanisms.two_stage:TwoStageNoise.settle",)
-    ),
-    Entry(
-        "Equation (2)",
-        "instantaneous response",
-        ("rumor.mechanisms.two_stage:TwoStageNoise.report",),
-    ),
-    Entry(
-        "Equation (3)",
-        "P(S | v) from the two stages",
-        ("rumor.papers.rappor_privacy:channel",),
-        "The sum over B' is missing in print: P(S | v) is the sum of P(S | B') P(B' | B).",
-    ),
-    Entry("Equation (4)", "epsilon-DP", ("rumor.papers.rappor_privacy:largest_ratio",)),
-    Entry("Equation (5)", "a ratio of sums is at most the largest ratio", ("cell:dominance",)),
-    Entry("Equations (6), (7)", "P(B' | B)", ("rumor.papers.rappor_privacy:permanent",)),
-    Entry(
-        "Equation (8), epsilon_infinity",
-        "2h ln((1 - f/2) / (f/2))",
-        ("rumor.papers.rappor_privacy:formula_infinity", "cell:brute/"),
-    ),
-    Entry(
-        "Equations (9), (10)",
-        "q* and p*",
-        ("rumor.mechanisms.two_stage:TwoStageNoise.exact_q_star", "cell:stars/"),
-    ),
-    Entry(
-        "Equation (11), epsilon_1",
-        "h ln(q*(1 - p*) / (p*(1 - q*)))",
-        ("rumor.papers.rappor_privacy:formula_one", "cell:brute/"),
-        "Printed with (1 - p)* where (1 - p*) is meant.",
-    ),
-    Entry("Equation (12), appendix A", "max-dominance", ("cell:dominance",)),
-    Entry(
-        "m large, h bits of the filter set",
-        "assumed of the filter",
-        ("cell:brute/",),
-        "Where h > k/2 two filters cannot differ in 2h bits, and the formula is an upper bound.",
-    ),
-    Entry(
-        "epsilon_n is bounded by epsilon_infinity (2.2)",
-        "repeated reports",
-        ("rumor.mechanisms.two_stage:TwoStageNoise.loss_after", "cell:after/", "cell:curve/"),
-    ),
-    Entry(
-        "Figure 1",
-        "the stages, taken from the RAPPOR paper",
-        ("rumor.papers.rappor_primer:stages",),
-        "Drawn in the page of the primer.",
-    ),
-)
+from rumor.papers.document import paper_of
+from rumor.papers.exhibits import Figure, Point, Table
+from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
 
 # Bits, hashes, and the noise.
 NOISE: Mapping[str, tuple[float, float, float]] = {
@@ -294,13 +231,4 @@ def figures(results: Results) -> Sequence[Figure]:
     ]
 
 
-PAPER = Paper(
-    name="rappor-privacy",
-    title="RAPPOR: evaluation of its differential privacy",
-    source="H. Seike, 2025",
-    checklist=CHECKLIST,
-    cells=cells(),
-    claims=claims(),
-    tables=tables,
-    figures=figures,
-)
+PAPER = paper_of("rappor-privacy", cells=cells(), claims=claims(), tables=tables, figures=figures)

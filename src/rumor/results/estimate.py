@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -143,21 +143,7 @@ class Estimate(RankedRows):
         """The most frequent values as text, with their intervals."""
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
-        low, high = self.bounds(order, seen)
-        digits = decimals_for(float(self.stderr[order].min()))
-        full = float(self.frequency[order].max())
-        body = [
-            (
-                one_line(self.values[i]),
-                percent(self.frequency[i], digits),
-                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
-                percent(self.stderr[i], digits),
-                bar(self.frequency[i], full),
-            )
-            for k, i in enumerate(order)
-        ]
-        head = ("value", "share", f"{percent(seen.level)} interval", "std. error", "")
-        lines = [aligned(head, body, left=(0, 4))]
+        lines = [self._shares(order, seen)]
         hidden = len(self.values) - len(order)
         if hidden:
             lines.append(f"... and {hidden:,} less frequent")
@@ -168,6 +154,32 @@ class Estimate(RankedRows):
                 "share([...]) and --share sum them"
             )
         return "\n".join([*lines, *_footer(self.diagnostics)])
+
+    _ASIDE: ClassVar[tuple[str, str]] = ("value", "std. error")
+    """What the first and the last column of a table are called."""
+
+    def _aside(self, row: int, digits: int) -> str:
+        """The last column of a row."""
+        return percent(self.stderr[row], digits)
+
+    def _shares(self, rows: Sequence[int], view: View) -> str:
+        """These rows with their shares, intervals and bars, as text."""
+        low, high = self.bounds(rows, view)
+        digits = decimals_for(float(self.stderr[rows].min()))
+        full = float(self.frequency[rows].max())
+        body = [
+            (
+                one_line(self.values[i]),
+                percent(self.frequency[i], digits),
+                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
+                self._aside(i, digits),
+                bar(self.frequency[i], full),
+            )
+            for k, i in enumerate(rows)
+        ]
+        first, last = self._ASIDE
+        head = (first, "share", f"{percent(view.level)} interval", last, "")
+        return aligned(head, body, left=(0, 4))
 
     def plot(
         self,

@@ -73,6 +73,17 @@ def _collection() -> dict[str, Any]:
     }
 
 
+def _numbers(*names: str) -> dict[str, Any]:
+    """An object of integers."""
+    properties = {name: {"type": "integer"} for name in names}
+    return {"type": "object", "required": list(names), "properties": properties}
+
+
+def _some(items: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """A list of one or more, as many as one request may bring."""
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": limits.json_reports}
+
+
 def _reports(limits: Limits) -> dict[str, Any]:
     base64 = {"type": "string", "contentEncoding": "base64"}
     report = {
@@ -90,12 +101,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "question": {"type": "string"},
-            "reports": {
-                "type": "array",
-                "items": report,
-                "minItems": 1,
-                "maxItems": limits.json_reports,
-            },
+            "reports": _some(report, limits),
         },
     }
     binary = {
@@ -105,11 +111,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         "description": "Records of 16 bytes of id and then the report, one after the other; "
         f"at most {limits.binary_reports:,}.",
     }
-    answer = {
-        "type": "object",
-        "required": ["accepted", "duplicates"],
-        "properties": {"accepted": {"type": "integer"}, "duplicates": {"type": "integer"}},
-    }
+    answer = _numbers("accepted", "duplicates")
     return {
         "summary": "Send reports of one question: all are durable when this answers, or none.",
         "description": "Sending the same reports again is safe: each counts once.",
@@ -147,19 +149,10 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "question": {"type": "string"},
-            "keys": {
-                "type": "array",
-                "items": key,
-                "minItems": 1,
-                "maxItems": limits.json_reports,
-            },
+            "keys": _some(key, limits),
         },
     }
-    answer = {
-        "type": "object",
-        "required": ["withdrawn", "absent"],
-        "properties": {"withdrawn": {"type": "integer"}, "absent": {"type": "integer"}},
-    }
+    answer = _numbers("withdrawn", "absent")
     return {
         "summary": "Take reports back: they leave the store and the counts.",
         "description": "Asking again is safe. What was exported or published is beyond reach.",

@@ -22,7 +22,7 @@ from pyspark import RDD, Accumulator, Broadcast, SparkContext, StorageLevel
 from rumor import __version__
 from rumor.core.errors import InputError, shown
 from rumor.core.types import Progress
-from rumor.engines import Batch, M, P, Part, R, S, Source
+from rumor.engines import Batch, Fold, Join, M, P, Part, R, S, Source, Split
 from rumor.engines.in_memory import gathered
 from rumor.engines.spark.job import Done, Status, Watch, run
 from rumor.engines.spark.session import SPARK_ERRORS, sentence, start_context
@@ -49,7 +49,7 @@ class Outcome(Generic[M]):
 
 
 @dataclass(frozen=True)
-class Fold(Generic[M]):
+class SentFold(Generic[M]):
     """A fold as workers are sent it."""
 
     function: Callable[[Batch, Any], M]
@@ -133,7 +133,7 @@ class SparkSource(Protocol):
         """For other engines: there is nothing for them."""
         ...
 
-    def outcomes(self, fold: Fold[M]) -> RDD[Outcome[M]]:
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
         """One outcome for each task."""
         ...
 
@@ -166,17 +166,8 @@ class SparkEngine:
         finally:
             context.stop()
 
-    def fold(
-        self,
-        source: Source,
-        function: Callable[[Batch, S], M],
-        *,
-        state: S,
-        merge: Callable[[M, M], M],
-        empty: M,
-        on_progress: Progress | None = None,
-    ) -> M:
-        """The merged results of `function(batch, state)`; see `rumor.engines.Engine`."""
+    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
+        """The merged results; see `rumor.engines.Engine`."""
         spread = self._spread(source)
         watch = Watch(self.context, spread.rows)
 
@@ -186,14 +177,14 @@ class SparkEngine:
             if self.on_status is not None:
                 self.on_status(status)
 
-        broadcast = self.context.broadcast(state)
+        broadcast = self.context.broadcast(fold.state)
         try:
-            fold = Fold(function, merge, empty, broadcast, watch.job, watch.told)
+            sent = SentFold(fold.function, fold.merge, fold.empty, broadcast, watch.job, watch.told)
             quiet = on_progress is None and self.on_status is None
             outcomes = run(
                 self.context,
                 "rumor: fold over reports",
-                lambda: _collected(fold, spread.outcomes(fold)),
+                lambda: _collected(sent, spread.outcomes(sent)),
                 watch,
                 None if quiet else show,
             )
@@ -204,8 +195,8 @@ class SparkEngine:
             first = min(part for part, item in done.items() if item.problem is not None)
             raise InputError(str(done[first].problem))
         if not outcomes:
-            return empty
-        total = fold.merged(outcomes)
+            return fold.empty
+        total = sent.merged(outcomes)
         if total.problem is not None:
             raise InputError(total.problem)
         return total.result
@@ -220,13 +211,7 @@ class SparkEngine:
         finally:
             kept.unpersist()
 
-    def regroup(
-        self,
-        parts: Sequence[P],
-        split: Callable[[P, int], Sequence[bytes]],
-        join: Callable[[Sequence[bytes]], R],
-        buckets: int,
-    ) -> list[R]:
+    def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
         """By one shuffle."""
         if not parts:
             return [join([]) for _ in range(buckets)]
@@ -269,7 +254,7 @@ class _PartsOnSpark:
     def parts(self) -> Sequence[Part]:
         return self._parts
 
-    def outcomes(self, fold: Fold[M]) -> RDD[Outcome[M]]:
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
         return self._numbered().mapPartitionsWithIndex(fold.of_parts)
 
     def batches(self) -> RDD[Batch]:
@@ -290,7 +275,7 @@ class KeptOnSpark:
         """None of them are here."""
         raise InputError("reports that the Spark engine keeps are for its folds alone")
 
-    def outcomes(self, fold: Fold[M]) -> RDD[Outcome[M]]:
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
         """One outcome for each partition of the cache."""
         return self.rdd.mapPartitionsWithIndex(fold.of_batches)
 
@@ -320,7 +305,7 @@ def _settle() -> None:
         gc.freeze()
 
 
-def _collected(fold: Fold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]:
+def _collected(fold: SentFold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]:
     """The outcomes in the order of their tasks; many are merged on workers first."""
     tasks, together = outcomes.getNumPartitions(), _MERGED
     if tasks > together:

@@ -27,7 +27,7 @@ from rumor.core.types import Days
 from rumor.engines import Batch, M, Part
 from rumor.engines.in_memory import gathered
 from rumor.engines.sources import BATCH_BYTES, checked_window, split_strata
-from rumor.engines.spark.engine import Fold, Outcome
+from rumor.engines.spark.engine import Outcome, SentFold
 
 _STRATA = (StringType, IntegralType, BooleanType, DateType)
 
@@ -76,7 +76,7 @@ class FrameSource:
         """None of them are here."""
         raise InputError("a DataFrame of reports is for the Spark engine; got another engine")
 
-    def outcomes(self, fold: Fold[M]) -> RDD[Outcome[M]]:
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
         """One outcome for each partition of the DataFrame."""
         read = self._read
 

@@ -86,7 +86,7 @@ def decode_auto(
     assert found is not None
     detected = tests.discovered(_KEPT * level)
     chosen = refit(rows[detected], bloom.hashes, shares.share, people)
-    freedom = max(found.freedom - int(detected.sum()), 1)
+    freedom = max(found.lasso.freedom - int(detected.sum()), 1)
     return Decoded(
         fit=found,
         p_value=tests.p_value,

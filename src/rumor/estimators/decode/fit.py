@@ -37,16 +37,6 @@ class Fit:
     left: float
     """1 - s/n, the share of the freedom that is left."""
 
-    @property
-    def support(self) -> int:
-        """How many candidates the fit holds."""
-        return self.lasso.support
-
-    @property
-    def freedom(self) -> int:
-        """How many bits there are, less the levels."""
-        return self.lasso.freedom
-
     def debiased(self) -> tuple[Vector, Vector]:
         """An estimate for each candidate, and its standard error."""
         seen = self.lasso.norms > 0

@@ -9,7 +9,6 @@ from rumor.kinds.choice.question import ChoiceQuestion
 from rumor.mechanisms.oracle import FrequencyOracle
 
 if TYPE_CHECKING:
-    import altair as alt
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rumor.kinds.dry_run import Trials
     from rumor.kinds.planning.planned import Size
     from rumor.results.estimate import Estimate
-    from rumor.results.view import View
 
 
 class Choice(ChoiceQuestion):
@@ -62,14 +60,6 @@ class Choice(ChoiceQuestion):
         from rumor.kinds.choice.estimate import estimate_choice
 
         return estimate_choice(mechanism, data, method, options)
-
-    def strata_chart(
-        self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
-    ) -> alt.FacetChart:
-        """A chart for each stratum."""
-        from rumor.results.charts import strata_chart
-
-        return strata_chart(estimates, by, view, title=title)
 
     def simulate(
         self, id: str, mechanism: FrequencyOracle, table: Table, column: str | None, trials: Trials

@@ -17,7 +17,7 @@ from rumor.core.randomness import Source, System
 from rumor.core.types import Codes, Progress, Tally, Vector
 from rumor.kinds.choice.estimate import estimate_choice
 from rumor.kinds.choice.tables import read_choice
-from rumor.kinds.dry_run import Trials, checked_trials, rescaled
+from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
 from rumor.kinds.reading import counted
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
@@ -54,10 +54,7 @@ class Simulation:
         vectors = (self.truth, self.frequency, self.error, self.expected, self.coverage)
         cells = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
         return {
-            "reports": self.people,
-            "trials": self.trials,
-            "epsilon": self.last.epsilon,
-            "method": self.last.method,
+            **tried(self),
             "level": self.level,
             "of": "people",
             "error": float(np.sqrt(np.mean(self.error**2))),

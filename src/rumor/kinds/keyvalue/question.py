@@ -23,6 +23,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     family = KeyValueMechanism
     least_domain = 1
     has_cap = True
+    shares = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
         """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""

@@ -24,6 +24,7 @@ class NumberQuestion(Kind[MeanMechanism]):
     names = ()
     family = MeanMechanism
     has_domain = False
+    shares = False
 
     def underneath(self, wish: Mapping[str, object]) -> str:
         """A distribution of numbers is learned from ordered answers, and its mean with it."""

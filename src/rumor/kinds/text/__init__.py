@@ -10,7 +10,6 @@ from rumor.kinds.text.question import TextQuestion
 from rumor.mechanisms.rappor import Rappor
 
 if TYPE_CHECKING:
-    import altair as alt
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from rumor.kinds.text.plan import PlannedText
     from rumor.kinds.text.result import WordEstimate
     from rumor.kinds.text.simulate import WordSimulation
-    from rumor.results.view import View
 
 
 class Text(TextQuestion):
@@ -78,14 +76,6 @@ class Text(TextQuestion):
                 "(rumor serve --dictionary FILE); got none"
             )
         return {"candidates": words}
-
-    def strata_chart(
-        self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
-    ) -> alt.FacetChart:
-        """A chart for each stratum."""
-        from rumor.results.charts import strata_chart
-
-        return strata_chart(estimates, by, view, title=title)
 
     def simulate(
         self, id: str, mechanism: Rappor, table: Table, column: str | None, trials: Trials

@@ -132,7 +132,7 @@ def _auto(
         diagnostics={
             "decoys": "all" if decoys is None else decoys,
             "penalty": result.fit.penalty,
-            "fit_support": result.fit.support,
+            "fit_support": result.fit.lasso.support,
             "fit_noise": result.fit.tau**2,
             "noise": result.noise,
             "trimmed_bits": result.trimmed,
@@ -142,7 +142,7 @@ def _auto(
 
 def _of_the_filter(words: Candidates, fit: Fit, level: float) -> list[str]:
     """What makes a filter too small for so many words."""
-    bloom, alarms = words.bloom, []
+    bloom, lasso, alarms = words.bloom, fit.lasso, []
     # The chance that a made-up word has just the bits of a candidate: no p-value is below it.
     if float(bloom.bits) ** -(bloom.hashes * bloom.cohorts) > level / len(words):
         alarms.append(
@@ -150,10 +150,10 @@ def _of_the_filter(words: Candidates, fit: Fit, level: float) -> list[str]:
             f"{bloom.cohorts:,} cohorts are too few for {len(words):,} candidates, of which a lone "
             f"true word cannot be found; collect with more cohorts, or list fewer words"
         )
-    if fit.support > _CROWDED * fit.freedom:
+    if lasso.support > _CROWDED * lasso.freedom:
         alarms.append(
-            f"the fit is crowded: it took {fit.support:,} words for {fit.freedom:,} bits, so words "
-            f"stand in for each other and only frequent ones are found; "
+            f"the fit is crowded: it took {lasso.support:,} words for {lasso.freedom:,} bits, so "
+            f"words stand in for each other and only frequent ones are found; "
             f"collect with more bits or cohorts, or list fewer words"
         )
     return alarms

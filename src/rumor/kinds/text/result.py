@@ -14,7 +14,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.plain_text import decimals_for, percent
 from rumor.core.types import Rows, Target, Vector
 from rumor.results.estimate import Estimate, fake_clients_line
 from rumor.results.intervals import Bounds, Tails, normal_ends
@@ -58,6 +58,7 @@ class WordEstimate(Estimate):
     """
 
     LISTING: ClassVar[Order] = "estimate"
+    _ASIDE = ("word", "p-value")
 
     detected: NDArray[np.bool_] = field(repr=False)
     p_value: Vector = field(repr=False)
@@ -141,18 +142,7 @@ class WordEstimate(Estimate):
     def _body(self, order: Sequence[int], view: View) -> list[str]:
         if not order:
             return ["no candidate was detected"]
-        low, high = self.bounds(order, view)
-        digits = decimals_for(float(self.stderr[order].min()))
-        full = float(self.frequency[order].max())
-        body = [
-            (
-                one_line(self.values[i]),
-                percent(self.frequency[i], digits),
-                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
-                f"{self.p_value[i]:.2g}" if self.p_value[i] > _TINY else f"< {_TINY:g}",
-                bar(self.frequency[i], full),
-            )
-            for k, i in enumerate(order)
-        ]
-        head = ("word", "share", f"{percent(view.level)} interval", "p-value", "")
-        return [aligned(head, body, left=(0, 4))]
+        return [self._shares(order, view)]
+
+    def _aside(self, row: int, digits: int) -> str:
+        return f"{self.p_value[row]:.2g}" if self.p_value[row] > _TINY else f"< {_TINY:g}"

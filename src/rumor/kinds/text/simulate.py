@@ -10,7 +10,6 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +19,9 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
-from rumor.core.randomness import Source
-from rumor.core.types import Progress, Tally, Vector
+from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
-from rumor.kinds.dry_run import Trials, checked_trials, rescaled
+from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
 from rumor.kinds.reading import Answers, counted, read_column
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.result import WordEstimate
@@ -59,10 +57,7 @@ class WordSimulation:
         names = ("value", "truth", "frequency", "error", "found")
         vectors = (self.truth, self.frequency, self.error, self.found)
         return {
-            "reports": self.people,
-            "trials": self.trials,
-            "epsilon": self.last.epsilon,
-            "method": self.last.method,
+            **tried(self),
             "candidates": len(self.values),
             "unlisted": self.unlisted,
             "false_discoveries": self.false_discoveries,
@@ -116,57 +111,44 @@ class WordSimulation:
         save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
 
 
-def simulate_words(
-    rappor: Rappor,
-    histogram: Counter[str],
-    *,
-    candidates: Sequence[str] | None = None,
-    people: int | None = None,
-    trials: int = 1,
-    method: str = "auto",
-    level: float = 0.95,
-    random: Source | None = None,
-    cache: PathLike | None = None,
-    on_progress: Progress | None = None,
-    **options: Any,
-) -> WordSimulation:
+def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> WordSimulation:
     """Simulate a crowd that holds these words, one report each, and decode it, some times.
 
     The candidates are the words of the histogram unless others are given.
     """
-    checked_trials(trials)
+    count = checked_trials(trials.count)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
-    if people is not None:
-        counts = rescaled(counts, people)
-    listed = checked_words(words if candidates is None else candidates)
-    dictionary = candidate_map(rappor.bloom, listed, cache=cache)
+    if trials.people is not None:
+        counts = rescaled(counts, trials.people)
+    listed = checked_words(words if trials.words is None else trials.words)
+    dictionary = candidate_map(rappor.bloom, listed, cache=trials.cache)
     truth = _truth(dictionary.words, words, counts)
     held = truth > 0
     total, squares, found = (np.zeros(len(listed)) for _ in range(3))
     rates: list[tuple[float, float]] = []
-    for trial in range(trials):
-        summary = simulate_counts(rappor, words, counts, random=random)
-        result = decode(summary, dictionary, method=method, **options)
+    for trial in range(count):
+        summary = simulate_counts(rappor, words, counts, random=trials.random)
+        result = decode(summary, dictionary, method=trials.method)
         total += result.frequency
         squares += (result.frequency - truth) ** 2
         found += result.detected
         rates.append(_rates(result.detected, held))
-        if on_progress is not None:
-            on_progress(trial + 1, trials)
+        if trials.on_progress is not None:
+            trials.on_progress(trial + 1, count)
     false, recall = np.mean(rates, axis=0).tolist()
     return WordSimulation(
         values=dictionary.words,
         truth=truth,
-        frequency=total / trials,
-        error=np.sqrt(squares / trials),
-        found=found / trials,
+        frequency=total / count,
+        error=np.sqrt(squares / count),
+        found=found / count,
         unlisted=float(max(0.0, 1.0 - truth.sum())),
         false_discoveries=false,
         recall=recall,
         people=int(counts.sum()),
-        trials=trials,
+        trials=count,
         last=result,
-        level=level,
+        level=trials.level,
     )
 
 
@@ -174,18 +156,7 @@ def dry_run(
     rappor: Rappor, table: Table, id: str, column: str | None, trials: Trials
 ) -> WordSimulation:
     """A dry run with the words of a table."""
-    return simulate_words(
-        rappor,
-        read_words_held(table, id, column),
-        candidates=trials.words,
-        people=trials.people,
-        trials=trials.count,
-        method=trials.method,
-        level=trials.level,
-        random=trials.random,
-        cache=trials.cache,
-        on_progress=trials.on_progress,
-    )
+    return simulate_words(rappor, read_words_held(table, id, column), trials)
 
 
 def read_words_held(table: Table, id: str, column: str | None = None) -> Counter[str]:

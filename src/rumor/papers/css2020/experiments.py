@@ -1,8 +1,7 @@
 """Generalised iterative Bayes for frequencies (Computer Security Symposium 2020).
 
-The checklist comes first, then the cells and the claims, then tables and figures. The printed
-header of Tables 1 and 2 groups columns by epsilon; the numbers are grouped by people. Both
-readings are compared; claims are held to the second.
+The printed header of Tables 1 and 2 groups columns by epsilon; the numbers are grouped by people.
+Both readings are compared; claims are held to the second.
 """
 
 from __future__ import annotations
@@ -11,123 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from rumor.papers.css2020.cells import LAWS, ROWS, cells, name_of
 from rumor.papers.css2020.tables import figures, tables
+from rumor.papers.document import paper_of
 from rumor.papers.frequency import published_tables
-from rumor.papers.model import Claim, Entry, Paper
-
-CHECKLIST = (
-    Entry("Equation (1)", "epsilon-LDP", ("rumor.mechanisms.base:Mechanism",)),
-    Entry(
-        "Equation (2)",
-        "k-ary randomised response",
-        ("rumor.mechanisms.randomized_response:RandomizedResponse",),
-    ),
-    Entry(
-        "Equations (3), (4)",
-        "inversion of the expected histogram",
-        (
-            "rumor.estimators.frequency.linear:invert",
-            "rumor.mechanisms.oracle:FrequencyOracle.unbiased",
-        ),
-    ),
-    Entry(
-        "Equation (5)",
-        "iterative Bayes from the observed histogram, where inputs and outputs are the same",
-        ("rumor.papers.frequency:response_iterations", "cell:zipf/Randomized Response"),
-    ),
-    Entry("Equation (6)", "RAPPOR as unary encoding", ("rumor.mechanisms.unary:UnaryEncoding",)),
-    Entry(
-        "Symmetric and optimal p and q (2.3.2)",
-        "p = e^(eps/2) / (e^(eps/2) + 1), or 1/2",
-        ("rumor.mechanisms.unary:UnaryEncoding",),
-    ),
-    Entry(
-        "RAPPOR bit by bit (2.3.2)",
-        "each bit a channel of two states, corrected to the total afterwards",
-        ("rumor.estimators.frequency.bayes:two_states", "cell:zipf/Rappor"),
-    ),
-    Entry(
-        "Equations (7) to (10)",
-        "the generalised update",
-        ("rumor.estimators.frequency.bayes:iterate", "cell:iterations/"),
-    ),
-    Entry(
-        "Start at N/|X| (3.1)",
-        "equal frequencies",
-        ("rumor.estimators.frequency.bayes:start_at",),
-    ),
-    Entry(
-        "Equation (11), Figure 2",
-        "only outputs that occur",
-        ("rumor.estimators.data:Material", "cell:sparsity/"),
-    ),
-    Entry(
-        "Cost O(|X||Z|), O(DN) (3.1, 3.2)",
-        "time and memory of an update",
-        ("cell:sparsity/",),
-        "Counted in columns here; seconds beside dense BLAS are measured by `make bench`.",
-    ),
-    Entry(
-        "Figure 1",
-        "encode, perturb, aggregate",
-        (),
-        "A drawing of the setting without numbers; docs/pictures/flow.svg is ours.",
-    ),
-    Entry("Figure 3", "P' on three values and the shared factor 1 - q", ("cell:channel",)),
-    Entry("Figure 4", "P on three values", ("cell:channel", "rumor.papers.frequency:outputs_of")),
-    Entry(
-        "Example p(1 - q)q (3.3)",
-        "the probability of (1,1,0) given (0,1,0)",
-        ("cell:channel",),
-    ),
-    Entry(
-        "5E-324 at D = 764 (eps 1) and 350 (eps 4) (3.3)",
-        "where the naive product leaves the doubles",
-        ("rumor.estimators.frequency.scaling:smallest_probability", "cell:limits/"),
-    ),
-    Entry(
-        "Equation (12)",
-        "probabilities times a constant",
-        ("rumor.estimators.frequency.scaling:probability_likelihood", "cell:reach/scaled"),
-    ),
-    Entry(
-        "c0, c1 and the factor alpha (3.4.2)",
-        "what all entries share",
-        ("rumor.estimators.frequency.scaling:probability_likelihood",),
-    ),
-    Entry(
-        "95 %, 99.993666 %, 99.9999998027 %, 0.998 (3.4.2)",
-        "confidence within 2, 4 and 6 standard deviations; of a million reports",
-        ("cell:arithmetic",),
-    ),
-    Entry(
-        "1.17E-183 at D = 10,000 (3.4.2)",
-        "the least scaled entry",
-        ("rumor.estimators.frequency.scaling:smallest_scaled", "cell:limits/"),
-    ),
-    Entry("Equation (13)", "Zipf's law, s = 1", ("rumor.papers.laws:truth", "cell:normaliser/")),
-    Entry(
-        "Equation (14)",
-        "geometric law, s = 0.8",
-        ("rumor.papers.laws:truth", "cell:normaliser/"),
-    ),
-    Entry("Equation (15)", "sum of squared errors", ("rumor.papers.frequency:squared",)),
-    Entry(
-        "N, D, epsilon, 10 trials (4.3)",
-        "(1000, 10000, 100000) x 1000 x (1, 2, 4)",
-        ("cell:zipf/", "cell:geometric/"),
-    ),
-    Entry("eta = D^-4 (4.3)", "the stopping rule of the proposal", ("cell:iterations/",)),
-    Entry("Table 1", "Zipf, five methods", ("cell:zipf/",)),
-    Entry("Table 2", "geometric, five methods", ("cell:geometric/",)),
-    Entry("16 of 18 cells (1.2, 4.4)", "where the proposal is best", ("cell:arithmetic",)),
-    Entry("6, 20 and 2.5 times (4.4)", "gains over RAPPOR", ("cell:arithmetic",)),
-    Entry(
-        "The estimator of time O(ND^2) (footnote 5)",
-        "left out of the comparison by the paper",
-        (),
-        "Not compared by the paper, so there is nothing to reproduce.",
-    ),
-)
+from rumor.papers.model import Claim
 
 _BLOCKS = (
     "Unresolved: two blocks fit at epsilon 1 and 2. At epsilon 4 the published numbers lie between "
@@ -242,14 +127,4 @@ def claims() -> Sequence[Claim]:
     return made
 
 
-PAPER = Paper(
-    name="css2020",
-    title="Locally Differentially Private Frequency Estimation with Generalized Iterative Bayesian "
-    "Technique",
-    source="Computer Security Symposium 2020",
-    checklist=CHECKLIST,
-    cells=cells(),
-    claims=claims(),
-    tables=tables,
-    figures=figures,
-)
+PAPER = paper_of("css2020", cells=cells(), claims=claims(), tables=tables, figures=figures)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rumor.papers.exhibits import Figure, Point, Table
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import KEYS, SETS, THRESHOLDS, data_set
-from rumor.papers.model import Figure, Measured, Point, Results, Table
+from rumor.papers.model import Measured, Results
 
 SHARES = 100_000
 """People of Tables 2 to 4."""

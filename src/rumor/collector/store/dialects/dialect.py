@@ -20,6 +20,11 @@ class Repeated(Exception):  # noqa: N818 (not an error)
     """Some ids are there already; the transaction is rolled back and done with care."""
 
 
+def split_rows(rows: Reports) -> dict[str, object]:
+    """Rows as parameters of a statement that splits them again."""
+    return {"blob": rows.tobytes(), "size": rows.shape[1], "length": rows.size}
+
+
 class Dialect(Protocol):
     """A database: its connections, its transactions, and moving many rows at once."""
 

@@ -11,7 +11,6 @@ a moment.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, LiteralString, Self
@@ -26,7 +25,8 @@ from rumor.collector.store.base import (
     sorted_by_id,
 )
 from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, sealed
-from rumor.collector.store.dialects.dialect import Repeated
+from rumor.collector.store.dialects.connection import OneConnection
+from rumor.collector.store.dialects.dialect import Repeated, split_rows
 from rumor.collector.store.exactly_once import Known, joined
 from rumor.collector.store.tables import QUESTIONS, Row, Run, newest_number
 from rumor.core.errors import InputError
@@ -159,7 +159,7 @@ class Postgres:
     def insert_spent(self, run: Run, question: int, ids: Reports) -> None:
         """Insert ids alone."""
         if len(ids):
-            run(_INSERT_SPENT, {**_split(ids), "question": question})
+            run(_INSERT_SPENT, {**split_rows(ids), "question": question})
 
     def known(self, run: Run, ids: Reports) -> Known:
         """Those of these ids that are in use."""
@@ -215,20 +215,22 @@ def _migrate(run: Run) -> None:
         run("INSERT INTO schema_version VALUES (?)", number)
 
 
-class _Connection:
-    """One connection, made when it is needed and made anew when it breaks."""
+class _Connection(OneConnection["psycopg.Connection[Row]"]):
+    """A connection to a server."""
+
+    trouble = psycopg.Error
 
     def __init__(self, url: str) -> None:
-        self._url, self._lock = url, threading.Lock()
-        self._open: psycopg.Connection[Row] | None = None
+        super().__init__()
+        self._url = url
 
     def _connected(self) -> psycopg.Connection[Row]:
-        if self._open is None or self._open.closed:
-            self._open = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
+        if self.open is None or self.open.closed:
+            self.open = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
             # Acknowledged means durable, whatever the server's default is.
-            self._open.execute("SET synchronous_commit = on")
-            self._open.execute("SET search_path = rumor")
-        return self._open
+            self.open.execute("SET synchronous_commit = on")
+            self.open.execute("SET search_path = rumor")
+        return self.open
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
@@ -277,25 +279,11 @@ class _Connection:
                 self._drop()
                 raise StoreUnavailable(" ".join(str(problem).split())) from None
 
-    def _drop(self) -> None:
-        if self._open is not None:
-            with suppress(psycopg.Error):
-                self._open.close()
-        self._open = None
-
-    def close(self) -> None:
-        with self._lock:
-            self._drop()
-
-
-def _split(rows: Reports) -> dict[str, object]:
-    return {"blob": rows.tobytes(), "size": rows.shape[1], "length": rows.size}
-
 
 def _insertion(question: int, day: int, rows: Reports) -> dict[str, object]:
     width = rows.shape[1] - ID_BYTES
     whole = sealed(question, day, rows)
-    return {**_split(whole), "question": question, "day": day, "width": width}
+    return {**split_rows(whole), "question": question, "day": day, "width": width}
 
 
 def _add_checksums(run: Run) -> None:

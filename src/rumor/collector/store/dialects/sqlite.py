@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,8 @@ from rumor.collector.store.checksums import (
     joined_fields,
     sealed,
 )
+from rumor.collector.store.dialects.connection import OneConnection
+from rumor.collector.store.dialects.dialect import split_rows
 from rumor.collector.store.exactly_once import Known
 from rumor.collector.store.ingest import write_in_turn
 from rumor.collector.store.tables import Row, Run
@@ -222,7 +223,7 @@ class Sqlite:
     def insert(self, run: Run, question: int, day: int, rows: Reports) -> int:
         """Insert rows, split by the database."""
         whole = sealed(question, day, rows)
-        parameters = {**_split(whole), "question": question, "day": day}
+        parameters = {**split_rows(whole), "question": question, "day": day}
         parameters["width"] = rows.shape[1] - ID_BYTES
         run(_INSERT, parameters)
         ((changes,),) = run("SELECT changes()")
@@ -231,11 +232,11 @@ class Sqlite:
     def insert_spent(self, run: Run, question: int, ids: Reports) -> None:
         """Insert ids alone."""
         if len(ids):
-            run(_INSERT_SPENT, {**_split(ids), "question": question})
+            run(_INSERT_SPENT, {**split_rows(ids), "question": question})
 
     def known(self, run: Run, ids: Reports) -> Known:
         """Those of these ids that are in use."""
-        rows = run(_KNOWN, _split(ids))
+        rows = run(_KNOWN, split_rows(ids))
         return {id: (question, report) for id, question, report in rows}
 
     def fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
@@ -263,12 +264,14 @@ class Sqlite:
         self._reader.close()
 
 
-class _Connection:
-    """One connection, made when it is needed and made anew when it breaks."""
+class _Connection(OneConnection["sqlite3.Connection"]):
+    """A connection to a file."""
+
+    trouble = sqlite3.Error
 
     def __init__(self, path: Path, begin: str) -> None:
-        self._path, self._begin, self._lock = path, begin, threading.Lock()
-        self.open: sqlite3.Connection | None = None
+        super().__init__()
+        self._path, self._begin = path, begin
 
     @contextmanager
     def transaction(self) -> Iterator[Run]:
@@ -288,20 +291,6 @@ class _Connection:
         with self._lock, suppress(sqlite3.Error):
             if self.open is not None:
                 self.open.execute(statement).fetchall()
-
-    def _drop(self) -> None:
-        if self.open is not None:
-            with suppress(sqlite3.Error):
-                self.open.close()
-        self.open = None
-
-    def close(self) -> None:
-        with self._lock:
-            self._drop()
-
-
-def _split(rows: Reports) -> dict[str, object]:
-    return {"blob": rows.tobytes(), "size": rows.shape[1], "length": rows.size}
 
 
 def _configured(connection: sqlite3.Connection) -> sqlite3.Connection:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from rumor.core.loops.compiled.mixing import mix64
+
 _jit = numba.njit(cache=True, nogil=True)
 # Dot products may be summed in any order: the compiled order is fixed, so results repeat.
 _sums = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -219,13 +221,6 @@ def exceeding(rows, hashes, tables, bounds, excess, who):
                     least[k] = excess[k, last[k]]
 
 
-@_inline
-def _mix64(z):
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
 @_jit
 def decoy_scores(seed, start, hashes, bits, table, out):
     """The total of a table over the bits of made-up words number start, start + 1, ...
@@ -246,7 +241,7 @@ def decoy_scores(seed, start, hashes, bits, table, out):
             for i in range(hashes):
                 if left == 0:
                     counter += _GOLDEN
-                    word, left = _mix64(counter), fit
+                    word, left = mix64(counter), fit
                 bit = np.int64(word & mask)
                 word >>= shift
                 left -= 1

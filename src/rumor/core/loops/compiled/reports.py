@@ -9,6 +9,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from rumor.core.loops.compiled.mixing import mix64
+
 _jit = numba.njit(cache=True, nogil=True)
 _inline = numba.njit(cache=True, nogil=True, inline="always")
 
@@ -559,13 +561,6 @@ def hash_adjoint(a, c, span, mask, w, domain):
     return out
 
 
-@_inline
-def _mix64(z):
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
 @_jit
 def mix_indices(seeds, mask, out):
     """out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
@@ -573,7 +568,7 @@ def mix_indices(seeds, mask, out):
         s0, s1 = seeds[i, 0], seeds[i, 1]
         row = out[i]
         for j in range(row.size):
-            row[j] = np.uint16(_mix64(s0 ^ _mix64(s1 + np.uint64(j))) & mask)
+            row[j] = np.uint16(mix64(s0 ^ mix64(s1 + np.uint64(j))) & mask)
 
 
 @_jit

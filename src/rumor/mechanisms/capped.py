@@ -1,0 +1,138 @@
+"""Slots: what mechanisms share that report one of the keys a person holds.
+
+A public cap l bounds how many keys a person holds. A person has l slots, filled by their keys
+and otherwise empty; one of them is drawn. Of people who hold more than l keys slots are drawn
+from all their keys, which is as private and underestimates what they hold; a table with such
+people is refused unless the collection says so. (A device draws either way: whether a report
+exists must not depend on the answer.)
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from rumor.core import exact
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice, checked_size
+from rumor.core.errors import AnswerError
+from rumor.core.number_range import GRID
+from rumor.core.pairs import Keys, Pairs
+from rumor.core.randomness import Stream
+from rumor.mechanisms.base import only_keys
+from rumor.mechanisms.integer_reports import CountedIntegers
+from rumor.mechanisms.keyvalue import MINUS, PLUS, STEPS, KeyValueMechanism, make_grid
+
+OVER_CAP = ("refuse", "sample")
+
+
+class CappedMechanism(CountedIntegers, KeyValueMechanism):
+    """A mechanism that draws one of a person's slots, and tells the truth of it by a coin."""
+
+    OPTIONS = ("cap", "over_cap")
+    cap: int
+    over_cap: str
+    truth: int
+
+    def __init__(
+        self,
+        *,
+        keys: int | Sequence[str],
+        epsilon: float,
+        cap: int,
+        low: float = -1.0,
+        high: float = 1.0,
+        outside: str = "refuse",
+        over_cap: str = "refuse",
+        steps: int = STEPS,
+    ) -> None:
+        self._open(keys, make_grid(low, high, outside, steps))
+        self._cap(cap, over_cap)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        self._set(exact.floor_threshold(self._chance_of_truth(power)))
+        if self.epsilon > epsilon:
+            raise exact.not_kept(epsilon)
+
+    @abc.abstractmethod
+    def _chance_of_truth(self, power: Fraction) -> Fraction:
+        """The probability of the truth at which the worst ratio is `power`."""
+
+    def _cap(self, cap: object, over_cap: object) -> None:
+        self.cap = checked_size("cap", cap, 1, self.keys)
+        self.over_cap = checked_choice("over_cap", over_cap, OVER_CAP)
+
+    def _set(self, truth: int) -> None:
+        self.truth = truth
+
+    @property
+    def most_held(self) -> int:
+        """The cap, where more are refused."""
+        return self.cap if self.over_cap == "refuse" else self.keys
+
+    def capped_parameters(self) -> dict[str, Json]:
+        """Keys, grid and cap."""
+        return {**self.named_parameters(), "cap": self.cap, "over_cap": self.over_cap}
+
+    def parameters(self) -> dict[str, Json]:
+        """Keys, grid, cap and the threshold of the truth."""
+        return {**self.capped_parameters(), "truth": str(self.truth)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """From a contract."""
+        *opened, cap, over_cap, truth = only_keys(
+            cls.name, parameters, "keys", *GRID, "cap", "over_cap", "truth"
+        )
+        self = cls.__new__(cls)
+        self._reopen(*opened)
+        self._cap(cap, over_cap)
+        self._set(exact.checked_threshold("truth", truth))
+        return self
+
+    def _slots(self, size: int) -> int:
+        """How many slots a person with so many keys draws from."""
+        return max(size, self.cap)
+
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether the report draws from more keys than the cap, too."""
+        told = f"more than {self.cap} keys are held, and the report draws from all of them"
+        over = len(self.layout.held(value)) > self.cap
+        return super().notes(value) + ((told,) if over else ())
+
+    def held(self, value: object) -> list[tuple[int, int]]:
+        """One person's (key, step) by ascending key."""
+        return sorted(self.layout.person(value).items())
+
+    def read_capped(self, values: object) -> tuple[Pairs, Keys]:
+        """Many people's pairs and sizes; whoever exceeds the cap is refused or drawn from."""
+        pairs = self.read(values)
+        sizes = pairs.sizes()
+        over = np.flatnonzero(sizes > self.cap) if self.over_cap == "refuse" else sizes[:0]
+        if over.size:
+            rule = f"a person must hold at most {self.cap} keys (the cap)"
+            raise AnswerError(rule, int(over[0]), "more")
+        return pairs, sizes
+
+    def item_chance(self, value: object, item: int) -> Fraction:
+        """P(the slot drawn says this item), item being 2 key + (0 plus, 1 minus)."""
+        held = self.held(value)
+        step = dict(held).get(item // 2)
+        if step is None:
+            return Fraction(0)
+        return self.sign_chance(step, (PLUS, MINUS)[item % 2]) / self._slots(len(held))
+
+
+def drawn_slots(stream: Stream, bounds: Keys) -> Keys:
+    """A uniform integer below each bound: the high half of a product, with rejection (Lemire)."""
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    factor = bounds.astype(np.uint64)
+    product = (stream.words(bounds.size) >> half) * factor
+    slots: Keys = (product >> half).astype(np.int64)
+    biased = np.flatnonzero((product & low) < np.uint64(1 << 32) % factor)
+    if biased.size:
+        slots[biased] = drawn_slots(stream, bounds[biased])
+    return slots

@@ -1,0 +1,48 @@
+"""What a paper shows beside its claims: tables, and figures of points to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is no list of claims."""
+
+    name: str
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a figure; low and high are the ends of its error bar."""
+
+    series: str
+    x: float
+    y: float
+    facet: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Points to be drawn, a panel for each facet."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    points: Sequence[Point]
+    kind: str = "line"
+    """"line", "bar" or "tick"."""
+    log_x: bool = False
+    log_y: bool = False
+    columns: int = 3
+    shared: bool = True
+    """Whether all panels have one vertical scale."""
+    note: str = ""
