@@ -181,7 +181,7 @@ def hadamard_output(oracle: rumor.HadamardResponse, code: int, even: bool, pick:
 @pytest.mark.parametrize("code", [0, 2, 4, 9])
 def test_ties_and_biased_picks_of_hadamard_response(path: str, code: int) -> None:
     oracle = rumor.HadamardResponse(domain=10, epsilon=2.0, blocks=4)
-    high, low, far = oracle.supported >> 32, oracle.supported & LOW, oracle.outcomes - oracle.half
+    high, low, far = oracle.supported >> 32, oracle.supported & LOW, oracle.alphabet - oracle.half
     assert HALF % far > 0  # some picks are biased
     assert 0 < low < LOW
     tie, lie = high << 32, (high + 1) << 32
@@ -211,7 +211,7 @@ def test_ties_and_biased_picks_of_hadamard_response(path: str, code: int) -> Non
 @pytest.mark.parametrize("module", BOTH, ids=lambda module: module.__name__)
 def test_hadamard_outputs_by_plain_integers(module: ModuleType) -> None:
     oracle = rumor.HadamardResponse(domain=10, epsilon=2.0, blocks=4)
-    high, far = oracle.supported >> 32, oracle.outcomes - oracle.half
+    high, far = oracle.supported >> 32, oracle.alphabet - oracle.half
     words, codes = [], []
     for code in (0, 1, 2, 5, 8, 9):
         for top in (0, high - 1, high, high + 1, LOW):
@@ -222,7 +222,7 @@ def test_hadamard_outputs_by_plain_integers(module: ModuleType) -> None:
     flagged = np.empty(len(words) + 1, dtype=np.int64)
     rare = module.hadamard_outputs(
         np.array(words, dtype=np.uint64), np.array(codes), np.uint64(oracle.supported),
-        np.int64(oracle.block), np.int64(oracle.outcomes), out, flagged,
+        np.int64(oracle.block), np.int64(oracle.alphabet), out, flagged,
     )  # fmt: skip
     expected = [
         i for i, word in enumerate(words)
@@ -253,7 +253,7 @@ def test_whole_words_on_a_threshold_do_not_fall() -> None:
     last = WORD - 1  # never rejected: the last of any range
     for word, output in (
         (piecewise.inside - 1, piecewise.window - 1),
-        (piecewise.inside, piecewise.outcomes - 1),
+        (piecewise.inside, piecewise.alphabet - 1),
     ):
         batch = piecewise.privatize([-1.0], random=source_of((word, 1), (last, 2)))
         assert int.from_bytes(batch.tobytes(), "little") == output

@@ -110,10 +110,10 @@ def test_harmony_has_the_scale_that_the_printed_mean_lacks() -> None:
 def test_sums_of_large_outputs_are_exact() -> None:
     """The counters of binary digits give back sums of outputs and squares to the last unit."""
     mechanism = rumor.Piecewise(epsilon=0.1)
-    outputs = np.array([0, 1, mechanism.outcomes - 1, 12345], dtype=np.int64)
+    outputs = np.array([0, 1, mechanism.alphabet - 1, 12345], dtype=np.int64)
     batch = outputs.astype("<u4").view(np.uint8).reshape(-1, 4)[:, : mechanism.width]
     counts = [int(c) for c in mechanism.tally(np.ascontiguousarray(batch))]
-    digits = (mechanism.outcomes - 1).bit_length()
+    digits = (mechanism.alphabet - 1).bit_length()
     assert sum(c << i for i, c in enumerate(counts[:digits])) == int(outputs.sum())
     assert sum(c << i for i, c in enumerate(counts[digits:])) == int((outputs**2).sum())
 

@@ -51,10 +51,7 @@ class NearOrFar(IntegerReports):
         odds = window * exact.exp(exact.checked_epsilon(epsilon))
         inside = exact.floor_threshold(odds / (odds + self.others))
         if not self._learns(window, inside):
-            raise InputError(
-                f"epsilon must be large enough to be kept exactly by 64-bit thresholds; "
-                f"got {epsilon!r}"
-            )
+            raise exact.not_kept(epsilon)
         return inside
 
     def checked_inside(self, window: int, inside: object) -> int:

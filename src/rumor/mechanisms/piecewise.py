@@ -15,49 +15,35 @@ import numpy as np
 from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError
 from rumor.core.loops import loops
 from rumor.core.number_range import GRID, Grid
-from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.base import only_keys
-from rumor.mechanisms.integer_reports import IntegerReports
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.near_or_far import NearOrFar
 
 
-class Piecewise(IntegerReports, MeanMechanism):
+class Piecewise(MeanMechanism, NearOrFar):
     """A number near the value, or anywhere else: less noise than one bit where epsilon is large.
 
-    Wang et al. 2019, on integers. There are K = G + w outputs; the window of step j is the
-    w outputs from j on. With t the threshold of the window:
-        P(y | j) = (t / 2**64) / w           if y is in the window
-                 = (1 - t / 2**64) / G       otherwise
-    Privacy: these two are all the probabilities there are; t is rounded down. The best
-    window is next to G e**(-epsilon/2). The mean of y is linear in j, hence unbiased.
-    Report: y as a little-endian integer in 1 to 3 bytes.
+    Wang et al. 2019, on integers. Model and privacy: that of near_or_far.py, on the G + 1 steps of
+    the grid. The best window is next to G e**(-epsilon/2). The mean of outputs is linear in the
+    step, hence unbiased.
+    Report: an output as a little-endian integer in 1 to 3 bytes.
     """
 
     name = "piecewise"
 
     def _calibrate(self, epsilon: float) -> None:
-        asked = exact.checked_epsilon(epsilon)
-        power = exact.exp(asked)
-        window = max(1, round(self.grid.steps / exact.exp(asked / 2)))
-        inside = exact.floor_threshold(window * power / (window * power + self.grid.steps))
-        if inside * self.grid.steps <= (exact.WORD - inside) * window:
-            raise exact.not_kept(epsilon)
-        self._set(window, inside)
+        half = exact.exp(exact.checked_epsilon(epsilon) / 2)
+        self.window = max(1, round(self.grid.steps / half))
+        self.inside = self.best_inside(self.window, epsilon)
 
-    def _set(self, window: object, inside: int) -> None:
-        steps = self.grid.steps
-        self.window = checked_size("window", window, 1, steps)
-        if inside * steps <= (exact.WORD - inside) * self.window:
-            raise InputError(
-                f"the threshold of the window must exceed its share of the outputs; got {inside}"
-            )
-        self.inside = inside
-        self.outcomes = steps + self.window
+    @property
+    def others(self) -> int:
+        """As many outputs as there are steps lie outside of a window."""
+        return self.grid.steps
 
     def parameters(self) -> dict[str, Json]:
         """The grid, the window and its threshold."""
@@ -69,7 +55,8 @@ class Piecewise(IntegerReports, MeanMechanism):
         *grid, window, inside = only_keys(cls.name, parameters, *GRID, "window", "inside")
         self = cls.__new__(cls)
         self.grid = Grid.from_parameters(*grid)
-        self._set(window, exact.checked_threshold("inside", inside))
+        self.window = checked_size("window", window, 1, self.others)
+        self.inside = self.checked_inside(self.window, inside)
         return self
 
     @classmethod
@@ -83,52 +70,9 @@ class Piecewise(IntegerReports, MeanMechanism):
         ]
 
     @property
-    def epsilon(self) -> float:
-        """An output inside the window over one outside."""
-        odds = Fraction(self.inside, exact.WORD - self.inside)
-        return exact.worst_log_ratio([odds * Fraction(self.grid.steps, self.window)])
-
-    @property
-    def alphabet(self) -> int:
-        """Every output."""
-        return self.outcomes
-
-    def probability(self, report: bytes, value: object) -> Fraction:
-        """The model above."""
-        inside = Fraction(self.inside, exact.WORD)
-        if 0 <= int.from_bytes(report, "little") - self.code(value) < self.window:
-            return inside / self.window
-        return (1 - inside) / self.grid.steps
-
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
-        """A report is likelier by epsilon under the value in whose window it lies alone."""
-        outputs = from_little_endian(reports)
-        windows = ((self.code(value), self.code(value) + self.window) for value in (first, second))
-        near = [(outputs >= start) & (outputs < end) for start, end in windows]
-        return (near[0].astype(np.float64) - near[1]) * self.epsilon
-
-    def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(inside): j + below(window); otherwise below(steps), skipping the window."""
-        step = self.code(value)
-        if draws.coin(self.inside):
-            output = step + draws.below(self.window)
-        else:
-            output = draws.below(self.grid.steps)
-            output += self.window if output >= step else 0
-        return output.to_bytes(self.width, "little")
-
-    def _privatize(self, values: object, source: Source) -> Reports:
-        steps, stream = self.encode(values), source.stream()
-        inside = stream.words(steps.size) < np.uint64(self.inside)
-        near = steps + stream.below(self.window, steps.size).astype(np.int64)
-        far = stream.below(self.grid.steps, steps.size).astype(np.int64)
-        far += np.where(far >= steps, self.window, 0)
-        return little_endian(np.where(inside, near, far), self.width)
-
-    @property
     def _digits(self) -> tuple[int, int]:
         """How many binary digits an output and its square have: at most 21 and 42."""
-        largest = self.outcomes - 1
+        largest = self.alphabet - 1
         return largest.bit_length(), (largest**2).bit_length()
 
     @property
@@ -165,34 +109,24 @@ class Piecewise(IntegerReports, MeanMechanism):
         counts: Tally = loops(rows.nbytes).count_columns(rows)[: self.tally_size]
         return counts
 
-    def _line(self) -> tuple[Fraction, Fraction]:
-        """E(y | j) = A + B j."""
-        inside, steps, window = Fraction(self.inside, exact.WORD), self.grid.steps, self.window
-        outside = (1 - inside) / steps
-        slope = inside - outside * window
-        total = Fraction(self.outcomes * (self.outcomes - 1), 2)
-        start = inside * Fraction(window - 1, 2)
-        start += outside * (total - Fraction(window * (window - 1), 2))
-        return start, slope
-
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
         """From the sums of outputs and squares; the line is inverted in exact arithmetic."""
         digits, counts = self._digits[0], [int(count) for count in tally]
         first = Fraction(sum(c << i for i, c in enumerate(counts[:digits])), reports)
         second = Fraction(sum(c << i for i, c in enumerate(counts[digits:])), reports)
-        start, slope = self._line()
+        start, slope = self.line
         unit = self.grid.span / self.grid.steps
         mean = self.grid.low + unit * float((first - start) / slope)
         return mean, unit**2 * float((second - first**2) / slope**2)
 
     def furthest_outputs(self) -> Reports:
         """The last: estimates lie on a line that rises."""
-        return little_endian(np.array([self.outcomes - 1]), self.width)
+        return little_endian(np.array([self.alphabet - 1]), self.width)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
         """The second moment of one output less the squared first, over the squared slope."""
-        grid, w, k = self.grid, self.window, self.outcomes
-        start, slope = (float(x) for x in self._line())
+        grid, w, k = self.grid, self.window, self.alphabet
+        start, slope = (float(x) for x in self.line)
         inside = self.inside / exact.WORD
         outside = (1 - inside) / grid.steps
         # Positions are counted from the middle, where squares stay small.
