@@ -436,6 +436,12 @@ def beliefs() -> str:
     )
 
 
+def share_axis(name: str, low: float) -> Axis:
+    """Shares from this one on as percentages, on a logarithmic scale."""
+    marks = tuple(mark for mark in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0) if mark >= low)
+    return Axis(name, low, 1.0, marks, log=True, show=lambda v: f"{100 * v:g}%")
+
+
 def errors() -> str:
     """The standard error of a rare answer's share, by crowd and epsilon."""
     crowds = [10**i for i in range(2, 8)]
@@ -447,14 +453,7 @@ def errors() -> str:
     return plot(
         "Standard error of the share of an answer that 1% give (100 answers)",
         Axis("people", 100, 1e7, crowds, log=True, show=lambda v: f"{v:,.0f}"),
-        Axis(
-            "standard error",
-            1e-5,
-            1.0,
-            (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0),
-            log=True,
-            show=lambda v: f"{100 * v:g}%",
-        ),
+        share_axis("standard error", 1e-5),
         curves,
         room=120,
     )
@@ -506,14 +505,7 @@ def plan_people() -> str:
     return plot(
         "Errors of a share against people (1,000 answers, epsilon 1)",
         Axis("people", 1000, 1e7, crowds, log=True, show=lambda v: f"{v:,.0f}"),
-        Axis(
-            "share",
-            1e-4,
-            1.0,
-            (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
-            log=True,
-            show=lambda v: f"{100 * v:g}%",
-        ),
+        share_axis("share", 1e-4),
         curves,
         room=120,
     )
@@ -532,14 +524,7 @@ def plan_words() -> str:
     return plot(
         "Smallest share of a word that is found (100,000 people, 1,000 candidates)",
         Axis("epsilon", 0.5, 8, (0.5, 1, 2, 4, 8), log=True),
-        Axis(
-            "share",
-            1e-3,
-            1.0,
-            (1e-3, 1e-2, 1e-1, 1.0),
-            log=True,
-            show=lambda v: f"{100 * v:g}%",
-        ),
+        share_axis("share", 1e-3),
         curves,
         room=110,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import http.server
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from tests.listening import Quiet, listening
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def impostor(answer: Callable[[Heard], Told] = taken) -> Iterator[Impostor]:
     """A server that answers every request so."""
     found = Impostor()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet, http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -63,20 +64,8 @@ def impostor(answer: Callable[[Heard], Told] = taken) -> Iterator[Impostor]:
         def do_POST(self) -> None:
             self.do_GET()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with listening(Handler) as found.url:
         yield found
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def redirecting(url: str, status: int) -> Callable[[Heard], Told]:

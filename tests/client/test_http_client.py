@@ -31,6 +31,7 @@ from rumor.collector.store.base import Store, open_store
 from rumor.contract.collection import Collection
 from rumor.kinds import KINDS
 from tests.collector.tools import collection, stored
+from tests.listening import Quiet, listening
 
 
 @contextmanager
@@ -53,7 +54,7 @@ Answering = Callable[[http.server.BaseHTTPRequestHandler], None]
 def impostor(answering: Answering) -> Iterator[str]:
     """Something else where a collector should be."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet, http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             answering(self)
 
@@ -61,18 +62,8 @@ def impostor(answering: Answering) -> Iterator[str]:
             self.rfile.read(int(self.headers["Content-Length"]))
             answering(self)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(Handler, http.server.HTTPServer) as url:
+        yield url
 
 
 def reply(status: int, body: bytes, **headers: str) -> Answering:

@@ -6,7 +6,6 @@ import datetime
 import http.server
 import json
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from rumor.contract.withdrawal import report_id
 from tests.collector.chaos import Collector
 from tests.collector.tools import call, collection, stored
 from tests.javascript import parsed, refusals, steps
+from tests.listening import Quiet, listening
 from tests.needs import needs
 
 needs("node")
@@ -125,7 +125,7 @@ def test_a_closed_collection_is_said_to_be_closed(tmp_path: Path) -> None:
 def impostor(answers: Callable[[], tuple[int, object]]) -> Iterator[str]:
     """A server that says what it is told to say."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet, http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, document = answers()
             body = document if isinstance(document, bytes) else json.dumps(document).encode()
@@ -140,19 +140,8 @@ def impostor(answers: Callable[[], tuple[int, object]]) -> Iterator[str]:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.do_GET()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(Handler) as url:
+        yield url
 
 
 def problem(status: int, kind: str) -> tuple[int, object]:

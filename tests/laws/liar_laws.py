@@ -59,7 +59,7 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     refused(lambda: mechanism.fake_gain(PEOPLE, PEOPLE + 1))
     told = fake_clients(mechanism, PEOPLE)
     assert (told.clients, told.adds) == (PEOPLE // 100, mechanism.fake_gain(PEOPLE, PEOPLE // 100))
-    assert told.to in told.sentence()
+    assert told.raised.what in told.sentence()
     if isinstance(mechanism, Rappor):
         _words(mechanism, bound)
         return

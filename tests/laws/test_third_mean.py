@@ -76,7 +76,7 @@ def test_its_mean_is_estimated_with_an_interval_and_a_bound() -> None:
     low, high = found[0].interval(0.95)
     assert high - low == pytest.approx(2 * 1.96 * found[0].stderr, rel=1e-3)
     told = fake_clients(mechanism, people)
-    assert told.to == "the mean"
+    assert told.raised.what == "the mean"
     assert told.sentence() in found[0].table()
     assert told.adds == pytest.approx(0.01 * (mechanism.furthest_estimate - 0.0))
 

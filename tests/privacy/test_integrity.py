@@ -163,7 +163,7 @@ def test_every_estimate_says_what_fake_clients_could_add(example: str) -> None:
         bound = fake_clients(question.mechanism, 10_000)
         assert bound.clients == 100
         assert bound.adds > 0
-        most = "about" if question.kind == "text" and bound.to == "a word" else "up to"
+        most = "about" if question.kind == "text" and bound.raised.what == "a word" else "up to"
         assert bound.sentence().startswith(f"100 reports of fake clients could add {most} ")
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
     result = rumor.estimate(oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)))

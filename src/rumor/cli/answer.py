@@ -101,16 +101,7 @@ def answer(
         receipt = client.answer(given) if given else client.flush()
         spent = client.spent
     if as_json:
-        print_json(
-            {
-                "sent": receipt.sent,
-                "waiting": receipt.waiting,
-                "refused": receipt.refused,
-                "problem": receipt.problem,
-                "told": receipt.told,
-                "spent": spent,
-            }
-        )
+        print_json({**vars(receipt), "spent": spent})
     else:
         for note in receipt.told:
             print(note)

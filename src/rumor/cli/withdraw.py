@@ -41,15 +41,7 @@ def withdraw(
         done = client.withdraw(questions or None)
         spent = client.spent
     if as_json:
-        print_json(
-            {
-                "withdrawn": done.withdrawn,
-                "absent": done.absent,
-                "left": done.left,
-                "problem": done.problem,
-                "spent": spent,
-            }
-        )
+        print_json({**vars(done), "spent": spent})
     else:
         print(
             f"{done.withdrawn} withdrawn, {done.absent} not there, {done.left} left; epsilon "

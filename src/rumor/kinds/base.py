@@ -13,7 +13,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
@@ -50,6 +50,11 @@ class Example:
     """A size, as a plan is asked for it."""
     words: Sequence[str] | None = None
     """Words to look for, where answers are words."""
+
+    @classmethod
+    def of_one_column(cls, people: Sequence[str], **rest: Any) -> Self:
+        """People whose answers stand in the table as they type them."""
+        return cls(typed=people, table="\n".join(["asked", *people, ""]), **rest)
 
 
 class Kind(abc.ABC, Generic[M]):

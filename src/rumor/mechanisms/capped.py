@@ -61,6 +61,16 @@ class CappedMechanism(CountedIntegers, KeyValueMechanism):
     def _chance_of_truth(self, power: Fraction) -> Fraction:
         """The probability of the truth at which the worst ratio is `power`."""
 
+    @property
+    @abc.abstractmethod
+    def _others(self) -> int:
+        """How many outputs share what is not the truth."""
+
+    def _truth(self) -> tuple[Fraction, Fraction]:
+        """The probability of the truth, and of each output otherwise."""
+        truth = Fraction(self.truth, exact.WORD)
+        return truth, (1 - truth) / self._others
+
     def _cap(self, cap: object, over_cap: object) -> None:
         self.cap = checked_size("cap", cap, 1, self.keys)
         self.over_cap = checked_choice("over_cap", over_cap, OVER_CAP)

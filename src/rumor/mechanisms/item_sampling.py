@@ -45,7 +45,7 @@ class ItemSampling(CappedMechanism):
         return 2 * self.keys
 
     @property
-    def _outputs(self) -> int:
+    def _others(self) -> int:
         """The items, and a "nothing" for each slot."""
         return self._items + self.cap
 
@@ -57,11 +57,6 @@ class ItemSampling(CappedMechanism):
             cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),
             cls(keys=1, epsilon=0.5, cap=1, steps=3, low=0.0, high=5.0, outside="clip"),
         ]
-
-    def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the truth, and of each output otherwise."""
-        truth = Fraction(self.truth, exact.WORD)
-        return truth, (1 - truth) / self._outputs
 
     @property
     def epsilon(self) -> float:
@@ -93,7 +88,7 @@ class ItemSampling(CappedMechanism):
                 key, step = held[slot]
                 output = 1 + 2 * key + (draws.below(self.grid.steps) >= step)
         else:
-            pick = draws.below(self._outputs)
+            pick = draws.below(self._others)
             output = 1 + pick if pick < self._items else 0
         return output.to_bytes(self.width, "little")
 
@@ -105,7 +100,7 @@ class ItemSampling(CappedMechanism):
         key, step = pairs.held(slots)
         up = stream.below(self.grid.steps, people).astype(np.int64) < step
         true = np.where(slots < sizes, 1 + 2 * key + ~up, 0)
-        pick = stream.below(self._outputs, people).astype(np.int64)
+        pick = stream.below(self._others, people).astype(np.int64)
         other = np.where(pick < self._items, 1 + pick, 0)
         return little_endian(np.where(honest, true, other), self.width)
 

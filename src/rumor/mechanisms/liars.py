@@ -53,22 +53,17 @@ class FakeClients:
     adds: float
     raised: Raised
 
-    @property
-    def to(self) -> str:
-        """What is raised."""
-        return self.raised.what
-
     def sentence(self) -> str:
         """The bound in words."""
         most = "up to" if self.raised.bounded else "about"
-        added = f"could add {most} {self.raised.shown(self.adds)} to {self.to}"
+        added = f"could add {most} {self.raised.shown(self.adds)} to {self.raised.what}"
         if self.clients == 1:
             return f"one report of a fake client {added}"
         return f"{self.clients:,} reports of fake clients {added}"
 
     def to_dict(self) -> dict[str, object]:
         """The bound as plain data."""
-        facts = {"clients": self.clients, "adds": self.adds, "to": self.to}
+        facts = {"clients": self.clients, "adds": self.adds, "to": self.raised.what}
         return {**facts, "sentence": self.sentence()}
 
 

@@ -54,9 +54,9 @@ class PckvGrr(CappedMechanism):
             cls(keys=1, epsilon=0.5, cap=1, steps=3),
         ]
 
-    def _truth(self) -> tuple[Fraction, Fraction]:
-        truth = Fraction(self.truth, exact.WORD)
-        return truth, (1 - truth) / (self.alphabet - 1)
+    @property
+    def _others(self) -> int:
+        return self.alphabet - 1
 
     @property
     def epsilon(self) -> float:

@@ -79,6 +79,16 @@ def _numbers(*names: str) -> dict[str, Any]:
     return {"type": "object", "required": list(names), "properties": properties}
 
 
+def _strictly(**properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has all of these and nothing else."""
+    return {
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
 def _some(items: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """A list of one or more, as many as one request may bring."""
     return {"type": "array", "items": items, "minItems": 1, "maxItems": limits.json_reports}
@@ -86,24 +96,11 @@ def _some(items: dict[str, Any], limits: Limits) -> dict[str, Any]:
 
 def _reports(limits: Limits) -> dict[str, Any]:
     base64 = {"type": "string", "contentEncoding": "base64"}
-    report = {
-        "type": "object",
-        "required": ["id", "report"],
-        "additionalProperties": False,
-        "properties": {
-            "id": {**base64, "description": "16 random bytes that name this report alone."},
-            "report": {**base64, "description": "As many bytes as the question's mechanism says."},
-        },
-    }
-    body = {
-        "type": "object",
-        "required": ["question", "reports"],
-        "additionalProperties": False,
-        "properties": {
-            "question": {"type": "string"},
-            "reports": _some(report, limits),
-        },
-    }
+    report = _strictly(
+        id={**base64, "description": "16 random bytes that name this report alone."},
+        report={**base64, "description": "As many bytes as the question's mechanism says."},
+    )
+    body = _strictly(question={"type": "string"}, reports=_some(report, limits))
     binary = {
         "type": "string",
         "format": "binary",
@@ -143,15 +140,7 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         "description": "16 bytes; the report's id is the first 16 of SHA-256 of "
         '"rumor report id" and these.',
     }
-    body = {
-        "type": "object",
-        "required": ["question", "keys"],
-        "additionalProperties": False,
-        "properties": {
-            "question": {"type": "string"},
-            "keys": _some(key, limits),
-        },
-    }
+    body = _strictly(question={"type": "string"}, keys=_some(key, limits))
     answer = _numbers("withdrawn", "absent")
     return {
         "summary": "Take reports back: they leave the store and the counts.",

@@ -48,6 +48,8 @@ class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     keys: list[bytes]
 
 
+_REPORTS = '{"question": text, "reports": [{"id": base64, "report": base64}, ...]}'
+_KEYS = '{"question": text, "keys": [base64, ...]}'
 _PLACE = re.compile(r"\$(\.reports|\.question|\.id|\.report|\[\d+\])*")
 _decoder = msgspec.json.Decoder(JsonReports)
 _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
@@ -82,6 +84,10 @@ def too_large(limits: Limits) -> Problem:
     )
 
 
+def _malformed(what: str, form: str, why: str) -> Problem:
+    return Problem("malformed", f"{what} must be {form}; got something else{why}")
+
+
 def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
     """The question and the reports of a JSON body, not yet checked against a contract."""
     try:
@@ -90,11 +96,7 @@ def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
         # Where, but never what: a field that somebody made up may be an answer.
         place = _PLACE.search(str(problem))
         where = f" at {place[0]}" if place else ""
-        raise Problem(
-            "malformed",
-            f'a JSON body must be {{"question": text, "reports": [{{"id": base64, "report": '
-            f"base64}}, ...]}}; got something else{where}",
-        ) from None
+        raise _malformed("a JSON body", _REPORTS, where) from None
     _check_count(len(decoded.reports), limits.json_reports)
     return decoded.question, decoded.reports
 
@@ -105,11 +107,7 @@ def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
         decoded = _withdrawals.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         sentence = " ".join(str(problem).split())
-        raise Problem(
-            "malformed",
-            f'a withdrawal must be {{"question": text, "keys": [base64, ...]}}; got something else '
-            f"({sentence})",
-        ) from None
+        raise _malformed("a withdrawal", _KEYS, f" ({sentence})") from None
     _check_count(len(decoded.keys), limits.json_reports)
     if any(len(key) != KEY_BYTES for key in decoded.keys):
         raise Problem("malformed", f"a key must have {KEY_BYTES} bytes; got another length")

@@ -83,11 +83,9 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
 
     def example(self) -> Example:
         """Three labels."""
-        people = ("red", "green", "green", "blue")
-        return Example(
+        return Example.of_one_column(
+            people=("red", "green", "green", "blue"),
             wish={"labels": ["red", "green", "blue"], "epsilon": 2.0},
-            typed=people,
-            table="\n".join(["asked", *people, ""]),
             plan={"domain": 3},
         )
 

@@ -58,11 +58,9 @@ class NumberQuestion(Kind[MeanMechanism]):
 
     def example(self) -> Example:
         """Minutes."""
-        people = ("5", "20.5", "60", "45")
-        return Example(
+        return Example.of_one_column(
+            people=("5", "20.5", "60", "45"),
             wish={"low": 0, "high": 60, "epsilon": 2.0},
-            typed=people,
-            table="\n".join(["asked", *people, ""]),
             plan={"low": 0.0, "high": 60.0},
         )
 

@@ -77,11 +77,9 @@ class TextQuestion(Kind[Rappor]):
 
     def example(self) -> Example:
         """Names of engines."""
-        people = ("ecosia", "google", "google", "duckduckgo")
-        return Example(
+        return Example.of_one_column(
+            people=("ecosia", "google", "google", "duckduckgo"),
             wish={"bits": 16, "cohorts": 2, "epsilon": 2.0},
-            typed=people,
-            table="\n".join(["asked", *people, ""]),
             plan={"domain": 20},
             words=("ecosia", "google", "duckduckgo", "bing"),
         )
