@@ -22,12 +22,14 @@ function slider(card, title, words, set) {
   const limits = limitsOf(card.question.mechanism);
   const [field, hint] = numeric(card, title, words, (value) => {
     if (value !== undefined) line.value = value;
+    line.classList.toggle("unset", value === undefined);
     set(value);
   }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
   const line = h("input", {
     type: "range", ...limits, step: limits.step === 1 ? 1 : (limits.max - limits.min) / 1000, "aria-labelledby": title,
-    value: card.value ?? (limits.min + limits.max) / 2,
+    class: card.value === undefined ? "unset" : "", value: card.value ?? (limits.min + limits.max) / 2,
     oninput: (event) => {
+      line.classList.remove("unset");
       field.value = Number(event.target.valueAsNumber.toPrecision(4));
       set(field.valueAsNumber);
     },
