@@ -7,19 +7,16 @@ has nothing but what must be written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
-from rumor.core.number_range import GRID, Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.mean import MeanMechanism
 
 UP, DOWN, NOTHING = 0, 1, 2
@@ -34,21 +31,14 @@ class Shrug(MeanMechanism):
     """
 
     name = "shrug"
+    THRESHOLDS = ("truth",)
 
     def _calibrate(self, epsilon: float) -> None:
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + 1))
 
-    def parameters(self) -> dict[str, Json]:
-        return {**self.grid.parameters(), "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        *grid, truth = only_keys(cls.name, parameters, *GRID, "truth")
-        self = cls.__new__(cls)
-        self.grid = Grid.from_parameters(*grid)
-        self.truth = exact.checked_threshold("truth", truth)
-        return self
+    def _accept(self) -> None:
+        pass
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,16 @@ def answers(values: object) -> NDArray[Any]:
     if column.size == 0:
         raise InputError("values must hold at least one answer; got an empty batch")
     return column
+
+
+def one_code(encoded: Callable[[object], Codes], value: object, rule: str) -> int:
+    """The position of one answer, given how columns are encoded; refused by the rule or theirs."""
+    try:
+        return int(encoded([value])[0])
+    except AnswerError as problem:  # one answer has no index
+        raise AnswerError(problem.rule, got=problem.got) from None
+    except InputError:
+        raise AnswerError(rule, got=type_of(value)) from None
 
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:

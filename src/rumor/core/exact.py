@@ -93,6 +93,12 @@ def checked_threshold(name: str, text: object) -> int:
     return threshold
 
 
+def require_above_even(truth: int, outputs: int, called: str) -> None:
+    """Refuse a threshold of the truth that is no more than what each of the outputs would have."""
+    if truth * outputs <= WORD:
+        raise InputError(f"the threshold of the truth must be above 2^64 / {called}; got {truth}")
+
+
 def log_up(ratio: Fraction) -> float:
     """The natural logarithm of a ratio, as the smallest double that is not below it."""
     if ratio == 1:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.columns import encode, split_domain
-from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.columns import encode, one_code, split_domain
+from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.number_range import Grid, numbers, one_number
 from rumor.core.types import Codes, Vector
 
@@ -138,12 +138,7 @@ class Steps(Scale):
 
     def code(self, value: object) -> int:
         """Of one label."""
-        try:
-            return int(self.codes([value])[0])
-        except AnswerError as problem:  # one answer has no index
-            raise AnswerError(problem.rule, got=problem.got) from None
-        except InputError:
-            raise AnswerError(f"an answer must be {self.said}", got=type_of(value)) from None
+        return one_code(self.codes, value, f"an answer must be {self.said}")
 
     def inputs(self) -> Sequence[object]:
         """Every one."""

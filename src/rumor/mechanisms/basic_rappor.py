@@ -88,11 +88,6 @@ class BasicRappor(BitPerValue, PermanentAnswers):
         """The chance that another bit is reported as 1: p*."""
         return self.noise.exact_p_star
 
-    @property
-    def settles(self) -> bool:
-        """Where there is a permanent stage."""
-        return self.noise.permanent
-
     def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged value: two bits differ."""
         return self.noise.loss_together(noises(made), 1, 1)
@@ -101,10 +96,6 @@ class BasicRappor(BitPerValue, PermanentAnswers):
     def epsilon_permanent(self) -> float:
         """The exact loss of any number of reports of one unchanged value."""
         return self.noise.permanent_loss(2)
-
-    def check_repeats(self, reports_per_person: int) -> None:
-        """Without permanent noise each further report reveals as much again: refused."""
-        self.noise.check_repeats(reports_per_person)
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """The permanent bits, then the report, both from one stream."""

@@ -10,9 +10,8 @@ exists must not depend on the answer.)
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Self
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from rumor.core.errors import AnswerError
 from rumor.core.number_range import GRID
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Stream
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import MINUS, PLUS, STEPS, KeyValueMechanism, make_grid
 
@@ -34,6 +32,8 @@ class CappedMechanism(CountedIntegers, KeyValueMechanism):
     """A mechanism that draws one of a person's slots, and tells the truth of it by a coin."""
 
     OPTIONS = ("cap", "over_cap")
+    GROUND = ("keys", *GRID, *OPTIONS)
+    THRESHOLDS = ("truth",)
     cap: int
     over_cap: str
     truth: int
@@ -53,7 +53,8 @@ class CappedMechanism(CountedIntegers, KeyValueMechanism):
         self._open(keys, make_grid(low, high, outside, steps))
         self._cap(cap, over_cap)
         power = exact.exp(exact.checked_epsilon(epsilon))
-        self._set(exact.floor_threshold(self._chance_of_truth(power)))
+        self.truth = exact.floor_threshold(self._chance_of_truth(power))
+        self._accept()
         if self.epsilon > epsilon:
             raise exact.not_kept(epsilon)
 
@@ -75,9 +76,6 @@ class CappedMechanism(CountedIntegers, KeyValueMechanism):
         self.cap = checked_size("cap", cap, 1, self.keys)
         self.over_cap = checked_choice("over_cap", over_cap, OVER_CAP)
 
-    def _set(self, truth: int) -> None:
-        self.truth = truth
-
     @property
     def most_held(self) -> int:
         """The cap, where more are refused."""
@@ -87,21 +85,16 @@ class CappedMechanism(CountedIntegers, KeyValueMechanism):
         """Keys, grid and cap."""
         return {**self.named_parameters(), "cap": self.cap, "over_cap": self.over_cap}
 
-    def parameters(self) -> dict[str, Json]:
-        """Keys, grid, cap and the threshold of the truth."""
-        return {**self.capped_parameters(), "truth": str(self.truth)}
+    def _ground(self) -> dict[str, Json]:
+        return self.capped_parameters()
 
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        *opened, cap, over_cap, truth = only_keys(
-            cls.name, parameters, "keys", *GRID, "cap", "over_cap", "truth"
-        )
-        self = cls.__new__(cls)
-        self._reopen(*opened)
+    def _reopen(self, *ground: object) -> None:
+        *opened, cap, over_cap = ground
+        super()._reopen(*opened)
         self._cap(cap, over_cap)
-        self._set(exact.checked_threshold("truth", truth))
-        return self
+
+    def _accept(self) -> None:
+        """Every threshold teaches something, unless a mechanism says which do not."""
 
     def _slots(self, size: int) -> int:
         """How many slots a person with so many keys draws from."""

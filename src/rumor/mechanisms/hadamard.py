@@ -21,7 +21,7 @@ epsilon, to have several.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.coins import tied_coins
 from rumor.core.errors import InputError
@@ -37,7 +36,6 @@ from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Target, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, centred_score
 
@@ -50,7 +48,10 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     name = "hadamard"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = ("blocks",)
+    OPTIONS = SHAPE = ("blocks",)
+    THRESHOLDS = ("supported",)
+    supported: int
+    """The threshold of a supporting output."""
 
     def __init__(
         self, *, domain: int | Sequence[str], epsilon: float, blocks: int | None = None
@@ -63,7 +64,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
             blocks = min(choices, key=lambda count: _noise(self.domain, count, power))
         self._shape(blocks)
         supported = self.half * power / (self.half * power + self.outcomes - self.half)
-        self._set(exact.floor_threshold(supported))
+        self.supported = exact.floor_threshold(supported)
         self.require_gain(epsilon)
 
     def _shape(self, blocks: object) -> None:
@@ -73,24 +74,6 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         self.block = _block_size(self.domain, self.blocks)
         self.half = self.block // 2
         self.outcomes = self.blocks * self.block
-
-    def _set(self, supported: int) -> None:
-        self.supported = supported
-
-    def parameters(self) -> dict[str, Json]:
-        """Domain, number of blocks and the threshold of a supporting output."""
-        return {"domain": self.domain, "blocks": self.blocks, "supported": str(self.supported)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        domain, blocks, supported = only_keys(cls.name, parameters, "domain", "blocks", "supported")
-        self = cls.__new__(cls)
-        FrequencyOracle.__init__(self, domain)
-        self._shape(blocks)
-        self._set(exact.checked_threshold("supported", supported))
-        self.require_gain()
-        return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -102,11 +85,6 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
             cls(domain=5, epsilon=4.0),
             cls(domain=300, epsilon=1.0),
         ]
-
-    @property
-    def exact_hit(self) -> Fraction:
-        """The probability of a supporting output."""
-        return Fraction(self.supported, exact.WORD)
 
     @functools.cached_property
     def _other(self) -> Fraction:

@@ -6,20 +6,17 @@ and its privacy exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.core.number_range import GRID, Grid
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.mean import BinomialShare, MeanMechanism
 
 
@@ -36,32 +33,22 @@ class Harmony(MeanMechanism):
     """
 
     name = "harmony"
+    THRESHOLDS = ("truth",)
+    truth: int
+    """The threshold of the truth."""
 
     def _calibrate(self, epsilon: float) -> None:
         power = exact.exp(exact.checked_epsilon(epsilon))
-        truth = exact.floor_threshold(power / (power + 1))
-        if 2 * truth <= exact.WORD:
+        self.truth = exact.floor_threshold(power / (power + 1))
+        if 2 * self.truth <= exact.WORD:
             raise exact.not_kept(epsilon)
-        self._set(truth)
+        self._accept()
 
-    def _set(self, truth: int) -> None:
-        if 2 * truth <= exact.WORD:
-            raise InputError(f"the threshold of the truth must be above 2^63; got {truth}")
-        self.truth, self.lie = truth, exact.WORD - truth
-        self._gain = truth - self.lie
-
-    def parameters(self) -> dict[str, Json]:
-        """The grid and the threshold of the truth."""
-        return {**self.grid.parameters(), "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        *grid, truth = only_keys(cls.name, parameters, *GRID, "truth")
-        self = cls.__new__(cls)
-        self.grid = Grid.from_parameters(*grid)
-        self._set(exact.checked_threshold("truth", truth))
-        return self
+    def _accept(self) -> None:
+        if 2 * self.truth <= exact.WORD:
+            raise InputError(f"the threshold of the truth must be above 2^63; got {self.truth}")
+        self.lie = exact.WORD - self.truth
+        self._gain = self.truth - self.lie
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

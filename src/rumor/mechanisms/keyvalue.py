@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,11 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
 from rumor.core.errors import InputError, shown
-from rumor.core.number_range import Grid
+from rumor.core.number_range import GRID, Grid
 from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
+from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.liars import Raised
 
@@ -61,10 +63,11 @@ class KeyCounts:
     trials: Tally
 
 
-class KeyValueMechanism(LabelledMechanism):
+class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """A mechanism from which frequencies and means of many keys are learned."""
 
     kind = "keyvalue"
+    GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID)
 
     raised = Raised("a key's share")
     _BY_LABEL = ("_positions", "layout")
@@ -91,6 +94,9 @@ class KeyValueMechanism(LabelledMechanism):
     def named_parameters(self) -> dict[str, Json]:
         """Keys and grid, as every contract says them."""
         return {"keys": self.keys, **self.grid.parameters()}
+
+    def _ground(self) -> dict[str, Json]:
+        return self.named_parameters()
 
     @functools.cached_property
     def layout(self) -> Layout:

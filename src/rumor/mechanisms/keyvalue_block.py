@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -28,17 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
-from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.number_range import GRID
 from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
     MINUS,
     PLUS,
@@ -60,7 +56,10 @@ class KeyValueBlock(KeyValueMechanism):
     """Joint randomised response over m publicly sampled keys: the default for key-value data."""
 
     name = "keyvalue-block"
-    OPTIONS = ("block",)
+    OPTIONS = SHAPE = ("block",)
+    THRESHOLDS = ("truth",)
+    truth: int
+    """The threshold of telling the true state."""
 
     def __init__(
         self,
@@ -80,7 +79,8 @@ class KeyValueBlock(KeyValueMechanism):
             most = min(self.keys, _MAX_BLOCK)
             block = min(range(1, most + 1), key=lambda m: _noise(m, float(power)))
         self._shape(block)
-        self._set(exact.floor_threshold(power / (power + self.states - 1)))
+        self.truth = exact.floor_threshold(power / (power + self.states - 1))
+        self._accept()
         if self.epsilon > epsilon:
             raise exact.not_kept(epsilon)
 
@@ -89,24 +89,8 @@ class KeyValueBlock(KeyValueMechanism):
         self.states: int = 3**self.block
         self._integer = bytes_for(self.keys)
 
-    def _set(self, truth: int) -> None:
-        if truth * self.states <= exact.WORD:
-            raise InputError(f"the threshold of the truth must be above 2^64 / states; got {truth}")
-        self.truth = truth
-
-    def parameters(self) -> dict[str, Json]:
-        """Keys, grid, size of the block and the threshold of the truth."""
-        return {**self.named_parameters(), "block": self.block, "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        keys, *grid, block, truth = only_keys(cls.name, parameters, "keys", *GRID, "block", "truth")
-        self = cls.__new__(cls)
-        self._reopen(keys, *grid)
-        self._shape(block)
-        self._set(exact.checked_threshold("truth", truth))
-        return self
+    def _accept(self) -> None:
+        exact.require_above_even(self.truth, self.states, "states")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

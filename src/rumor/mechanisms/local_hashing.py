@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
@@ -37,7 +36,6 @@ from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.oracle import FrequencyOracle
 
 _NARROW_DOMAIN = 1 << 16
@@ -54,7 +52,10 @@ class LocalHashing(FrequencyOracle):
 
     name = "local-hashing"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = ("buckets",)
+    OPTIONS = SHAPE = ("buckets",)
+    THRESHOLDS = ("truth",)
+    truth: int
+    """The threshold of telling the true bucket."""
 
     def __init__(
         self, *, domain: int | Sequence[str], epsilon: float, buckets: int | None = None
@@ -66,31 +67,13 @@ class LocalHashing(FrequencyOracle):
             center = min(int(power) + 1, _MAX_BUCKETS - 1)
             buckets = min((center, center + 1), key=lambda count: _noise(count, power))
         self._shape(buckets)
-        self._set(exact.floor_threshold(power / (power + self.buckets - 1)))
+        self.truth = exact.floor_threshold(power / (power + self.buckets - 1))
         self.require_gain(epsilon)
 
     def _shape(self, buckets: object) -> None:
         self.buckets = checked_size("buckets", buckets, 2, _MAX_BUCKETS)
         self.hash_bits = 32 if self.domain <= _NARROW_DOMAIN else 64
         self._seed_bytes = self.hash_bits // 4
-
-    def _set(self, truth: int) -> None:
-        self.truth = truth
-
-    def parameters(self) -> dict[str, Json]:
-        """Domain, number of buckets and the threshold of telling the true bucket."""
-        return {"domain": self.domain, "buckets": self.buckets, "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        domain, buckets, truth = only_keys(cls.name, parameters, "domain", "buckets", "truth")
-        self = cls.__new__(cls)
-        FrequencyOracle.__init__(self, domain)
-        self._shape(buckets)
-        self._set(exact.checked_threshold("truth", truth))
-        self.require_gain()
-        return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -110,11 +93,6 @@ class LocalHashing(FrequencyOracle):
         """A few hash seeds."""
         size = self._seed_bytes
         return [bytes((7 * k * i + 13 * i + k) % 256 for i in range(size)) for k in range(1, 4)]
-
-    @property
-    def exact_hit(self) -> Fraction:
-        """The probability of the true bucket."""
-        return Fraction(self.truth, exact.WORD)
 
     @property
     def exact_miss(self) -> Fraction:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.core.number_range import MAX_STEPS, Grid, numbers, one_number
+from rumor.core.number_range import GRID, MAX_STEPS, Grid, numbers, one_number
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
-from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.registry import of_kind
 
@@ -35,10 +36,11 @@ class BinomialShare:
     one: float
 
 
-class MeanMechanism(Mechanism):
+class MeanMechanism(DeclaredParameters):
     """A mechanism from which the mean of one number is learned."""
 
     kind = "number"
+    GROUND = GRID
 
     raised = Raised("the mean", share=False)
     grid: Grid
@@ -55,6 +57,12 @@ class MeanMechanism(Mechanism):
         """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
         self.grid = Grid.checked(low, high, steps, outside)
         self._calibrate(epsilon)
+
+    def _ground(self) -> dict[str, Json]:
+        return self.grid.parameters()
+
+    def _reopen(self, *grid: object) -> None:
+        self.grid = Grid.from_parameters(*grid)
 
     @abc.abstractmethod
     def _calibrate(self, epsilon: float) -> None:

@@ -57,11 +57,14 @@ class NearOrFar(IntegerReports):
     def checked_inside(self, window: int, inside: object) -> int:
         """A threshold from a contract, which must be some use."""
         threshold = exact.checked_threshold("inside", inside)
-        if not self._learns(window, threshold):
-            raise InputError(
-                f"the threshold of the window must exceed its share of the outputs; got {threshold}"
-            )
+        self._require_use(window, threshold)
         return threshold
+
+    def _require_use(self, window: int, inside: int) -> None:
+        if not self._learns(window, inside):
+            raise InputError(
+                f"the threshold of the window must exceed its share of the outputs; got {inside}"
+            )
 
     def _learns(self, window: int, inside: int) -> bool:
         return inside * self.others > (exact.WORD - inside) * window

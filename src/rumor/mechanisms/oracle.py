@@ -20,11 +20,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.columns import encode, split_domain
-from rumor.core.errors import AnswerError, InputError, shown, type_of
-from rumor.core.exact import worst_log_ratio
+from rumor.core.canonical import Json
+from rumor.core.columns import encode, one_code, split_domain
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
+from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 
 
@@ -84,10 +86,13 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
     )
 
 
-class FrequencyOracle(LabelledMechanism):
+class FrequencyOracle(LabelledMechanism, DeclaredParameters):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
+    GROUND = ("domain",)
+    THRESHOLDS: ClassVar[tuple[str, ...]]
+    """The first is that of supporting the person's own value."""
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
@@ -96,6 +101,15 @@ class FrequencyOracle(LabelledMechanism):
 
     def __init__(self, domain: object) -> None:
         self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
+
+    def _ground(self) -> dict[str, Json]:
+        return {"domain": self.domain}
+
+    def _reopen(self, domain: object) -> None:
+        FrequencyOracle.__init__(self, domain)
+
+    def _accept(self) -> None:
+        self.require_gain()
 
     @property
     def _numbered(self) -> int:
@@ -115,20 +129,15 @@ class FrequencyOracle(LabelledMechanism):
 
     def code(self, value: object) -> int:
         """The position of one value, 0..domain-1."""
-        try:
-            return int(self.encode([value])[0])
-        except AnswerError as problem:  # one answer has no index
-            raise AnswerError(problem.rule, got=problem.got) from None
-        except InputError:
-            rule = f"an answer must be an integer from 0 to {self.domain - 1:,}"
-            if self.labels is not None:
-                rule = "an answer must be one of the labels"
-            raise AnswerError(rule, got=type_of(value)) from None
+        rule = f"an answer must be an integer from 0 to {self.domain - 1:,}"
+        if self.labels is not None:
+            rule = "an answer must be one of the labels"
+        return one_code(self.encode, value, rule)
 
     @property
-    @abc.abstractmethod
     def exact_hit(self) -> Fraction:
         """P(x is supported | the value is x), exactly."""
+        return Fraction(getattr(self, self.THRESHOLDS[0]), WORD)
 
     @property
     @abc.abstractmethod

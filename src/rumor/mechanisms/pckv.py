@@ -20,7 +20,6 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.coins import keep_or_replace
-from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
@@ -40,10 +39,8 @@ class PckvGrr(CappedMechanism):
         weight = self.cap * (power - 1) + 1
         return weight / (weight + self.alphabet - 1)
 
-    def _set(self, truth: int) -> None:
-        if truth * self.alphabet <= exact.WORD:
-            raise InputError(f"the threshold of the truth must be above 2^64 / pairs; got {truth}")
-        super()._set(truth)
+    def _accept(self) -> None:
+        exact.require_above_even(self.truth, self.alphabet, "pairs")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

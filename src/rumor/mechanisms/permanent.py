@@ -27,6 +27,15 @@ class PermanentAnswers(Mechanism):
     FRESH = ("low", "high")
     noise: TwoStageNoise
 
+    @property
+    def settles(self) -> bool:
+        """Where there is a permanent stage."""
+        return self.noise.permanent
+
+    def check_repeats(self, reports_per_person: int) -> None:
+        """Without permanent noise each further report reveals as much again: refused."""
+        self.noise.check_repeats(reports_per_person)
+
     @abc.abstractmethod
     def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """The permanent answer of a value.

@@ -6,20 +6,17 @@ and its privacy exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.loops import loops
-from rumor.core.number_range import GRID, Grid
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.near_or_far import NearOrFar
 
@@ -34,6 +31,7 @@ class Piecewise(MeanMechanism, NearOrFar):
     """
 
     name = "piecewise"
+    SHAPE, THRESHOLDS = ("window",), ("inside",)
 
     def _calibrate(self, epsilon: float) -> None:
         half = exact.exp(exact.checked_epsilon(epsilon) / 2)
@@ -45,19 +43,11 @@ class Piecewise(MeanMechanism, NearOrFar):
         """As many outputs as there are steps lie outside of a window."""
         return self.grid.steps
 
-    def parameters(self) -> dict[str, Json]:
-        """The grid, the window and its threshold."""
-        return {**self.grid.parameters(), "window": self.window, "inside": str(self.inside)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        *grid, window, inside = only_keys(cls.name, parameters, *GRID, "window", "inside")
-        self = cls.__new__(cls)
-        self.grid = Grid.from_parameters(*grid)
+    def _shape(self, window: object) -> None:
         self.window = checked_size("window", window, 1, self.others)
-        self.inside = self.checked_inside(self.window, inside)
-        return self
+
+    def _accept(self) -> None:
+        self._require_use(self.window, self.inside)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -19,7 +19,7 @@ Report: the key as a little-endian integer, then one byte: 0 nothing, 1 plus, 2 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -31,11 +31,9 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.loops import loops
-from rumor.core.number_range import GRID
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.keyvalue import (
     MINUS,
     NOTHING,
@@ -58,16 +56,16 @@ _CHUNK = 1 << 14
 class _PairMechanism(KeyValueMechanism):
     """One sampled key, its value and its presence perturbed together."""
 
+    THRESHOLDS = ("key_truth", "value_truth")
     key_truth: int
     value_truth: int
 
-    def _set(self, key_truth: int, value_truth: int) -> None:
-        if key_truth < _HALF or value_truth <= _HALF:
+    def _accept(self) -> None:
+        if self.key_truth < _HALF or self.value_truth <= _HALF:
             raise InputError(
                 f"the thresholds of the truth must be at least 2^63 (key) and above it (value); "
-                f"got {key_truth} and {value_truth}"
+                f"got {self.key_truth} and {self.value_truth}"
             )
-        self.key_truth, self.value_truth = key_truth, value_truth
         self._integer = bytes_for(self.keys)
 
     def made_up(self, key: int) -> int:
@@ -235,29 +233,8 @@ class PrivKV(_PairMechanism):
         thresholds = [exact.floor_threshold(odd / (1 + odd)) for odd in odds]
         if min(thresholds) <= _HALF:
             raise exact.not_kept(epsilon)
-        self._set(*thresholds)
-
-    def parameters(self) -> dict[str, Json]:
-        """Keys, grid and the two thresholds."""
-        return {
-            **self.named_parameters(),
-            "key_truth": str(self.key_truth),
-            "value_truth": str(self.value_truth),
-        }
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        keys, *grid, key_truth, value_truth = only_keys(
-            cls.name, parameters, "keys", *GRID, "key_truth", "value_truth"
-        )
-        self = cls.__new__(cls)
-        self._reopen(keys, *grid)
-        self._set(
-            exact.checked_threshold("key_truth", key_truth),
-            exact.checked_threshold("value_truth", value_truth),
-        )
-        return self
+        self.key_truth, self.value_truth = thresholds
+        self._accept()
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -281,6 +258,7 @@ class PrivKVM(_PairMechanism):
 
     name = "privkvm"
     OPTIONS = ("rounds",)
+    SHAPE = ("rounds", "round", "made_up")
 
     def __init__(
         self,
@@ -302,7 +280,24 @@ class PrivKVM(_PairMechanism):
         if min(thresholds) <= _HALF:
             raise exact.not_kept(epsilon)
         self._begin(1, [self.grid.steps] * self.keys, None)
-        self._set(*thresholds)
+        self.key_truth, self.value_truth = thresholds
+        self._accept()
+
+    def _shape(self, rounds: object, number: object, fakes: object) -> None:
+        """The parent is the contract's to say."""
+        self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
+        self._begin(number, fakes, None)
+
+    def _shaped(self) -> dict[str, Json]:
+        return {"rounds": self.rounds, "round": self.round, "made_up": list(self.fakes)}
+
+    def _accept(self) -> None:
+        super()._accept()
+        if (self.key_truth > _HALF) != (self.round == 1):
+            raise InputError(
+                f"PrivKVM asks about keys in round 1 alone; got round {self.round} with a key "
+                f"threshold of {self.key_truth}"
+            )
 
     def _begin(self, number: object, fakes: object, parent: str | None) -> None:
         self.round = checked_size("round", number, 1, self.rounds)
@@ -341,7 +336,8 @@ class PrivKVM(_PairMechanism):
         other._open(self.keys, grid)
         other.labels, other.rounds = self.labels, self.rounds
         other._begin(self.round + 1, np.minimum(fakes, 2 * grid.steps).tolist(), parent)
-        other._set(_HALF, self.value_truth)
+        other.key_truth, other.value_truth = _HALF, self.value_truth
+        other._accept()
         return other
 
     def with_parent(self, parent: object) -> Self:
@@ -365,38 +361,6 @@ class PrivKVM(_PairMechanism):
         later = Fraction(exact.log_up(p2 / (1 - p2)))
         once = Fraction(self.epsilon) + (self.rounds - self.round) * later
         return exact.round_up(reports * once)
-
-    def parameters(self) -> dict[str, Json]:
-        """Keys, grid, round, made-up values and the two thresholds."""
-        return {
-            **self.named_parameters(),
-            "rounds": self.rounds,
-            "round": self.round,
-            "made_up": list(self.fakes),
-            "key_truth": str(self.key_truth),
-            "value_truth": str(self.value_truth),
-        }
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract; the parent is the contract's to say."""
-        names = ("rounds", "round", "made_up", "key_truth", "value_truth")
-        keys, *rest = only_keys(cls.name, parameters, "keys", *GRID, *names)
-        grid, (rounds, number, made_up, key_truth, value_truth) = rest[:3], rest[3:]
-        self = cls.__new__(cls)
-        self._reopen(keys, *grid)
-        self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
-        self._begin(number, made_up, None)
-        self._set(
-            exact.checked_threshold("key_truth", key_truth),
-            exact.checked_threshold("value_truth", value_truth),
-        )
-        if (self.key_truth > _HALF) != (self.round == 1):
-            raise InputError(
-                f"PrivKVM asks about keys in round 1 alone; got round {self.round} with a key "
-                f"threshold of {self.key_truth}"
-            )
-        return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

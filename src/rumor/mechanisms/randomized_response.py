@@ -12,19 +12,17 @@ Report: y as a little-endian integer in 1 to 3 bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.oracle import FrequencyOracle
 
@@ -34,6 +32,9 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
 
     name = "randomized-response"
     MAX_DOMAIN = 1_000_000
+    THRESHOLDS = ("truth",)
+    truth: int
+    """The threshold of telling the truth."""
 
     def __init__(self, *, domain: int | Sequence[str], epsilon: float) -> None:
         """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
@@ -41,20 +42,6 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.domain - 1))
         self.require_gain(epsilon)
-
-    def parameters(self) -> dict[str, Json]:
-        """Domain and the threshold of telling the truth."""
-        return {"domain": self.domain, "truth": str(self.truth)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        domain, truth = only_keys(cls.name, parameters, "domain", "truth")
-        self = cls.__new__(cls)
-        FrequencyOracle.__init__(self, domain)
-        self.truth = exact.checked_threshold("truth", truth)
-        self.require_gain()
-        return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -65,11 +52,6 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
             cls(domain=7, epsilon=2.0),
             cls(domain=300, epsilon=32.0),
         ]
-
-    @property
-    def exact_hit(self) -> Fraction:
-        """The probability of the truth."""
-        return Fraction(self.truth, exact.WORD)
 
     @property
     def exact_miss(self) -> Fraction:

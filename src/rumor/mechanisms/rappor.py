@@ -193,11 +193,6 @@ class Rappor(PermanentAnswers):
         """The exact loss of one report, over all pairs of words."""
         return self.noise.loss(*self._difference)
 
-    @property
-    def settles(self) -> bool:
-        """Where there is a permanent stage."""
-        return self.noise.permanent
-
     def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged word, its permanent answer kept."""
         first, second = self._difference
@@ -232,10 +227,6 @@ class Rappor(PermanentAnswers):
         first, second = self._difference
         ways = [(first, second), (second, first)]
         return max(self.noise.expected_loss(reports, *way) for way in ways)
-
-    def check_repeats(self, reports_per_person: int) -> None:
-        """Without permanent noise each further report reveals as much again: refused."""
-        self.noise.check_repeats(reports_per_person)
 
     def identity(self, value: object) -> str:
         """The word, in normal form."""

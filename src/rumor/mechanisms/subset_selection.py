@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.coins import bernoulli_words, fill_bernoulli, keep_or_replace
 from rumor.core.loops import loops
@@ -38,7 +37,6 @@ from rumor.core.reports import (
     narrow_integers,
 )
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.oracle import FrequencyOracle
 
 # Bitmaps are completed in blocks of about this many words, to stay in the cache.
@@ -53,7 +51,10 @@ class SubsetSelection(FrequencyOracle):
 
     name = "subset-selection"
     MAX_DOMAIN = 100_000
-    OPTIONS = ("size",)
+    OPTIONS = SHAPE = ("size",)
+    THRESHOLDS = ("inclusion",)
+    inclusion: int
+    """The threshold of a set that holds the truth."""
 
     def __init__(
         self, *, domain: int | Sequence[str], epsilon: float, size: int | None = None
@@ -66,7 +67,8 @@ class SubsetSelection(FrequencyOracle):
             center = math.floor(self.domain / (power + 1))
             sizes = {min(max(center + step, 1), self.domain - 1) for step in (0, 1)}
             size = min(sorted(sizes), key=lambda k: self._noise(k, power))
-        self._set(size, exact.floor_threshold(_inclusion(self.domain, size, power)))
+        self._shape(size)
+        self.inclusion = exact.floor_threshold(_inclusion(self.domain, self.size, power))
         self.require_gain(epsilon)
 
     def _noise(self, size: int, power: Fraction) -> float:
@@ -76,25 +78,10 @@ class SubsetSelection(FrequencyOracle):
         support = Fraction(size, self.domain)
         return float(support * (1 - support) / (hit - miss) ** 2)
 
-    def _set(self, size: object, inclusion: int) -> None:
+    def _shape(self, size: object) -> None:
         self.size = checked_size("size", size, 1, self.domain - 1)
-        self.inclusion = inclusion
         self._integer = bytes_for(self.domain)
         self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
-
-    def parameters(self) -> dict[str, Json]:
-        """Domain, size of the subset and the threshold of its holding the truth."""
-        return {"domain": self.domain, "size": self.size, "inclusion": str(self.inclusion)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        domain, size, inclusion = only_keys(cls.name, parameters, "domain", "size", "inclusion")
-        self = cls.__new__(cls)
-        FrequencyOracle.__init__(self, domain)
-        self._set(size, exact.checked_threshold("inclusion", inclusion))
-        self.require_gain()
-        return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -106,11 +93,6 @@ class SubsetSelection(FrequencyOracle):
             cls(domain=40, epsilon=4.0, size=2),
             cls(domain=300, epsilon=6.0),
         ]
-
-    @property
-    def exact_hit(self) -> Fraction:
-        """The probability that the true value is in the set."""
-        return Fraction(self.inclusion, exact.WORD)
 
     @property
     def exact_miss(self) -> Fraction:

@@ -7,22 +7,19 @@ with thresholds for hit = p and miss = q < p; rounding p down and q up lowers th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, Self
 
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.canonical import Json
 from rumor.core.coins import bernoulli_words, fill_bernoulli
 from rumor.core.errors import InputError, shown
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports
-from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.bits import BitPerValue
-from rumor.mechanisms.oracle import FrequencyOracle
 
 Variant = Literal["symmetric", "optimized"]
 
@@ -32,6 +29,11 @@ class UnaryEncoding(BitPerValue):
 
     name = "unary"
     OPTIONS = ("variant", "p", "q")
+    THRESHOLDS = ("own", "other")
+    own: int
+    """The threshold of setting the person's own bit."""
+    other: int
+    """That of setting any other."""
 
     def __init__(
         self,
@@ -52,8 +54,7 @@ class UnaryEncoding(BitPerValue):
             if epsilon is None:
                 raise InputError("unary encoding needs epsilon, or both p and q; got neither")
             chosen = "optimized" if variant is None else variant
-            own, other = _thresholds(exact.checked_epsilon(epsilon), chosen)
-            self.own, self.other = own, other
+            self.own, self.other = _thresholds(exact.checked_epsilon(epsilon), chosen)
             self.require_gain(epsilon)
         elif p is None or q is None or variant is not None:
             raise InputError(
@@ -61,34 +62,18 @@ class UnaryEncoding(BitPerValue):
                 f"got p={shown(p)}, q={shown(q)}, variant={shown(variant)}"
             )
         else:
-            own = exact.floor_threshold(exact.checked_probability("p", p))
-            other = exact.ceil_threshold(exact.checked_probability("q", q))
-        self._set(own, other)
+            self.own = exact.floor_threshold(exact.checked_probability("p", p))
+            self.other = exact.ceil_threshold(exact.checked_probability("q", q))
+        self._accept()
         if epsilon is not None and self.epsilon > exact.checked_epsilon(epsilon):
             raise InputError(
                 f"p and q must keep the loss within epsilon {epsilon!r}; "
                 f"got a loss of {self.epsilon:.6g}"
             )
 
-    def _set(self, own: int, other: int) -> None:
-        self.own, self.other = own, other
-        if other >= own:
-            raise InputError(
-                f"q must be below p; got p = {own / exact.WORD:g} and q = {other / exact.WORD:g}"
-            )
-
-    def parameters(self) -> dict[str, Json]:
-        """Domain and the two thresholds."""
-        return {"domain": self.domain, "own": str(self.own), "other": str(self.other)}
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """From a contract."""
-        domain, own, other = only_keys(cls.name, parameters, "domain", "own", "other")
-        self = cls.__new__(cls)
-        FrequencyOracle.__init__(self, domain)
-        self._set(exact.checked_threshold("own", own), exact.checked_threshold("other", other))
-        return self
+    def _accept(self) -> None:
+        if self.other >= self.own:
+            raise InputError(f"q must be below p; got p = {self.p:g} and q = {self.q:g}")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -110,11 +95,6 @@ class UnaryEncoding(BitPerValue):
     def q(self) -> float:
         """The probability that another bit is 1."""
         return self.other / exact.WORD
-
-    @property
-    def exact_hit(self) -> Fraction:
-        """The probability of the person's own bit."""
-        return Fraction(self.own, exact.WORD)
 
     @property
     def exact_miss(self) -> Fraction:
