@@ -96,7 +96,7 @@ def topic_and_mechanism(
     else:
         most = max(1, size // 10)
         topic = KINDS["keyvalue"].planned(Size(size, low=0.0, high=5.0, cap=most))
-    chosen = [c for c in topic.candidates(wish) if c.label.split(",")[0] == name]
+    chosen = [c for c in topic.candidates(wish) if c.name.split(",")[0] == name]
     return topic, chosen[-1].mechanism
 
 

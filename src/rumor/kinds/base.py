@@ -163,11 +163,7 @@ class Kind(abc.ABC, Generic[M]):
         raise InputError(f"only PrivKVM has rounds; got {rounds[0].mechanism.name!r}")
 
     def dictionary(
-        self,
-        id: str,
-        mechanism: M,
-        words: Sequence[str] | None,
-        on_progress: Progress | None = None,
+        self, id: str, mechanism: M, words: Sequence[str] | None, on_progress: Progress | None
     ) -> dict[str, Any]:
         """Options of an estimate that come from a list of words, for the question with this id."""
         if words is not None:

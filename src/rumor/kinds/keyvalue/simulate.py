@@ -11,7 +11,7 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source, System
-from rumor.core.types import Progress, Vector
+from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials
 from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.result import KeyValueEstimate
@@ -148,7 +148,6 @@ def simulate_rounds(
     *,
     method: str = "calibration",
     random: Source | None = None,
-    on_progress: Progress | None = None,
 ) -> tuple[KeyValueEstimate, list[Summary]]:
     """All rounds with the same people: the estimate, and the summary of each round.
 
@@ -162,8 +161,6 @@ def simulate_rounds(
     for number in range(1, first.rounds + 1):
         reports = mechanism.privatize(people, random=source)
         summaries.append(Summary.empty(mechanism).update(reports))
-        if on_progress is not None:
-            on_progress(number, first.rounds)
         if number < first.rounds:
             mechanism = mechanism.next(estimate_keyvalue(summaries[-1], "calibration").mean)
     return estimate_rounds(summaries, method), summaries

@@ -23,7 +23,15 @@ from rumor.core.types import Progress
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.measures import LEVEL, POWER
-from rumor.kinds.planning.planned import MAX_USERS, Forecast, Option, PlannedQuestion, Size, Wish
+from rumor.kinds.planning.planned import (
+    MAX_USERS,
+    Candidate,
+    Forecast,
+    Option,
+    PlannedQuestion,
+    Size,
+    Wish,
+)
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.liars import LIARS
 
@@ -128,7 +136,7 @@ class Plan:
         show = _share if self.topic.unit == "share" else _number
         again, means = self.wish.reports > 1, self.best.second_error is not None
         head = ["mechanism", "std. error", *([self.topic.second[0]] if means else []), "default"]
-        head += ["detectable", "bytes", *self.best.candidate.shape, "epsilon"]
+        head += ["detectable", "bytes", *self.best.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
         head += [f"{LIARS:.0%} liars add"]
         body = []
@@ -136,7 +144,7 @@ class Plan:
             row = [option.name, show(option.error)]
             row += [_number(option.second_error)] if means else []
             row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
-            row += [f"{value:.4g}" for value in option.candidate.shape.values()]
+            row += [f"{value:.4g}" for value in option.shape.values()]
             row += [f"{option.epsilon:.4g}"]
             if again:
                 ever = option.mechanism.epsilon_permanent
@@ -180,7 +188,7 @@ class Plan:
                     "default_error": option.default,
                     "detectable": option.detectable,
                     "report_bytes": option.mechanism.width,
-                    "parameters": dict(option.candidate.shape),
+                    "parameters": dict(option.shape),
                     "epsilon": option.epsilon,
                     "epsilon_total": option.epsilon_total,
                     "epsilon_permanent": option.mechanism.epsilon_permanent,
@@ -197,7 +205,7 @@ class Plan:
             "kind": self.topic.kind,
             "text": "What is asked, in plain words",
             **self.topic.question(),
-            **self.best.candidate.toml,
+            **self.best.toml,
             "reports_per_person": self.wish.reports,
         }
         lines = [f"{key} = {_toml(value)}" for key, value in question.items()]
@@ -235,7 +243,7 @@ class Plan:
             for n in around
         ]
         epsilons = [
-            {"mechanism": c.label, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
+            {"mechanism": c.name, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
             for e in powers
             for c in self.topic.candidates(replace(self.wish, epsilon=e, lifetime=None))
         ]
@@ -376,28 +384,27 @@ def _over_time(
 
 
 def _plan(topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str) -> Plan:
-    candidates = topic.candidates(wish)
-    options = [
-        Option(
-            candidate,
-            topic.error(candidate.mechanism, users),
-            topic.second_error(candidate.mechanism, users),
-            topic.default(candidate.mechanism, users),
-            topic.detectable(candidate.mechanism, users),
-            candidate.mechanism.fake_gain(users, math.ceil(LIARS * users)),
-            *_losses(candidate.mechanism, wish.reports),
-        )
-        for candidate in candidates
-    ]
+    options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
-    chosen = topic.choose(candidates, users, wish)
-    best = next(option for option in ranked if option.candidate is chosen)
+    best = topic.choose(options, users, wish)
+    assert isinstance(best, Option)
     return Plan(topic, users, wish, ranked, best, solved)
 
 
-def _losses(mechanism: Mechanism, reports: int) -> tuple[float, float]:
-    """Of one answer, and of so many of them."""
-    return mechanism.epsilon_in_all(1), mechanism.epsilon_in_all(reports)
+def _expected(
+    topic: PlannedQuestion[Any], candidate: Candidate[Any], users: int, wish: Wish
+) -> Option[Any]:
+    mechanism = candidate.mechanism
+    return Option(
+        **vars(candidate),
+        error=topic.error(mechanism, users),
+        second_error=topic.second_error(mechanism, users),
+        default=topic.default(mechanism, users),
+        detectable=topic.detectable(mechanism, users),
+        shift=mechanism.fake_gain(users, math.ceil(LIARS * users)),
+        epsilon=mechanism.epsilon_in_all(1),
+        epsilon_total=mechanism.epsilon_in_all(wish.reports),
+    )
 
 
 def _best(topic: PlannedQuestion[Any], wish: Wish, users: int, measure: Measure) -> float:

@@ -64,18 +64,17 @@ class Wish:
 class Candidate(Generic[M]):
     """One mechanism, what it is called in the table, and how a collection asks for it."""
 
-    label: str
+    name: str
     mechanism: M
     toml: Mapping[str, object]
     shape: Mapping[str, int | float] = field(default_factory=dict)
     """Further columns: the parameters that were chosen."""
 
 
-@dataclass(frozen=True)
-class Option(Generic[M]):
+@dataclass(frozen=True, kw_only=True)
+class Option(Candidate[M]):
     """One mechanism, and what to expect of it."""
 
-    candidate: Candidate[M]
     error: float
     """The standard error of the linear estimate."""
     second_error: float | None
@@ -89,16 +88,6 @@ class Option(Generic[M]):
     """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
     epsilon_total: float
     """The loss of all the reports that a person makes of one unchanged answer."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in tables."""
-        return self.candidate.label
-
-    @property
-    def mechanism(self) -> M:
-        """The mechanism itself."""
-        return self.candidate.mechanism
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class Text(TextQuestion):
         id: str,
         mechanism: Rappor,
         words: Sequence[str] | None,
-        on_progress: Progress | None = None,
+        on_progress: Progress | None,
     ) -> dict[str, Any]:
         """The map of the candidates, made once for all that is estimated with them."""
         from rumor.estimators.decode.candidates import candidate_map, default_cache
