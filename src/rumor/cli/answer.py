@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,14 +49,22 @@ AnswerAgree = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Terms:
+    """On what terms the person takes part."""
+
+    digest: Digest = None
+    invitation: Invitation = None
+    agree: AnswerAgree = False
+
+
 def answer(
     url: Annotated[str, argument("URL", "Where the collector or its answer page is.")],
     questions: Questions = None,
     state_dir: StateDir = None,
     max_epsilon: MaxEpsilon = None,
-    digest: Digest = None,
-    invitation: Invitation = None,
-    agree: AnswerAgree = False,
+    *,
+    terms: Terms,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.
@@ -90,9 +99,9 @@ def answer(
         folder,
         None,
         max_epsilon,
-        digest,
-        invitation=invitation,
-        consent=functools.partial(_agreed, agree),
+        terms.digest,
+        invitation=terms.invitation,
+        consent=functools.partial(_agreed, terms.agree),
     ) as client:
         piped = _piped(named)
         # An empty input answers nothing, and needs no contract.

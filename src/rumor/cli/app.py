@@ -19,6 +19,7 @@ from rumor.cli.invite import invite
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
 from rumor.cli.methods import MethodsInHelp
+from rumor.cli.options import grouped
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
@@ -89,4 +90,4 @@ for command in (
     plan,
     papers,
 ):
-    app.command(command.__name__.rstrip("_"), cls=MethodsInHelp)(command)
+    app.command(command.__name__.rstrip("_"), cls=MethodsInHelp)(grouped(command))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -67,27 +69,64 @@ SkipInvalid = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class How:
+    """How it is estimated: by which method, where, and with which words."""
+
+    method: Method = "auto"
+    engine: Engine = "local"
+    master: Master = None
+    candidates: Candidates = None
+    detection_level: DetectionLevel = None
+
+    def options(self) -> dict[str, float] | None:
+        """The options of a method that are said here."""
+        return None if self.detection_level is None else {"level": self.detection_level}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which reports are counted, and into what."""
+
+    by: By = None
+    first: First = None
+    last: Last = None
+    distinct_ids: DistinctIds = False
+
+    def window(self) -> tuple[datetime.date | None, datetime.date | None]:
+        """The days between which reports count."""
+        return parse_day("--from", self.first), parse_day("--to", self.last)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of an estimate: the fields of a View, in their order."""
+
+    level: Level = 0.95
+    of: Of = "population"
+    simultaneous: Simultaneous = False
+    top: Top = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files that are written."""
+
+    plot: Plot = None
+    csv: Annotated[str | None, option("--csv FILE", "Write the estimates as CSV too.")] = None
+    save_summary: SaveSummary = None
+
+
 def estimate(
     collection: CollectionFile,
     reports: Reports,
     question: QuestionId = None,
-    method: Method = "auto",
-    engine: Engine = "local",
-    master: Master = None,
-    candidates: Candidates = None,
-    detection_level: DetectionLevel = None,
-    by: By = None,
-    first: First = None,
-    last: Last = None,
-    distinct_ids: DistinctIds = False,
-    level: Level = 0.95,
-    of: Of = "population",
-    simultaneous: Simultaneous = False,
-    top: Top = None,
+    *,
+    how: How,
+    rows: Rows,
+    shown: Shown,
     share: Share = None,
-    plot: Plot = None,
-    csv: Annotated[str | None, option("--csv FILE", "Write the estimates as CSV too.")] = None,
-    save_summary: SaveSummary = None,
+    written: Written,
     skip_invalid: SkipInvalid = False,
     as_json: AsJson = False,
 ) -> None:
@@ -107,45 +146,45 @@ def estimate(
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
-    view = View(level, of, simultaneous, top)
-    keep_inputs(collection, reports, candidates, plot=plot, csv=csv, save_summary=save_summary)
-    if plot is not None:
+    view = View(*vars(shown).values())
+    keep_inputs(collection, reports, how.candidates, **vars(written))
+    if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
-        checked_chart_path(plot)
-    window = (parse_day("--from", first), parse_day("--to", last))
+        checked_chart_path(written.plot)
+    window = rows.window()
     note = ""
 
     def tell(status: object) -> None:
         nonlocal note
         note = str(status)
 
-    checked_engine(engine)
+    checked_engine(how.engine)
     with noted_progress("counting") as update:
         analysis = analyse(
             collection,
             reports,
             question=question,
-            method=method,
-            engine=chosen_engine(engine, master, tell),
-            by=by,
+            method=how.method,
+            engine=chosen_engine(how.engine, how.master, tell),
+            by=rows.by,
             window=window,
-            distinct_ids=distinct_ids,
+            distinct_ids=rows.distinct_ids,
             skip_invalid=skip_invalid,
             view=view,
             together=share or (),
-            candidates=candidates,
-            options=None if detection_level is None else {"level": detection_level},
+            candidates=how.candidates,
+            options=how.options(),
             on_progress=lambda done, total: update(done, total, note),
         )
-    if save_summary is not None:
-        analysis.summary().save(save_summary)
-    if csv is not None:
+    if written.save_summary is not None:
+        analysis.summary().save(written.save_summary)
+    if written.csv is not None:
         from rumor.core.files import write_whole
 
-        write_whole(csv, analysis.to_csv().encode("utf-8"))
-    if plot is not None:
-        analysis.plot(Path(plot))
+        write_whole(written.csv, analysis.to_csv().encode("utf-8"))
+    if written.plot is not None:
+        analysis.plot(Path(written.plot))
     if as_json:
         print_json(analysis.to_dict())
     else:

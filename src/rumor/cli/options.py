@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -21,6 +25,37 @@ def option(usage: str, help: str, *, min: int | None = None, max: int | None = N
 def argument(name: str, help: str) -> Any:
     """An argument, known to the help text by this name."""
     return typer.Argument(metavar=name, help=help)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer takes it: a parameter that is a dataclass stands for options, its fields.
+
+    So options that belong together are one thing to the command, and options to everybody else.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    flat: list[inspect.Parameter] = []
+    for one in inspect.signature(command).parameters.values():
+        if one.name not in groups:
+            flat.append(one.replace(kind=one.KEYWORD_ONLY, annotation=hints[one.name]))
+            continue
+        inner = get_type_hints(groups[one.name], include_extras=True)
+        flat += [
+            inspect.Parameter(
+                field.name, one.KEYWORD_ONLY, default=field.default, annotation=inner[field.name]
+            )
+            for field in fields(groups[one.name])
+        ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in flat}
+    return run
 
 
 CollectionFile = Annotated[

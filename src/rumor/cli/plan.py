@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
@@ -35,18 +36,33 @@ PlanWrite = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """How well it is to be learned, and what reports may cost, one and all."""
+
+    epsilon: Annotated[float | None, option("--epsilon E", "The loss of one report.")] = None
+    error: Error = None
+    detect: Detect = None
+    reports: Reports = None
+    lifetime: Lifetime = None
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is known of numbers, and of keys with numbers."""
+
+    low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0
+    high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0
+    cap: Cap = None
+
+
 def plan(
     kind: Kind = "choice",
     domain: Domain = None,
     users: Users = None,
-    epsilon: Annotated[float | None, option("--epsilon E", "The loss of one report.")] = None,
-    error: Error = None,
-    detect: Detect = None,
-    reports: Reports = None,
-    lifetime: Lifetime = None,
-    low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0,
-    high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0,
-    cap: Cap = None,
+    *,
+    wanted: Wanted,
+    numbers: Numbers,
     simulate: Simulate = False,
     write: PlanWrite = None,
     plot: Curves = None,
@@ -83,14 +99,8 @@ def plan(
         kind=kind,
         domain=domain,
         users=None if users is None else int(users),
-        epsilon=epsilon,
-        error=error,
-        detect=detect,
-        reports=reports,
-        lifetime=lifetime,
-        low=low,
-        high=high,
-        cap=cap,
+        **vars(wanted),
+        **vars(numbers),
     )
     found = None
     if simulate:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.methods import Method
 from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+
+if TYPE_CHECKING:
+    from rumor.core.types import Progress
+    from rumor.kinds.dry_run import Trials
 
 Histogram = Annotated[
     str,
@@ -38,17 +43,42 @@ Plot = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Tried:
+    """How a crowd is tried."""
+
+    candidates: Candidates = None
+    people: People = None
+    trials: Annotated[int, option("--trials -t N", "How often to repeat it.", min=1)] = 1
+    seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None
+    method: Method = "auto"
+    level: Level = 0.95
+
+    def as_trials(self, on_progress: Progress) -> Trials:
+        """The same as a dry run takes it, words read and randomness made."""
+        from rumor.core.randomness import Seeded
+        from rumor.estimators.decode.candidates import default_cache, read_words
+        from rumor.kinds.dry_run import Trials
+
+        return Trials(
+            count=self.trials,
+            people=self.people,
+            method=self.method,
+            level=self.level,
+            random=None if self.seed is None else Seeded(self.seed),
+            words=None if self.candidates is None else read_words(self.candidates),
+            cache=None if self.candidates is None else default_cache(),
+            on_progress=on_progress,
+        )
+
+
 def simulate(
     collection: CollectionFile,
     histogram: Histogram,
     question: QuestionId = None,
     column: Column = None,
-    candidates: Candidates = None,
-    people: People = None,
-    trials: Annotated[int, option("--trials -t N", "How often to repeat it.", min=1)] = 1,
-    seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None,
-    method: Method = "auto",
-    level: Level = 0.95,
+    *,
+    tried: Tried,
     top: Top = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -66,10 +96,7 @@ def simulate(
     from rumor.contract.collection import Collection
     from rumor.core.answer_table import Table
     from rumor.core.plain_text import wrapped
-    from rumor.core.randomness import Seeded
-    from rumor.estimators.decode.candidates import default_cache, read_words
     from rumor.kinds import KINDS
-    from rumor.kinds.dry_run import Trials
     from rumor.privacy.promise import question_promise
     from rumor.results.view import ROWS_SHOWN
 
@@ -79,20 +106,11 @@ def simulate(
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
     kind = KINDS[asked.kind]
-    if candidates is not None:
+    if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
-        trying = Trials(
-            count=trials,
-            people=people,
-            method=method,
-            level=level,
-            random=None if seed is None else Seeded(seed),
-            words=None if candidates is None else read_words(candidates),
-            cache=None if candidates is None else default_cache(),
-            on_progress=update,
-        )
-        result = kind.simulate(asked.id, asked.mechanism, Table.open(histogram), column, trying)
+        trials, table = tried.as_trials(update), Table.open(histogram)
+        result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()
