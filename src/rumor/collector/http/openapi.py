@@ -108,29 +108,20 @@ def _reports(limits: Limits) -> dict[str, Any]:
         "description": "Records of 16 bytes of id and then the report, one after the other; "
         f"at most {limits.binary_reports:,}.",
     }
-    answer = _numbers("accepted", "duplicates")
-    return {
-        "summary": "Send reports of one question: all are durable when this answers, or none.",
-        "description": "Sending the same reports again is safe: each counts once.",
-        "parameters": [
+    token = "32 hexadecimal digits, for one report of an invited collection."
+    return _posted(
+        "Send reports of one question: all are durable when this answers, or none.",
+        "Sending the same reports again is safe: each counts once.",
+        [
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Rumor-Question", "The question's id, for binary bodies.", required=False),
             _header("Content-Encoding", "gzip, or none.", required=False),
-            _header(
-                "Rumor-Token",
-                "32 hexadecimal digits, for one report of an invited collection.",
-                required=False,
-            ),
+            _header("Rumor-Token", token, required=False),
         ],
-        "requestBody": {
-            "required": True,
-            "content": {JSON_TYPE: {"schema": body}, BINARY_TYPE: {"schema": binary}},
-        },
-        "responses": {
-            "200": _content(JSON_TYPE, answer),
-            **_refusals(400, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503),
-        },
-    }
+        {JSON_TYPE: body, BINARY_TYPE: binary},
+        _numbers("accepted", "duplicates"),
+        _refusals(400, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503),
+    )
 
 
 def _withdrawals(limits: Limits) -> dict[str, Any]:
@@ -141,19 +132,35 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         '"rumor report id" and these.',
     }
     body = _strictly(question={"type": "string"}, keys=_some(key, limits))
-    answer = _numbers("withdrawn", "absent")
-    return {
-        "summary": "Take reports back: they leave the store and the counts.",
-        "description": "Asking again is safe. What was exported or published is beyond reach.",
-        "parameters": [
+    return _posted(
+        "Take reports back: they leave the store and the counts.",
+        "Asking again is safe. What was exported or published is beyond reach.",
+        [
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Content-Encoding", "gzip, or none.", required=False),
         ],
-        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": body}}},
-        "responses": {
-            "200": _content(JSON_TYPE, answer),
-            **_refusals(400, 404, 408, 409, 413, 415, 429, 503),
-        },
+        {JSON_TYPE: body},
+        _numbers("withdrawn", "absent"),
+        _refusals(400, 404, 408, 409, 413, 415, 429, 503),
+    )
+
+
+def _posted(
+    summary: str,
+    description: str,
+    headers: list[dict[str, Any]],
+    bodies: dict[str, dict[str, Any]],
+    answer: dict[str, Any],
+    refusals: dict[str, Any],
+) -> dict[str, Any]:
+    """What a device posts: a body of one of some types, answered by numbers."""
+    content = {kind: {"schema": schema} for kind, schema in bodies.items()}
+    return {
+        "summary": summary,
+        "description": description,
+        "parameters": headers,
+        "requestBody": {"required": True, "content": content},
+        "responses": {"200": _content(JSON_TYPE, answer), **refusals},
     }
 
 
