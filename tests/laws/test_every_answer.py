@@ -29,6 +29,7 @@ from rumor.mechanisms import (
     Mechanism,
     Rappor,
 )
+from rumor.mechanisms.open_words import OpenWords
 from tests.javascript import parsed, refusals, steps
 
 Answers = st.SearchStrategy[object]
@@ -67,6 +68,7 @@ def pairs(mechanism: Mechanism) -> Answers:
 FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
+    OpenWords: texts,
     MeanMechanism: numbers,
     KeyValueMechanism: pairs,
 }
