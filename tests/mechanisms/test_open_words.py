@@ -97,6 +97,13 @@ def test_what_a_code_cannot_write_shares_no_stem_from_there_on() -> None:
     assert not set(one[2:]) & set(other[2:])
 
 
+def test_many_words_have_the_fingerprints_of_each() -> None:
+    for mechanism in (*OpenWords.examples(), latin(), latin(weights=[1] * 9)):
+        words = [*map(str, mechanism.inputs()), "internet", "a" * 99, "\u0007", "e\u0301"]
+        one_by_one = [mechanism.stems.fingerprints(word) for word in words]
+        assert mechanism.stems.table(words).tolist() == one_by_one
+
+
 def test_long_words_take_part_and_are_the_same_in_any_form() -> None:
     mechanism = latin()
     long = "very long " * 1000

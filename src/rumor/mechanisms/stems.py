@@ -32,6 +32,7 @@ from rumor.core.prefix_code import PrefixCode, Written, normal
 from rumor.core.randomness import encode_context
 
 Words = NDArray[np.uint64]
+Pieces = tuple[NDArray[np.int32], NDArray[np.bool_]]
 
 GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -96,10 +97,29 @@ class Stems:
         found += [here if written.ended else whole] * (self.depth - len(found))
         return [*found, whole]
 
-    def table(self, words: Sequence[str]) -> Words:
-        """The fingerprints of many words, a row for each."""
-        rows = [self.fingerprints(word) for word in words]
-        return np.array(rows, dtype=np.uint64).reshape(len(rows), self.levels)
+    def pieces(self, words: Sequence[str]) -> Pieces:
+        """Many words as chunks, -1 behind the last, and whether each ended: no key is in it."""
+        chunks = np.full((len(words), self.depth), -1, dtype=np.int32)
+        ended = np.zeros(len(words), dtype=np.bool_)
+        for row, word in enumerate(words):
+            written = self.code.write(word, self.bits)
+            own = self.chunks(written)
+            chunks[row, : len(own)] = own
+            ended[row] = written.ended
+        return chunks, ended
+
+    def table(self, words: Sequence[str], pieces: Pieces | None = None) -> Words:
+        """The fingerprints of many words, a row for each; their pieces may be known already."""
+        chunks, ended = self.pieces(words) if pieces is None else pieces
+        out = np.empty((len(words), self.levels), dtype=np.uint64)
+        whole = np.array([self.whole(word) for word in words], dtype=np.uint64)
+        here = np.full(len(words), self.root, dtype=np.uint64)
+        for level in range(self.depth):
+            there = chunks[:, level] >= 0
+            here = np.where(there, self.extend(here, chunks[:, level]), here)
+            out[:, level] = np.where(there | ended, here, whole)
+        out[:, self.depth] = whole
+        return out
 
     def extend(self, parents: Words, chunks: NDArray[np.integer]) -> Words:
         """The fingerprints of stems that are one chunk longer."""
