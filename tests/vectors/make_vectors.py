@@ -193,7 +193,7 @@ def _settled(mechanism: Mechanism, question: str, person: Keyed) -> dict[str, ob
         settled = mechanism.settle(value, person=person, noise=noise)
         answers.append({"value": value, "tag": tag.digest()[:16].hex(), "period": settled.hex()})
     mixed: list[dict[str, object]] = []
-    for low, high in REVISED:
+    for low, high in REVISED if mechanism.FRESH else ():
         fresh: dict[str, object] = {"low": str(low), "high": str(high)}
         other = from_description({**mechanism.describe(), **fresh})
         for before, since in TOGETHER:
