@@ -30,13 +30,6 @@ from tests.laws.longitudinal import (
     judge,
     meet,
 )
-from tests.laws.unregistered import register
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
-
 
 WORDS = ("a", "b", "c")
 WORD_VALUES = [(word,) for word in WORDS]
@@ -336,7 +329,7 @@ def test_a_shared_row_of_different_f_would_lose_far_more_than_it_charges(
 
 # --- Nobody who keeps to a contract is stopped by it ---------------------------------------------
 
-KINDS_OF = {"rappor": "text", "open-words": "text", "privkvm": "keyvalue"}
+KINDS_OF = {"rappor": "text", "open-words": "words", "privkvm": "keyvalue"}
 COUNTED: list[type[Mechanism]] = [*PERMANENT, RandomizedResponse, PrivKVM]
 EVERY = [one for kind in COUNTED for one in kind.examples()]
 

@@ -5,8 +5,6 @@ They are no line of the registry until a kind of question asks for them, so thei
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,44 +12,11 @@ from rumor.core.code_tables import shipped_code
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms.open_words import OpenWords
-from tests.laws.laws import LAWS, Law, law_draw_is_the_channel
-from tests.laws.liar_laws import law_fakes_add_what_the_bound_says
-from tests.laws.test_every_answer import law_every_answer_yields_a_report
-from tests.laws.unregistered import register
-
-EXAMPLES = [pytest.param(one, id=str(i)) for i, one in enumerate(OpenWords.examples())]
 
 
 def latin(**changed: object) -> OpenWords:
     usual = {"epsilon": 4.0, "step": 7, "weights": (3, 2, 1), "key": b"key"}
     return OpenWords(**{"code": shipped_code("latin"), **usual, **changed})  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
-
-
-@pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize("mechanism", EXAMPLES)
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_mechanism(law: Law, mechanism: OpenWords) -> None:
-    law(mechanism)
-
-
-@pytest.mark.parametrize("mechanism", EXAMPLES)
-def test_draw_is_the_channel(mechanism: OpenWords) -> None:
-    law_draw_is_the_channel(mechanism)
-
-
-@pytest.mark.parametrize("mechanism", EXAMPLES)
-def test_fakes_add_what_the_bound_says(mechanism: OpenWords) -> None:
-    law_fakes_add_what_the_bound_says(mechanism)
-
-
-@pytest.mark.parametrize("mechanism", EXAMPLES)
-def test_every_answer_yields_a_report(mechanism: OpenWords, tmp_path: Path) -> None:
-    law_every_answer_yields_a_report(mechanism, tmp_path)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1, 2, 3.3, 5, 8, 20])

@@ -65,6 +65,10 @@ class PrefixCode:
         """From a JSON file of such rows."""
         try:
             rows = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as problem:
+            raise InputError(
+                f"{path}: a code's file must be readable; {problem.strerror}"
+            ) from None
         except (ValueError, RecursionError):  # not UTF-8, or not JSON
             raise InputError(f"{path}: a code must be JSON in UTF-8; got something else") from None
         try:

@@ -68,7 +68,7 @@ class OpenWords(PermanentAnswers):
     """Words without a list: level, cohort and a noisy bucket in two or three bytes."""
 
     name = "open-words"
-    kind = "text"
+    kind = "words"
     # All of them at the level that alone decides the share of a word of the greatest length.
     raised = Raised("a word")
 

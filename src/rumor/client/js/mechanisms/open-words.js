@@ -60,7 +60,7 @@ export function make(p) {
     return littleEndian(width, (level * cohorts + cohort) * buckets + bucket);
   };
   return {
-    kind: "text",
+    kind: "words",
     width,
     epsilon,
     // Further reports of one word are copies of the first, and say nothing more.
