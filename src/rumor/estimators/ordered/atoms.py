@@ -80,8 +80,8 @@ def with_atom(seen: Seen, member: Fit, weight: float) -> Vector:
     heights = shape.curves(seen.domain) @ member.parameters[:curve]
     if shape.offset is not None:
         heights = heights + shape.offset
-    whole = np.exp(heights).sum() + np.exp(member.parameters[curve:]).sum()
-    return np.append(member.parameters, math.log(share / (1 - share) * whole))
+    whole = np.logaddexp.reduce(np.append(heights, member.parameters[curve:]))
+    return np.append(member.parameters, math.log(share / (1 - share)) + whole)
 
 
 def places(seen: Seen, member: Fit) -> list[tuple[Rows, Vector]]:

@@ -31,8 +31,12 @@ def climb(
         before: Vector | None = None
         best = rough = -np.inf
         for law in family:
-            start = before if starts is None else starts.get(law, before)
-            now = fit(seen, Shape(law, atoms, offset), start)
+            known = None if starts is None else starts.get(law)
+            now = fit(
+                seen,
+                Shape(law, atoms, offset),
+                [start for start in (before, known) if start is not None],
+            )
             found.append(now)
             before = now.parameters
             best = max(best, now.evidence)

@@ -12,6 +12,7 @@ top, plus half of log |Q| less log |information|.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +24,7 @@ from rumor.estimators.ordered.seen import Seen
 from rumor.estimators.ordered.splines import basis
 
 ATOM_VARIANCE = 20.0
-_RISE = 1e-3
+_RISE = 1e-2
 _STEPS = 60
 _HALVINGS = 25
 
@@ -124,34 +125,76 @@ def slopes(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vec
     found = np.empty((seen.size, shape.size))
     curve = columns.shape[1]
     if curve:
-        found[:, :curve] = seen.forward(columns)
-        found[:, :curve] -= np.outer(outputs, columns.sum(axis=0))
+        found[:, :curve] = seen.within(columns)
+        base = seen.band.outside * seen.width
+        found[:, :curve] -= np.outer(outputs - base, columns.sum(axis=0))
     for place, (value, weight) in enumerate(zip(shape.atoms, atoms, strict=True)):
         found[:, curve + place] = weight * (seen.column(value) - outputs)
     return found
 
 
-def fit(seen: Seen, shape: Shape, start: Vector | None = None) -> Fit:
-    """Raise the penalised likelihood to its top, from `start` or from nothing."""
-    here = np.zeros(shape.size) if start is None else start
-    outputs = seen.forward(shape.frequency(seen.domain, here))
-    height = penalised(seen, shape, here, outputs)
-    for _ in range(_STEPS):
+def fit(seen: Seen, shape: Shape, starts: Sequence[Vector] = ()) -> Fit:
+    """Raise the penalised likelihood to its top, from the best start or from nothing."""
+    begun = [
+        (penalised(seen, shape, start, outputs), number, start, outputs)
+        for number, start in enumerate(starts or [np.zeros(shape.size)])
+        for outputs in [seen.forward(shape.frequency(seen.domain, start))]
+    ]
+    height, _, here, outputs = max(begun, key=lambda each: each[:2])
+    slope = np.zeros((seen.size, 0))
+    for _ in range(_STEPS if shape.size else 0):
         slope = slopes(seen, shape, here, outputs)
-        scaled = slope / np.sqrt(outputs)[:, None]
-        information = seen.people * (scaled.T @ scaled) + shape.precision
         gradient = slope.T @ (seen.counts / outputs) - shape.precision @ here
-        step = np.asarray(np.linalg.solve(information, gradient)) if shape.size else gradient
+        step = _newton(seen, shape, here, outputs, slope, gradient)
+        if step is None:
+            step = np.linalg.solve(_information(seen, shape, outputs, slope), gradient)
         rise = float(gradient @ step)
         moved = _raised(seen, shape, here, step, height)
         if moved is not None:
             here, outputs, height = moved
         if moved is None or rise < _RISE:
             break
+    information = _information(seen, shape, outputs, slope)
     spread = np.linalg.slogdet(information)[1] if shape.size else 0.0
     determinant = shape.law.determinant - len(shape.atoms) * math.log(ATOM_VARIANCE)
     evidence = height + (determinant - float(spread)) / 2
     return Fit(shape, here, information, outputs, slope, evidence)
+
+
+def _newton(
+    seen: Seen, shape: Shape, here: Vector, outputs: Vector, slope: Vector, gradient: Vector
+) -> Vector | None:
+    """Newton's step; None where the likelihood does not bend down in every direction.
+
+    With s the weights of all cells, C their derivatives' coefficients and h = s (M'(c/m) - n),
+    the second derivative is that of M f, scored, less C' diag(h) C - g a' - a g': g = C'h is the
+    likelihood's gradient, a = C's.
+    """
+    from scipy.linalg.lapack import dposv
+
+    smooth, atoms = shape.cells(seen.domain, here)
+    share = seen.counts / outputs
+    pull = seen.adjoint(share) - seen.people
+    scaled = slope * (np.sqrt(seen.counts) / outputs)[:, None]
+    bent = scaled.T @ scaled + shape.precision
+    curve = len(shape.law.precision)
+    middle = np.empty(shape.size)
+    if curve:
+        bent[:curve, :curve] -= basis(seen.domain).weighed(smooth * pull)
+        middle[:curve] = smooth @ shape.curves(seen.domain)
+    place = np.arange(curve, shape.size)
+    bent[place, place] -= atoms * pull[list(shape.atoms)]
+    middle[curve:] = atoms
+    turned = np.outer(gradient + shape.precision @ here, middle)
+    bent += turned + turned.T
+    _, step, broken = dposv(bent, gradient)
+    return None if broken else np.asarray(step)
+
+
+def _information(seen: Seen, shape: Shape, outputs: Vector, slope: Vector) -> Vector:
+    """The expected information."""
+    scaled = slope * np.sqrt(seen.people / outputs)[:, None]
+    return np.asarray(scaled.T @ scaled + shape.precision)
 
 
 def _raised(

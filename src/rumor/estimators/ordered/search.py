@@ -100,7 +100,7 @@ def _heaped(seen: Seen, plain: _Group, spacings: Sequence[tuple[int, int]]) -> l
                 start = member.parameters
                 for times in _TIMES:
                     law = stronger(member.shape.law, seen.domain, times)
-                    found.append(fit(seen, Shape(law, (), offset), start))
+                    found.append(fit(seen, Shape(law, (), offset), [start]))
                     start = found[-1].parameters
                     if times == _TIMES[0] and found[-1].evidence < ranked[0].evidence - 30:
                         break

@@ -9,11 +9,11 @@ squared m-th derivative over a range of length 1, however many values there are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from rumor.core.types import Vector
+from rumor.core.types import Rows, Vector
 
 # More pieces than this no private histogram resolves.
 _MOST = 80
@@ -31,6 +31,37 @@ class Basis:
     def size(self) -> int:
         """How many curves there are."""
         return int(self.curves.shape[1])
+
+    def weighed(self, weights: Vector) -> Vector:
+        """C' diag(w) C of the curves C, of which no more than four meet at a value."""
+        if self.size == len(weights):
+            return np.diag(weights)
+        found = np.zeros((self.size, self.size))
+        for row in range(_DEGREE + 1):
+            for column in range(row, _DEGREE + 1):
+                product = weights * self._near[row] * self._near[column]
+                sums = np.bincount(self._piece, product, minlength=self.steps)
+                place = np.arange(self.steps)
+                found[place + row, place + column] += sums
+                if row != column:
+                    found[place + column, place + row] += sums
+        return found
+
+    @cached_property
+    def _piece(self) -> Rows:
+        """The first of the curves that meet at each value."""
+        return np.minimum(self._place.astype(np.intp), self.steps - 1)
+
+    @cached_property
+    def _place(self) -> Vector:
+        domain = len(self.curves)
+        return (np.arange(domain) + 0.5) * self.steps / domain
+
+    @cached_property
+    def _near(self) -> list[Vector]:
+        """The curves that meet at each value, from the first on."""
+        rows = np.arange(len(self.curves))
+        return [self.curves[rows, self._piece + shift] for shift in range(_DEGREE + 1)]
 
     def roughness(self, order: int) -> Vector:
         """The matrix P such that the roughness of coefficients t is t'Pt."""
