@@ -22,6 +22,7 @@ from rumor.estimators.ordered.search import Member, possible
 from rumor.estimators.ordered.seen import Seen
 
 _LEAST = 1e-3
+_SURE = 0.9
 _Linear = Callable[[Vector], Vector]
 
 
@@ -51,6 +52,12 @@ class OrderedFit:
         """The share of every bin."""
         found = _mixed(self.members, self._weights, self.domain)
         return np.asarray(found / found.sum())
+
+    @property
+    def heaps_matter(self) -> bool:
+        """Whether the counts speak for some of the declared round numbers."""
+        declared = np.array([member.fit.shape.offset is not None for member in self.members])
+        return bool(self._weights[declared].sum() > _SURE)
 
     def linear(self, functional: Vector) -> tuple[Vector, Vector]:
         """The value and the standard deviation of v'f, for a vector v or for columns of several."""

@@ -31,7 +31,7 @@ _FLOOR = {1: 0.06, 2: 0.002}
 # What leaves a law's polynomials free is given a little strength: all must be proper.
 _RIDGE = 1e-3
 # A law without any curve needs better reasons than the others.
-_FLAT_ODDS = 0.1
+_FLAT_ODDS = 1.0
 _UNORDERED_ODDS = 0.5
 
 
@@ -80,8 +80,8 @@ def _law(curves: Basis, order: int, strength: float) -> Law:
     return Law(order, strength, precision, determinant, float(odds))
 
 
-def stronger(law: Law, domain: int, times: float) -> Law:
-    """The same order, held down so many times as much."""
-    if law.order == FLAT or times == 1:
-        return law
-    return _law(basis(domain), law.order, law.strength * times)
+def smoother(law: Law, domain: int, most: int) -> tuple[Law, ...]:
+    """A law and up to so many of its order that are next to it, each smoother than the last."""
+    family = next(each for each in families(domain) if law in each)
+    place = family.index(law)
+    return family[max(place - most, 0) : place + 1][::-1]

@@ -147,7 +147,8 @@ def fit(seen: Seen, shape: Shape, starts: Sequence[Vector] = ()) -> Fit:
         gradient = slope.T @ (seen.counts / outputs) - shape.precision @ here
         step = _newton(seen, shape, here, outputs, slope, gradient)
         if step is None:
-            step = np.linalg.solve(_information(seen, shape, outputs, slope), gradient)
+            expected = _information(seen, shape, outputs, slope)
+            step = np.asarray(np.linalg.solve(expected, gradient), dtype=np.float64)
         rise = float(gradient @ step)
         moved = _raised(seen, shape, here, step, height)
         if moved is not None:

@@ -12,14 +12,15 @@ from rumor.core.types import Rows, Vector
 from rumor.estimators.ordered import atoms as single
 from rumor.estimators.ordered import heaps
 from rumor.estimators.ordered.ladder import climb, total
-from rumor.estimators.ordered.laws import stronger
+from rumor.estimators.ordered.laws import smoother
 from rumor.estimators.ordered.scoring import Fit, Shape, fit
 from rumor.estimators.ordered.seen import Seen
 
-# Heaps are tried on so many of the best fits, at these multiples of their strength: a curve that
-# had to follow the heaps is rougher than the one beneath them.
+# Heaps are tried on so many of the best fits, and with so many laws that are smoother: a curve
+# that had to follow the heaps is rougher than the one beneath them.
 _TRIED = 2
-_TIMES = (1.0, 10.0, 100.0)
+_SMOOTHER = 2
+_HOPELESS = 30.0
 # Laws below this part of the whole are left out.
 _LEAST = 1e-4
 
@@ -98,11 +99,10 @@ def _heaped(seen: Seen, plain: _Group, spacings: Sequence[tuple[int, int]]) -> l
             offset = heaps.offset(seen.domain, spacing, first, part)
             for member in ranked:
                 start = member.parameters
-                for times in _TIMES:
-                    law = stronger(member.shape.law, seen.domain, times)
+                for law in smoother(member.shape.law, seen.domain, _SMOOTHER):
                     found.append(fit(seen, Shape(law, (), offset), [start]))
                     start = found[-1].parameters
-                    if times == _TIMES[0] and found[-1].evidence < ranked[0].evidence - 30:
+                    if found[-1].evidence < ranked[0].evidence - _HOPELESS:
                         break
     best = max(found, key=lambda member: member.evidence)
     groups = [_Group([member], price) for member in found]

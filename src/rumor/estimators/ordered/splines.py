@@ -36,32 +36,24 @@ class Basis:
         """C' diag(w) C of the curves C, of which no more than four meet at a value."""
         if self.size == len(weights):
             return np.diag(weights)
-        found = np.zeros((self.size, self.size))
-        for row in range(_DEGREE + 1):
-            for column in range(row, _DEGREE + 1):
-                product = weights * self._near[row] * self._near[column]
-                sums = np.bincount(self._piece, product, minlength=self.steps)
-                place = np.arange(self.steps)
-                found[place + row, place + column] += sums
-                if row != column:
-                    found[place + column, place + row] += sums
-        return found
+        starts, products, places = self._meetings
+        sums = np.add.reduceat(weights * products, starts, axis=1)
+        found = np.bincount(places, sums.ravel(), minlength=self.size**2)
+        return np.asarray(found.reshape(self.size, self.size))
 
     @cached_property
-    def _piece(self) -> Rows:
-        """The first of the curves that meet at each value."""
-        return np.minimum(self._place.astype(np.intp), self.steps - 1)
-
-    @cached_property
-    def _place(self) -> Vector:
+    def _meetings(self) -> tuple[Rows, Vector, Rows]:
+        """Where the pieces begin, and of every two curves of a piece the product and the place."""
         domain = len(self.curves)
-        return (np.arange(domain) + 0.5) * self.steps / domain
-
-    @cached_property
-    def _near(self) -> list[Vector]:
-        """The curves that meet at each value, from the first on."""
-        rows = np.arange(len(self.curves))
-        return [self.curves[rows, self._piece + shift] for shift in range(_DEGREE + 1)]
+        values, piece = np.arange(domain), _pieces(domain, self.steps)[0]
+        pairs = [(i, j) for i in range(_DEGREE + 1) for j in range(_DEGREE + 1)]
+        near = [self.curves[values, piece + shift] for shift in range(_DEGREE + 1)]
+        places = np.arange(self.steps)
+        return (
+            np.searchsorted(piece, places),
+            np.array([near[i] * near[j] for i, j in pairs]),
+            np.concatenate([(places + i) * self.size + places + j for i, j in pairs]),
+        )
 
     def roughness(self, order: int) -> Vector:
         """The matrix P such that the roughness of coefficients t is t'Pt."""
@@ -75,11 +67,16 @@ def basis(domain: int) -> Basis:
     if domain <= _MOST:
         return Basis(np.eye(domain), domain)
     steps = _MOST - _DEGREE
-    place = (np.arange(domain) + 0.5) * steps / domain
-    piece = np.minimum(place.astype(np.intp), steps - 1)
-    u = place - piece
+    piece, u = _pieces(domain, steps)
     values = ((1 - u) ** 3, 3 * u**3 - 6 * u**2 + 4, -3 * u**3 + 3 * u**2 + 3 * u + 1, u**3)
     curves = np.zeros((domain, _MOST))
     for shift, value in enumerate(values):
         curves[np.arange(domain), piece + shift] = value / 6
     return Basis(curves, steps)
+
+
+def _pieces(domain: int, steps: int) -> tuple[Rows, Vector]:
+    """The piece that each value lies in, and where in it, from 0 to 1."""
+    place = (np.arange(domain) + 0.5) * steps / domain
+    piece = np.minimum(place.astype(np.intp), steps - 1)
+    return piece, np.asarray(place - piece)
