@@ -13,8 +13,9 @@ from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.ordered import scoring
 from rumor.estimators.ordered.laws import families
-from rumor.estimators.ordered.scoring import Shape, fit, penalised
+from rumor.estimators.ordered.scoring import fit, penalised
 from rumor.estimators.ordered.seen import Seen
+from rumor.estimators.ordered.shape import Marks, Shape, Step
 from rumor.estimators.ordered.splines import basis
 
 
@@ -75,8 +76,7 @@ def test_roughness_is_the_integral_of_the_squared_derivative() -> None:
 
 def _shape(domain: int) -> Shape:
     law = families(domain)[2][3]  # order 2
-    offset = np.where(np.arange(domain) % 4 == 1, 0.3, 0.0)
-    return Shape(law, (0, domain // 2), offset)
+    return Shape(domain, law, (Marks(4, 1), Step(domain // 3)), (0, domain // 2))
 
 
 @pytest.mark.parametrize("domain", [12, 90])
@@ -85,22 +85,33 @@ def test_derivatives_are_finite_differences(domain: int) -> None:
     seen = Seen(band, drawn(band, np.arange(1.0, domain + 1), 2000, 2))
     shape = _shape(domain)
     here = np.random.default_rng(3).normal(0, 0.3, shape.size)
-    outputs = seen.forward(shape.frequency(domain, here))
+    outputs = seen.forward(shape.frequency(here))
     slope = scoring.slopes(seen, shape, here, outputs)
     # A central difference is off by a third derivative times step^2 / 6, about 1e-9 of a slope.
     step, moved = 1e-4, np.empty_like(slope)
     for number, unit in enumerate(np.eye(shape.size)):
-        above = seen.forward(shape.frequency(domain, here + step * unit))
-        below = seen.forward(shape.frequency(domain, here - step * unit))
+        above = seen.forward(shape.frequency(here + step * unit))
+        below = seen.forward(shape.frequency(here - step * unit))
         moved[:, number] = (above - below) / (2 * step)
     np.testing.assert_allclose(slope, moved, atol=1e-8 * np.abs(moved).max())
+    gradient = scoring.likelihood_gradient(seen, shape, here, outputs)
+    np.testing.assert_allclose(gradient, slope.T @ (seen.counts / outputs), atol=1e-8)
     found = fit(seen, shape)
-    derivative = found.derivative(domain)
+    derivative = found.shape.derivative(found.parameters)
     np.testing.assert_allclose(derivative.sum(axis=0), 0.0, atol=1e-12)
     unit = np.eye(shape.size)[shape.size - 1]
-    above = shape.frequency(domain, found.parameters + step * unit)
-    below = shape.frequency(domain, found.parameters - step * unit)
+    above = shape.frequency(found.parameters + step * unit)
+    below = shape.frequency(found.parameters - step * unit)
     np.testing.assert_allclose(derivative[:, -1], (above - below) / (2 * step), atol=1e-8)
+
+
+@pytest.mark.parametrize("domain", [12, 90])
+def test_columns_beside_the_curve_are_weighed_too(domain: int) -> None:
+    shape = _shape(domain)
+    weights = np.random.default_rng(4).normal(size=domain)
+    written_out = shape.columns.T @ (weights[:, None] * shape.columns)
+    np.testing.assert_allclose(shape.weighed(weights), written_out, atol=1e-12)
+    assert shape.determinant == pytest.approx(np.linalg.slogdet(shape.precision)[1])
 
 
 def test_newtons_step_solves_the_second_derivative() -> None:
@@ -111,13 +122,13 @@ def test_newtons_step_solves_the_second_derivative() -> None:
     here = fit(seen, shape).parameters + 0.02
 
     def gradient(at: Vector) -> Vector:
-        outputs = seen.forward(shape.frequency(domain, at))
+        outputs = seen.forward(shape.frequency(at))
         slope = scoring.slopes(seen, shape, at, outputs)
         return np.asarray(slope.T @ (seen.counts / outputs) - shape.precision @ at)
 
-    outputs = seen.forward(shape.frequency(domain, here))
+    outputs = seen.forward(shape.frequency(here))
     slope = scoring.slopes(seen, shape, here, outputs)
-    step = scoring._newton(seen, shape, here, outputs, slope, gradient(here))
+    step = scoring.newton(seen, shape, here, outputs, slope, gradient(here))
     assert step is not None
     units, small = np.eye(shape.size), 1e-5
     bent = np.array(
@@ -138,7 +149,7 @@ def test_a_fit_is_at_the_top() -> None:
     for _ in range(20):
         # One standard deviation away it is about half a unit lower for each parameter.
         there = found.parameters + root @ rng.normal(size=found.shape.size)
-        outputs = seen.forward(found.shape.frequency(domain, there))
+        outputs = seen.forward(found.shape.frequency(there))
         assert penalised(seen, found.shape, there, outputs) < top - 1
 
 
@@ -149,7 +160,7 @@ def test_evidence_is_the_integral_of_the_likelihood() -> None:
     level = float(counts @ np.log(counts / counts.sum()))
     seen = Seen(band, counts)
     law = families(2)[1][4]
-    found = fit(seen, Shape(law, ()))
+    found = fit(seen, Shape(2, law))
     # theta = (c + u/2, c - u/2): c integrates to 1, so u is left, a Gaussian with the precision
     # that follows from that of theta, integrated by quadrature.
     direction = np.array([0.5, -0.5])

@@ -78,10 +78,3 @@ def _law(curves: Basis, order: int, strength: float) -> Law:
     odds = np.log(_UNORDERED_ODDS) if order == UNORDERED else 0.0
     determinant = float(np.linalg.slogdet(precision)[1])
     return Law(order, strength, precision, determinant, float(odds))
-
-
-def smoother(law: Law, domain: int, most: int) -> tuple[Law, ...]:
-    """A law and up to so many of its order that are next to it, each smoother than the last."""
-    family = next(each for each in families(domain) if law in each)
-    place = family.index(law)
-    return family[max(place - most, 0) : place + 1][::-1]
