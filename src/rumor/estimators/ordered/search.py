@@ -64,11 +64,11 @@ class Member:
 def possible(seen: Seen, declared: Sequence[Marks]) -> list[Member]:
     """All laws of weight, with where their atoms lie."""
     groups = [climb(seen)]
-    for marks in declared:
-        groups.append(climb(seen, (marks,), (), math.log(len(declared)), _begun(groups[0], 0)))
-    if len(declared) > 1:
-        together = tuple(declared)
-        groups.append(climb(seen, together, (), math.log(len(declared))))
+    options = [(marks,) for marks in declared] + ([tuple(declared)] if len(declared) > 1 else [])
+    for extras in options:
+        # Together they are as likely beforehand as that nobody rounds.
+        starts = _begun(groups[0], 0.0, len(extras))
+        groups.append(climb(seen, extras, (), math.log(len(options)), starts))
     if seen.domain >= _FEWEST_VALUES:
         groups += _beside(seen, _leading(groups))
         stairs = _stairs(seen, _leading(groups))
@@ -169,10 +169,10 @@ def _stairs(seen: Seen, leading: Group) -> list[Group]:
     return [climb(seen, extras, (), cost)]
 
 
-def _begun(group: Group, height: float) -> dict[Law, Vector]:
-    """Where the laws of a group begin with one more column beside the curve."""
+def _begun(group: Group, height: float, count: int = 1) -> dict[Law, Vector]:
+    """Where the laws of a group begin with one more column, or several, beside the curve."""
     return {
-        member.shape.law: np.insert(member.parameters, member.shape.curve, height)
+        member.shape.law: np.insert(member.parameters, member.shape.curve, [height] * count)
         for member in group.fits
     }
 
