@@ -27,11 +27,14 @@ class Group:
     atoms: tuple[int, ...]
     fits: list[Fit]
     cost: float
+    room: float = 0.0
+    """The logarithm of at how many places, in effect, what is beside may lie."""
 
     @cached_property
     def scores(self) -> Vector:
         """The logarithms of the fits' weights, up to a constant."""
-        return np.array([each.evidence + each.shape.law.odds - self.cost for each in self.fits])
+        beside = self.room - self.cost
+        return np.array([each.evidence + each.shape.law.odds + beside for each in self.fits])
 
     @property
     def score(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -94,7 +94,9 @@ def _beside(seen: Seen, start: Group) -> list[Group]:
         ]
         tried.sort(key=lambda each: -each.foretold)
         for chosen in tried:
-            there = climb(seen, chosen.extras, chosen.atoms, chosen.cost, chosen.starts)
+            there = _roomy(
+                seen, climb(seen, chosen.extras, chosen.atoms, chosen.cost, chosen.starts)
+            )
             found.append(there)
             if there.score > here.score:
                 here = there
@@ -164,9 +166,22 @@ def _stairs(seen: Seen, leading: Group) -> list[Group]:
     cost = sum(steps.price(seen.domain, count) for count in range(len(found)))
     extras = tuple(Step(place) for place in found)
     single = fit(seen, Shape(seen.domain, families(seen.domain)[0][0], extras))
-    if single.evidence - cost < leading.score - _CHANCE:
+    room = _room(steps.moves(seen, single))
+    if single.evidence - cost + room < leading.score - _CHANCE:
         return []
-    return [climb(seen, extras, (), cost)]
+    return [_roomy(seen, climb(seen, extras, (), cost))]
+
+
+def _roomy(seen: Seen, group: Group) -> Group:
+    """The group with all places counted at which its steps may lie, not only where they are.
+
+    What a step costs is that its place is one of many; what it gains is the sum over those.
+    """
+    return replace(group, room=_room(steps.moves(seen, group.best)))
+
+
+def _room(moves: list[tuple[Vector, Vector]]) -> float:
+    return -sum(math.log(float(likely[0])) for _, likely in moves)
 
 
 def _begun(group: Group, height: float, count: int = 1) -> dict[Law, Vector]:

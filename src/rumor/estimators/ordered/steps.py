@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.estimators.ordered.atoms import SURPRISE, answered
+from rumor.estimators.ordered.atoms import answered
 from rumor.estimators.ordered.scoring import Fit, penalised
 from rumor.estimators.ordered.seen import Seen
 from rumor.estimators.ordered.shape import Extra, Shape, Step
@@ -26,7 +26,7 @@ _WHERE = 21
 
 def price(domain: int, count: int) -> float:
     """What one more step costs beforehand where there are so many."""
-    return SURPRISE + math.log(2 * domain) - math.log(count + 1)
+    return math.log(2 * domain) - math.log(count + 1)
 
 
 def at(extras: tuple[Extra, ...]) -> list[int]:
