@@ -23,7 +23,7 @@ STEP = 7
 COHORTS = 256
 MAX_CHARACTERS = 256
 _WEIGHT = 20
-_DECAY = 0.8
+_DECAY = 0.75
 _WHOLE = 0.7
 # Levels of the same weight where nothing is said: a third of all, and three at least. Frequent
 # words have about twenty bits in any script that its code suits.

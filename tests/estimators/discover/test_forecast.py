@@ -42,7 +42,8 @@ def test_half_and_most_are_what_they_say() -> None:
     course = Course(mechanism, 50_000, 25)
     assert course.chance(told.half) == pytest.approx(0.5, abs=1e-4)
     assert course.chance(told.most) == pytest.approx(0.9, abs=1e-4)
-    assert course.chance(0.0) < 1e-3
+    # Nobody has it: the levels before the last each let one in seventy through.
+    assert course.chance(0.0) < 1e-7
     assert told.half < told.most
 
 

@@ -21,7 +21,7 @@ from rumor.estimators.discover.grammar import DEAD, ENDED, START, Grammar, read_
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.stems import Words
 
-BEAM = 300
+BEAM = 600
 _LEAST_THRESHOLD = 1.0
 # More survivors than this many times those expected by chance are cut off.
 _MOST = 4
