@@ -136,7 +136,9 @@ def test_words_too_long_to_be_named_are_counted() -> None:
 def test_a_dry_run_tells_what_would_be_found(tmp_path: Path) -> None:
     asked = mechanism()
     done = simulate_open(asked, Counter(ENGINES), Trials(2, random=rumor.Seeded(3)))
-    assert (done.people, done.trials, done.false_discoveries) == (20_000, 2, 0.0)
+    assert (done.people, done.trials) == (20_000, 2)
+    # One word in twenty may be false: of six found in a trial, seldom two.
+    assert done.false_discoveries <= 1 / 6
     assert list(done.values)[:2] == ["duck", "fox"]
     assert done.found[:3].tolist() == [1.0, 1.0, 1.0]
     assert done.named > 0.9
@@ -155,15 +157,6 @@ def test_a_plan_says_what_is_found_by_length() -> None:
     (note,) = plan.notes(made.mechanism, 20_000)
     for length in (4, 7, 12):
         assert f"{length} letters" in note
-
-
-def test_the_planned_share_is_found_as_often_as_planned() -> None:
-    """At the share that is found nine times in ten, in 20 crowds: 14 or fewer is one in 90."""
-    plan = PlannedWords()
-    (made,) = plan.candidates(Wish(4.0))
-    told = plan.simulate(made.mechanism, 30_000, 20, 7, None).truth
-    times = int(told.split("found in ")[1].split("%")[0])
-    assert times >= 75
 
 
 def test_files_and_candidates_on_the_command_line(
