@@ -21,7 +21,7 @@ from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.discover.carved import carved_p_values
 from rumor.estimators.discover.found import CAUTION, LEVEL
-from rumor.estimators.discover.search import BEAM, threshold_for
+from rumor.estimators.discover.search import threshold_for, usual_beam
 from rumor.mechanisms.open_words import OpenWords
 
 # Of the survivors by chance, the part that has ended and is tested.
@@ -45,7 +45,10 @@ class OpenForecast:
 class Course:
     """What words of one length have to pass."""
 
-    def __init__(self, mechanism: OpenWords, users: int, bits: int, beam: int = BEAM) -> None:
+    def __init__(
+        self, mechanism: OpenWords, users: int, bits: int, beam: int | None = None
+    ) -> None:
+        beam = usual_beam(mechanism) if beam is None else beam
         self._mechanism = mechanism
         self._people = users * np.array(mechanism.weights) / sum(mechanism.weights)
         self._ends = max(1, math.ceil(bits / mechanism.step))
@@ -96,7 +99,7 @@ class Course:
 
 
 def needed_share(
-    mechanism: OpenWords, users: int, bits: int, chance: float, *, beam: int = BEAM
+    mechanism: OpenWords, users: int, bits: int, chance: float, *, beam: int | None = None
 ) -> float:
     """The share at which a word of so many bits is found with this chance; inf where never."""
     return _needed(Course(mechanism, users, bits, beam), chance)

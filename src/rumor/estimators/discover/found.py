@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.estimators.discover.carved import carved_p_values
-from rumor.estimators.discover.search import BEAM, Grown, grow
+from rumor.estimators.discover.search import Grown, grow
 from rumor.mechanisms.open_words import OpenWords
 
 LEVEL = 0.05
@@ -54,7 +54,7 @@ def discover(
     *,
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
-    beam: int = BEAM,
+    beam: int | None = None,
     on_progress: Progress | None = None,
 ) -> Discovered:
     """The words of a tally, at a false discovery rate of at most about `level`."""
