@@ -13,7 +13,7 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.core.types import Tally
 from rumor.estimators.discover import deflate
-from rumor.estimators.discover.found import Discovered, _interval, discover
+from rumor.estimators.discover.found import Discovered, discover, interval
 from rumor.estimators.discover.search import grow, threshold_for
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
@@ -202,7 +202,7 @@ def test_progress_is_told() -> None:
 def test_lower_ends_reach_as_far_as_selection_asks() -> None:
     """Of few found in a large pool, lower tails are (alpha / 2) found / pool; upper ones not."""
     share, stderr = np.array([0.5, 0.4]), np.array([0.01, 0.02])
-    low, high = _interval(share, stderr, 0.95, 2, 200)
+    low, high = interval(share, stderr, 0.95, 2, 200)
     np.testing.assert_allclose((high - share) / stderr, 1.95996, atol=1e-4)
     np.testing.assert_allclose((share - low) / stderr, 3.4808, atol=1e-3)
-    assert [end.size for end in _interval(np.zeros(0), np.zeros(0), 0.95, 0, 0)] == [0, 0]
+    assert [end.size for end in interval(np.zeros(0), np.zeros(0), 0.95, 0, 0)] == [0, 0]
