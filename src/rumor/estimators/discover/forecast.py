@@ -121,6 +121,16 @@ def forecast(mechanism: OpenWords, users: int, bits: int) -> OpenForecast:
     return OpenForecast(bits, _needed(course, 0.5), _needed(course, 0.9))
 
 
+def fakes_to_invent(mechanism: OpenWords, users: int, bits: int, chance: float = 0.5) -> float:
+    """The share of fakes among all reports at which a word of theirs is found with this chance.
+
+    Fakes spread over levels and cohorts as honest people do and always send their word's bucket:
+    each counts for (1 - 1/g) / gain honest people who hold it.
+    """
+    share = needed_share(mechanism, users, bits, chance)
+    return share * mechanism.gain / (1 - 1 / mechanism.buckets)
+
+
 def require_enough(mechanism: OpenWords, users: int, bits: int) -> None:
     """Refuse to ask people for words of which only those above a tenth of all would be found."""
     half = needed_share(mechanism, users, bits, 0.5)
