@@ -210,7 +210,7 @@ def plan(work: Work) -> list[Verdict]:
             share = needed_share(any_, people, bits, chance)
             words = tuple(dict.fromkeys([word, *tail]))
             shares = np.array([share, *[(1 - share) / (len(words) - 1)] * (len(words) - 1)])
-            there = World(f"plan {word} {chance}", words, shares, "latin", 12)
+            there = World(f"plan {word} {chance}", words, shares, code, 12)
             hits = 0
             runs = work.runs(RUNS_PLAN)
             for run in range(runs):

@@ -3,7 +3,8 @@
 Words and their frequencies come from the package wordfreq (the 60,000 most frequent of a language).
 Which truths are judged was fixed by a rule before any was looked at: English, German, Japanese, the
 addresses and the twenty strings below, run r with the contract key "judge WORLD r" and the seed r.
-Settings were chosen on French and Spanish words alone, with the keys "tune WORLD r".
+Settings were chosen on French and Spanish words and on thirty strings of seven letters, with the
+keys "tune WORLD r".
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.code_tables import shipped_code
+from rumor.core.prefix_code import END, PrefixCode
 from rumor.core.randomness import Seeded
 from rumor.core.types import Tally
 from rumor.mechanisms.open_words import OpenWords
@@ -33,7 +35,7 @@ class World:
     name: str
     words: tuple[str, ...]
     shares: NDArray[np.float64]
-    code: str
+    code: PrefixCode
     longest: int
     typical: int | None = None
     fixed: int = 0
@@ -52,7 +54,7 @@ class World:
         """The contract of a run."""
         return open_words(
             epsilon=epsilon,
-            code=shipped_code(self.code),
+            code=self.code,
             longest=self.longest,
             typical=self.typical,
             key=key.encode(),
@@ -81,7 +83,12 @@ def crowd(world: World, people: int, epsilon: float, run: int, purpose: str = "j
     return Crowd(mechanism, counts, mechanism.tally(reports))
 
 
-def _language(name: str, code: str, longest: int) -> World:
+LATIN, UTF8, URL = (shipped_code(name) for name in ("latin", "utf-8", "url"))
+# A code of one's own for strings of letters, all alike.
+ALIKE = PrefixCode.from_weights({END: 1, **dict.fromkeys(LETTERS, 1)})
+
+
+def _language(name: str, code: PrefixCode, longest: int) -> World:
     import wordfreq  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     known = wordfreq.get_frequency_dict(name)
@@ -108,7 +115,7 @@ def _addresses() -> World:
             address += paths[int(rng.integers(500))] + "/"
         found[str(address)] = None
     shares = 1 / np.arange(1, 20_001)
-    return World("url", tuple(found), shares / shares.sum(), "url", 40)
+    return World("url", tuple(found), shares / shares.sum(), URL, 40)
 
 
 def _six() -> World:
@@ -116,7 +123,15 @@ def _six() -> World:
     rng = np.random.default_rng(20)
     words = tuple("".join(rng.choice(list(LETTERS), size=6)) for _ in range(20))
     shares = np.arange(1, 21) ** -0.7
-    return World("six", words, shares / shares.sum(), "latin", 6, typical=6, fixed=6)
+    return World("six", words, shares / shares.sum(), ALIKE, 6, typical=6, fixed=6)
+
+
+def _seven() -> World:
+    """Thirty strings of seven letters, Zipf .8: for choosing settings, not for judging."""
+    rng = np.random.default_rng(7)
+    words = tuple("".join(rng.choice(list(LETTERS), size=7)) for _ in range(30))
+    shares = np.arange(1, 31) ** -0.8
+    return World("seven", words, shares / shares.sum(), ALIKE, 7, typical=7, fixed=7)
 
 
 def _null() -> World:
@@ -124,28 +139,29 @@ def _null() -> World:
     rng = np.random.default_rng(6)
     sizes = rng.integers(5, 11, size=WORDS)
     words = tuple(dict.fromkeys("".join(rng.choice(list(LETTERS), size=n)) for n in sizes))
-    return World("null", words, np.full(len(words), 1 / len(words)), "latin", 12)
+    return World("null", words, np.full(len(words), 1 / len(words)), LATIN, 12)
 
 
 def _overlong() -> World:
     """English, but three people in ten hold one string that is too long to be named."""
     english = world("en")
     words = (*english.words, "overlong " * 20)
-    return World("overlong", words, np.append(0.7 * english.shares, 0.3), "latin", 12)
+    return World("overlong", words, np.append(0.7 * english.shares, 0.3), LATIN, 12)
 
 
 _WORLDS: dict[str, Callable[[], World]] = {
-    "en": lambda: _language("en", "latin", 12),
-    "de": lambda: _language("de", "latin", 12),
-    "fr": lambda: _language("fr", "latin", 12),
-    "es": lambda: _language("es", "latin", 12),
-    "ja": lambda: _language("ja", "utf-8", 5),
+    "en": lambda: _language("en", LATIN, 12),
+    "de": lambda: _language("de", LATIN, 12),
+    "fr": lambda: _language("fr", LATIN, 12),
+    "es": lambda: _language("es", LATIN, 12),
+    "ja": lambda: _language("ja", UTF8, 5),
     "url": _addresses,
     "six": _six,
+    "seven": _seven,
     "null": _null,
     "overlong": _overlong,
 }
-TUNING = ("fr", "es")
+TUNING = ("fr", "es", "seven")
 
 
 @functools.cache

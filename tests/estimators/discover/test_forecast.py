@@ -10,7 +10,13 @@ import pytest
 
 from rumor.core.code_tables import shipped_code
 from rumor.core.errors import InputError
-from rumor.estimators.discover.forecast import Course, forecast, needed_share, require_enough
+from rumor.estimators.discover.forecast import (
+    Course,
+    fakes_to_invent,
+    forecast,
+    needed_share,
+    require_enough,
+)
 from rumor.estimators.discover.found import discover
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import levels_for, open_words
@@ -58,6 +64,25 @@ def test_a_word_at_these_shares_is_found_as_often() -> None:
             mechanism, tally = crowd({word: share}, 20_000, 4.0, 700 + run)
             found += word in discover(mechanism, tally, beam=80).words
         assert abs(found - 24 * chance) < 3 * math.sqrt(24 * chance * (1 - chance)) + 1
+
+
+def test_fakes_invent_a_word_at_the_share_that_is_told() -> None:
+    """Ten crowds, at the share of 90 %: six or fewer found have the chance 1.3 %."""
+    word, people = "sunny", 20_000
+    bits, found = LATIN.write(word).length, 0
+    part = fakes_to_invent(asked(), people, bits, 0.9)
+    assert part < needed_share(asked(), people, bits, 0.9)
+    fakes = round(part * people)
+    for run in range(10):
+        mechanism, tally = crowd({}, people - fakes, 4.0, 900 + run)
+        table, rng = mechanism.table(tally.copy()), np.random.default_rng(run)
+        weights = np.array(mechanism.weights) / sum(mechanism.weights)
+        levels = rng.choice(mechanism.levels, size=fakes, p=weights)
+        cohorts = rng.integers(0, mechanism.cohorts, size=fakes)
+        stems = np.array(mechanism.stems.fingerprints(word), dtype=np.uint64)[levels]
+        np.add.at(table, (levels, cohorts, mechanism.stems.places(stems, levels, cohorts)), 1)
+        found += word in discover(mechanism, table.reshape(-1)).words
+    assert found > 6
 
 
 def test_too_few_people_are_refused() -> None:

@@ -154,7 +154,8 @@ def test_a_plan_says_what_is_found_by_length() -> None:
     few, many = (plan.detectable(made.mechanism, n) for n in (20_000, 2_000_000))
     # Errors fall with the square root, thresholds stay: a hundred times the people, a tenth.
     assert few / many == pytest.approx(10, rel=0.25)
-    (note,) = plan.notes(made.mechanism, 20_000)
+    fakes, note = plan.notes(made.mechanism, 20_000)
+    assert fakes.startswith("Fakes who are ")
     for length in (4, 7, 12):
         assert f"{length} letters" in note
 

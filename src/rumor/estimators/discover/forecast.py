@@ -21,7 +21,7 @@ from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.discover.carved import carved_p_values
 from rumor.estimators.discover.found import CAUTION, LEVEL
-from rumor.estimators.discover.search import BEAM, threshold_for
+from rumor.estimators.discover.search import threshold_for, usual_beam
 from rumor.mechanisms.open_words import OpenWords
 
 # Of the survivors by chance, the part that has ended and is tested.
@@ -45,7 +45,10 @@ class OpenForecast:
 class Course:
     """What words of one length have to pass."""
 
-    def __init__(self, mechanism: OpenWords, users: int, bits: int, beam: int = BEAM) -> None:
+    def __init__(
+        self, mechanism: OpenWords, users: int, bits: int, beam: int | None = None
+    ) -> None:
+        beam = usual_beam(mechanism) if beam is None else beam
         self._mechanism = mechanism
         self._people = users * np.array(mechanism.weights) / sum(mechanism.weights)
         self._ends = max(1, math.ceil(bits / mechanism.step))
@@ -96,7 +99,7 @@ class Course:
 
 
 def needed_share(
-    mechanism: OpenWords, users: int, bits: int, chance: float, *, beam: int = BEAM
+    mechanism: OpenWords, users: int, bits: int, chance: float, *, beam: int | None = None
 ) -> float:
     """The share at which a word of so many bits is found with this chance; inf where never."""
     return _needed(Course(mechanism, users, bits, beam), chance)
@@ -116,6 +119,16 @@ def forecast(mechanism: OpenWords, users: int, bits: int) -> OpenForecast:
     """What is found of words of this length."""
     course = Course(mechanism, checked_size("users", users, 1, 1 << 62), bits)
     return OpenForecast(bits, _needed(course, 0.5), _needed(course, 0.9))
+
+
+def fakes_to_invent(mechanism: OpenWords, users: int, bits: int, chance: float = 0.5) -> float:
+    """The share of fakes among all reports at which a word of theirs is found with this chance.
+
+    Fakes spread over levels and cohorts as honest people do and always send their word's bucket:
+    each counts for (1 - 1/g) / gain honest people who hold it.
+    """
+    share = needed_share(mechanism, users, bits, chance)
+    return share * mechanism.gain / (1 - 1 / mechanism.buckets)
 
 
 def require_enough(mechanism: OpenWords, users: int, bits: int) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.estimators.discover.carved import carved_p_values
-from rumor.estimators.discover.search import BEAM, Grown, grow
+from rumor.estimators.discover.search import Grown, grow
 from rumor.mechanisms.open_words import OpenWords
 
 LEVEL = 0.05
@@ -54,7 +54,7 @@ def discover(
     *,
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
-    beam: int = BEAM,
+    beam: int | None = None,
     on_progress: Progress | None = None,
 ) -> Discovered:
     """The words of a tally, at a false discovery rate of at most about `level`."""
@@ -74,7 +74,7 @@ def discover(
             np.zeros(0),
         )
     )
-    low, high = _interval(share, stderr, confidence, rows.size, len(pool.words))
+    low, high = interval(share, stderr, confidence, rows.size, len(pool.words))
     return Discovered(
         words=[pool.words[i] for i in rows],
         share=share,
@@ -101,27 +101,34 @@ def _p_values(grown: Grown) -> Vector:
 
 
 def _share(mechanism: OpenWords, grown: Grown, i: int, *, later: bool) -> tuple[float, float]:
-    """A word's share and its standard error, from the levels after the one that chose it.
-
-    A report of a word with share f lies in its bucket with probability 1/g + gain f: what that
-    varies more than by chance is added to the noise of the table.
-    """
+    """A word's share and its standard error, from the levels after the one that chose it."""
     first = grown.pool.level[i] + later
     excess = sum(grown.pool.excess[i][later:])
-    people = int(grown.people[first:].sum())
+    noise = float((grown.deviation[first:] ** 2).sum())
+    return share_of(mechanism, excess, int(grown.people[first:].sum()), noise)
+
+
+def share_of(
+    mechanism: OpenWords, excess: float, people: int, variance: float
+) -> tuple[float, float]:
+    """The share that an excess over chance among so many people stands for, and its error.
+
+    A report of a word with share f lies in its bucket with probability 1/g + gain f: what that
+    varies more than by chance is added to the variance of the table.
+    """
     if not people:
         return 0.0, 1.0
     gain, chance = mechanism.gain, 1 / mechanism.buckets
     share = excess / (gain * people)
     rate = chance + gain * min(max(share, 0.0), 1.0)
     more = people * max(0.0, rate * (1 - rate) - chance * (1 - chance))
-    noise = float((grown.deviation[first:] ** 2).sum()) + more
-    return share, noise**0.5 / (gain * people)
+    return share, (variance + more) ** 0.5 / (gain * people)
 
 
-def _interval(
+def interval(
     share: Vector, stderr: Vector, confidence: float, found: int, pool: int
 ) -> tuple[Vector, Vector]:
+    """Both ends of each share: the lower tail is cut to the part of the pool that was found."""
     from scipy.special import ndtri
 
     tail = (1 - confidence) / 2

@@ -22,6 +22,8 @@ from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.stems import Words
 
 BEAM = 600
+# Long steps have many extensions, and find as much with fewer survivors.
+_LONG_STEP, _LONG_BEAM = 9, 300
 _LEAST_THRESHOLD = 1.0
 # More survivors than this many times those expected by chance are cut off.
 _MOST = 4
@@ -69,10 +71,11 @@ def grow(
     mechanism: OpenWords,
     table: NDArray[np.int64],
     *,
-    beam: int = BEAM,
+    beam: int | None = None,
     on_progress: Progress | None = None,
 ) -> Grown:
     """All words that stand out at the level where they end, from counts by level and cohort."""
+    beam = usual_beam(mechanism) if beam is None else beam
     stems, depth = mechanism.stems, mechanism.levels - 1
     if beam << stems.step > _MAX_HASHES // stems.cohorts:
         raise InputError(
@@ -120,6 +123,11 @@ def grow(
     if on_progress is not None:
         on_progress(depth + 1, depth + 1)
     return Grown(pool, deviation, people, candidates, longer)
+
+
+def usual_beam(mechanism: OpenWords) -> int:
+    """How many beginnings pass a level by chance, where nothing else is said."""
+    return BEAM if mechanism.step < _LONG_STEP else _LONG_BEAM
 
 
 def _extensions(

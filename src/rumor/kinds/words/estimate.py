@@ -13,8 +13,7 @@ from rumor.core.settings import checked_method
 from rumor.core.types import Progress, Vector
 from rumor.estimators.decode.candidates import checked_words
 from rumor.estimators.discover.found import LEVEL, Discovered, discover
-from rumor.estimators.discover.listed import Tested, test_words
-from rumor.estimators.discover.search import BEAM
+from rumor.estimators.discover.listed import Listed, look_for
 from rumor.kinds.evidence import summarized
 from rumor.kinds.text.result import WordIntervals
 from rumor.kinds.words.result import OpenWordEstimate
@@ -43,7 +42,7 @@ def decode_open(
     summary: Summary,
     *,
     level: float = LEVEL,
-    beam: int = BEAM,
+    beam: int | None = None,
     candidates: Sequence[str] | None = None,
     on_progress: Progress | None = None,
 ) -> OpenWordEstimate:
@@ -64,18 +63,18 @@ def decode_open(
     if candidates is not None:
         known = set(words)
         listed = [word for word in checked_words(candidates) if word not in known]
-        tested = test_words(mechanism, summary.tally, listed, each) if listed else None
+        tested = look_for(mechanism, summary.tally, listed, level=each) if listed else None
         words, share, stderr, p_value = _joined(grown, listed, tested)
     return _estimate(summary, grown, words, (share, stderr, p_value), len(listed), level)
 
 
 def _joined(
-    grown: Discovered, listed: Sequence[str], tested: Tested | None
+    grown: Discovered, listed: Sequence[str], tested: Listed | None
 ) -> tuple[list[str], Vector, Vector, Vector]:
     """The words grown, and those of the list that were found beside them."""
     if tested is None:
         return list(grown.words), grown.share, grown.stderr, grown.p_value
-    there = np.flatnonzero(tested.detected)
+    there = np.flatnonzero(tested.found)
     return (
         [*grown.words, *(listed[int(i)] for i in there)],
         np.concatenate([grown.share, tested.share[there]]),

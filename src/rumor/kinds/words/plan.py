@@ -11,7 +11,7 @@ import numpy as np
 from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Seeded
 from rumor.core.types import Progress
-from rumor.estimators.discover.forecast import needed_share
+from rumor.estimators.discover.forecast import fakes_to_invent, needed_share
 from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
@@ -74,9 +74,12 @@ class PlannedWords(PlannedQuestion[OpenWords]):
             f"{length} letters {_said(needed_share(mechanism, users, size, 0.5))}"
             for length, size in bits.items()
         )
+        fakes = fakes_to_invent(mechanism, users, bits[MIDDLE])
         return [
+            f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters found "
+            f"half of the time that nobody holds.",
             f"Found half of the time, by length: {found}. Whoever holds a longer word than "
-            f"{_LONGEST} letters takes part and is counted, and the word is not named."
+            f"{_LONGEST} letters takes part and is counted, and the word is not named.",
         ]
 
     def question(self) -> Mapping[str, object]:
