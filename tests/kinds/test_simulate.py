@@ -11,8 +11,10 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds.choice import simulate as module
-from rumor.kinds.choice.simulate import read_histogram, simulate
+from rumor.kinds.choice.simulate import simulate
+from rumor.kinds.choice.tables import reader
 from rumor.kinds.dry_run import rescaled
+from rumor.kinds.reading import read_histogram
 from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
 
@@ -28,7 +30,8 @@ def oracle(id: str) -> FrequencyOracle:
 def _histogram(folder: Path, text: str, column: str | None = None) -> list[int]:
     path = folder / "h.csv"
     path.write_text(text)
-    counts = read_histogram(oracle("homepage"), Table.open(path), "homepage", column)
+    asked = oracle("homepage")
+    counts = read_histogram(asked, reader(asked), Table.open(path), "homepage", column)
     return [int(count) for count in counts]
 
 

@@ -4,13 +4,20 @@ A kind owns its keys in a collection, the mechanisms it resolves to, how an answ
 cell or a keyboard, what is estimated and by which methods, its dry run, its plan, and what its
 control on a page must know. Nobody else branches on a kind: they ask it.
 
-Each kind is a folder. Its `question` file is what a device needs and is light; `estimate`,
-`simulate` and `plan` load when they are asked for.
+Each kind is a folder. Its `question` file is what a device needs and is light. Its further parts
+are files with fixed names, each loaded when it is asked for:
+
+    tables.py     reader(mechanism): how a column of answers is read
+    estimate.py   METHODS, and estimate(mechanism, data, method, options)
+    simulate.py   dry_run(mechanism, table, id, column, trials)
+    plan.py       planned(size)
 """
 
 from __future__ import annotations
 
 import abc
+import importlib
+import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from rumor.core.answer_table import Table
     from rumor.kinds.dry_run import DryRun, Trials
     from rumor.kinds.planning.planned import PlannedQuestion, Size
+    from rumor.kinds.reading import Reader
     from rumor.mechanisms.summary import Summary
     from rumor.results.rows import Tabular
     from rumor.results.view import View
@@ -68,7 +76,7 @@ class Kind(abc.ABC, Generic[M]):
     family: type[M]
     """What its mechanisms have in common."""
     borrows: ClassVar[str | None] = None
-    """The kind whose mechanisms answer it, where it has none of its own."""
+    """The kind whose mechanisms answer it, where it has none of its own; and whose parts."""
     memoises: ClassVar[bool] = False
     """Whether a mechanism of this kind keeps permanent answers, which cost once."""
     has_domain: ClassVar[bool] = True
@@ -130,23 +138,25 @@ class Kind(abc.ABC, Generic[M]):
         table.require(name)
         return name
 
-    @abc.abstractmethod
     def read(
         self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
+        reader: Reader = self._part("tables").reader(mechanism)
+        return reader.read(table, column or id, keep)
 
     # Estimates.
 
-    @abc.abstractmethod
     def methods(self) -> tuple[str, ...]:
         """The methods that estimate reports of this kind."""
+        return tuple(self._part("estimate").METHODS)
 
-    @abc.abstractmethod
     def estimate(
         self, mechanism: M, data: object, method: str, options: Mapping[str, Any]
     ) -> Tabular:
         """The estimate from reports, a summary or both."""
+        found: Tabular = self._part("estimate").estimate(mechanism, data, method, options)
+        return found
 
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> Tabular:
         """The estimate of all rounds, where a mechanism is asked in rounds."""
@@ -187,26 +197,36 @@ class Kind(abc.ABC, Generic[M]):
 
     # Before anybody is asked.
 
-    @abc.abstractmethod
     def simulate(
         self, id: str, mechanism: M, table: Table, column: str | None, trials: Trials
     ) -> DryRun:
         """A dry run with the people of a table."""
+        run: DryRun = self._part("simulate").dry_run(mechanism, table, id, column, trials)
+        return run
 
     def check_size(self, size: Size) -> None:
         """Refuse a size that a question of this kind cannot have."""
         if size.cap is not None and not self.has_cap:
             raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
         if size.domain is not None:
-            size.checked_domain(self.least_domain)
+            size.checked(self.least_domain)
 
     def largest_error(self, size: Size) -> float:
         """What errors are below, whatever happens: shares end at 1."""
         return 1.0
 
-    @abc.abstractmethod
     def planned(self, size: Size) -> PlannedQuestion[M]:
         """A question of this kind and size, as a plan sees it."""
+        known = size.checked(self.least_domain) if self.has_domain else size
+        planned: PlannedQuestion[M] = self._part("plan").planned(known)
+        return planned
+
+    def _part(self, name: str) -> Any:
+        """A file of this kind's folder, or of the one that it borrows from where it has none."""
+        module = f"rumor.kinds.{self.name}.{name}"
+        if self.borrows is not None and importlib.util.find_spec(module) is None:
+            module = f"rumor.kinds.{self.borrows}.{name}"
+        return importlib.import_module(module)
 
     # What kinds resolve their wishes with.
 

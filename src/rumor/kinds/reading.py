@@ -3,40 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rumor.core.answer_table import Table
 from rumor.core.errors import AnswerError, InputError
-from rumor.core.types import Codes
+from rumor.core.types import Codes, Tally
 
 Answers: TypeAlias = Any
 """What was read: positions for a choice, an Arrow column otherwise."""
 
 
-def read_column(
-    table: Table,
-    column: str,
-    cell: str,
-    answers: Callable[[pa.Array], Answers],
-    keep: Sequence[str] = (),
-    *,
-    numbers: Sequence[str] = (),
-) -> Iterator[tuple[Answers, pa.RecordBatch]]:
-    """The answers of a table, a batch at a time, each with its batch.
+def _as_it_is(column: pa.Array) -> Answers:
+    return column
 
-    A CSV writes them as `cell` says; `answers` takes what is in the column. The batch also has
-    the columns of `keep` (as text, in CSV) and `numbers` (as integers).
-    """
-    cells = [cell, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
-    before = 0
-    for batch in table.batches([column, *keep, *numbers], cells):
-        with table.placing(column, before):
-            found = answers(present(batch.column(0)))
-        yield found, batch
-        before += len(batch)
+
+@dataclass(frozen=True)
+class Reader:
+    """How a column of answers is read: as it is, unless a mechanism takes something else."""
+
+    cell: str
+    """How a CSV writes them: as text, as a number or as an integer."""
+    answers: Callable[[pa.Array], Answers] = _as_it_is
+    """What the mechanism takes of what is in the column."""
+
+    def read(
+        self, table: Table, column: str, keep: Sequence[str] = (), numbers: Sequence[str] = ()
+    ) -> Iterator[tuple[Answers, pa.RecordBatch]]:
+        """The answers of a table, a batch at a time, each with its batch.
+
+        The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
+        """
+        cells = [self.cell, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
+        before = 0
+        for batch in table.batches([column, *keep, *numbers], cells):
+            with table.placing(column, before):
+                found = self.answers(present(batch.column(0)))
+            yield found, batch
+            before += len(batch)
+
+    def counted(
+        self, table: Table, id: str, column: str | None
+    ) -> Iterator[tuple[Answers, list[int] | None]]:
+        """Answers with how many people gave each (None: one), from either form of a table.
+
+        Columns value and count, or a row for each person.
+        """
+        if column is None and {"value", "count"} <= set(table.schema.names):
+            for answers, batch in self.read(table, "value", numbers=("count",)):
+                numbers = batch.column("count").to_pylist()
+                if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
+                    raise InputError(
+                        f"{table.path}, column 'count': counts must be integers of 0 or more; "
+                        f"got one that is not"
+                    )
+                yield answers, numbers
+            return
+        for answers, _ in self.read(table, id if column is None else column):
+            yield answers, None
 
 
 def present(column: pa.Array) -> pa.Array:
@@ -47,10 +75,19 @@ def present(column: pa.Array) -> pa.Array:
 
 
 class Labelled(Protocol):
-    """A mechanism whose answers may have labels."""
+    """A mechanism whose answers are positions, which may have labels."""
+
+    @property
+    def domain(self) -> int:
+        """How many positions there are."""
+        ...
 
     def encode(self, values: object) -> Codes:
-        """Labels, or integers where there are none, as positions."""
+        """Labels, or numbers where there are none, as positions."""
+        ...
+
+    def unlabelled(self) -> Self:
+        """The same, whose positions are called by their numbers."""
         ...
 
 
@@ -67,26 +104,17 @@ def positions(oracle: Labelled, column: pa.Array) -> Answers:
     return oracle.encode(column)
 
 
-def counted(
-    table: Table,
-    read: Callable[[str, Sequence[str]], Iterator[tuple[Answers, pa.RecordBatch]]],
-    id: str,
-    column: str | None,
-) -> Iterator[tuple[Answers, list[int] | None]]:
-    """Answers with how many people gave each (None: one), from either form of a table.
-
-    Columns value and count, or a row for each person; `read` reads a column and further
-    integers.
-    """
-    if column is None and {"value", "count"} <= set(table.schema.names):
-        for answers, batch in read("value", ("count",)):
-            numbers = batch.column("count").to_pylist()
-            if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
-                raise InputError(
-                    f"{table.path}, column 'count': counts must be integers of 0 or more; "
-                    f"got one that is not"
-                )
-            yield answers, numbers
-        return
-    for answers, _ in read(id if column is None else column, ()):
-        yield answers, None
+def read_histogram(
+    mechanism: Labelled, reader: Reader, table: Table, id: str, column: str | None
+) -> Tally:
+    """How many people are at each position: from columns value and count, or from raw answers."""
+    counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.unlabelled()
+    for answers, numbers in reader.counted(table, id, column):
+        codes = numbered.encode(answers)
+        if numbers is None:
+            counts += np.bincount(codes, minlength=counts.size)
+        else:
+            np.add.at(counts, codes, numbers)
+    if counts.sum() == 0:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return counts

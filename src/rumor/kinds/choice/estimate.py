@@ -64,7 +64,7 @@ _ORACLE_ONLY = ("per_bit", "likelihood", "target")
 _EVEN = 0.05
 
 
-def estimate_choice(
+def estimate(
     oracle: FrequencyOracle, data: object, method: str, options: Mapping[str, Any]
 ) -> Estimate:
     """The frequencies of an oracle's values from reports, a summary of them or both."""

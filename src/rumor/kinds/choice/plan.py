@@ -14,7 +14,14 @@ from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish, told_apart
+from rumor.kinds.planning.planned import (
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Size,
+    Wish,
+    told_apart,
+)
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
@@ -114,6 +121,11 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
             (linear_error(oracle, users), math.sqrt(linear / trials)),
             None if expected is None else (expected, math.sqrt(default / trials)),
         )
+
+
+def planned(size: Size) -> PlannedChoice:
+    """One of so many answers."""
+    return PlannedChoice(size.answers)
 
 
 _PEOPLE = 1 << 15

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.randomness import Source, System
 from rumor.core.types import Codes, Progress, Tally, Vector
-from rumor.kinds.choice.estimate import estimate_choice
-from rumor.kinds.choice.tables import read_choice
+from rumor.kinds.choice.estimate import estimate
+from rumor.kinds.choice.tables import reader
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
-from rumor.kinds.reading import counted
+from rumor.kinds.reading import read_histogram
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
@@ -133,7 +132,7 @@ def simulate(
             done += codes.size
             if on_progress is not None:
                 on_progress(trial * people + done, trials * people)
-        result = estimate_choice(oracle, summary, method, {})
+        result = estimate(oracle, summary, method, {})
         low, high = result.interval(level, of="people")
         total += result.frequency
         squares += (result.frequency - truth) ** 2
@@ -161,27 +160,11 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
         yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
 
 
-def read_histogram(
-    oracle: FrequencyOracle, table: Table, id: str, column: str | None = None
-) -> Tally:
-    """How many people hold each value: from columns value and count, or from raw answers."""
-    counts = np.zeros(oracle.domain, dtype=np.int64)
-    read = functools.partial(read_choice, oracle, table)
-    for codes, numbers in counted(table, read, id, column):
-        if numbers is None:
-            counts += np.bincount(codes, minlength=counts.size)
-        else:
-            np.add.at(counts, codes, numbers)
-    if counts.sum() == 0:
-        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
-    return counts
-
-
 def dry_run(
     oracle: FrequencyOracle, table: Table, id: str, column: str | None, trials: Trials
 ) -> Simulation:
     """A dry run with the answers of a table."""
-    counts = read_histogram(oracle, table, id, column)
+    counts = read_histogram(oracle, reader(oracle), table, id, column)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     return simulate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
-    from rumor.kinds.dry_run import Trials
-    from rumor.kinds.keyvalue.plan import PlannedKeyValue
     from rumor.kinds.keyvalue.result import KeyValueEstimate
-    from rumor.kinds.numeric_dry_run import NumericSimulation
-    from rumor.kinds.planning.planned import Size
     from rumor.mechanisms.summary import Summary
 
 
@@ -45,46 +41,11 @@ class KeyValue(KeyValueQuestion):
 
         return read_pairs(mechanism, table, keep)
 
-    def methods(self) -> tuple[str, ...]:
-        """Those for keys."""
-        from rumor.kinds.keyvalue.estimate import KEYVALUE_METHODS
-
-        return KEYVALUE_METHODS
-
-    def estimate(
-        self, mechanism: KeyValueMechanism, data: object, method: str, options: Mapping[str, Any]
-    ) -> KeyValueEstimate:
-        """The share of every key and the mean of its values."""
-        from rumor.kinds.keyvalue.estimate import estimate_pairs
-
-        return estimate_pairs(mechanism, data, method, options)
-
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> KeyValueEstimate:
         """All rounds of PrivKVM together."""
         from rumor.kinds.keyvalue.estimate import estimate_rounds
 
         return estimate_rounds(rounds, method)
-
-    def simulate(
-        self,
-        id: str,
-        mechanism: KeyValueMechanism,
-        table: Table,
-        column: str | None,
-        trials: Trials,
-    ) -> NumericSimulation[KeyValueEstimate]:
-        """With the people of a table."""
-        from rumor.kinds.keyvalue.simulate import dry_run
-
-        return dry_run(mechanism, table, trials)
-
-    def planned(self, size: Size) -> PlannedKeyValue:
-        """Some of so many keys."""
-        from rumor.kinds.keyvalue.plan import PlannedKeyValue
-
-        return PlannedKeyValue(
-            size.checked_domain(self.least_domain), size.low, size.high, size.cap
-        )
 
 
 KIND = KeyValue()

@@ -30,15 +30,15 @@ from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
 
-KEYVALUE_METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
+METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
 
 
-def estimate_pairs(
+def estimate(
     mechanism: KeyValueMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> KeyValueEstimate:
     """The estimate from reports, a summary of them, or the summaries of all rounds in order."""
     known_keys("estimate", options, ())
-    chosen = checked_choice("method", method, KEYVALUE_METHODS, f" for {mechanism.name}")
+    chosen = checked_choice("method", method, METHODS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
         return estimate_rounds(data, chosen)
     return estimate_keyvalue(summarized(mechanism, data), chosen)

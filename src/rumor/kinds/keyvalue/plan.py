@@ -13,7 +13,14 @@ from rumor.core.randomness import Seeded
 from rumor.core.types import Progress, Vector
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish, told_apart
+from rumor.kinds.planning.planned import (
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Size,
+    Wish,
+    told_apart,
+)
 from rumor.mechanisms import (
     ItemSampling,
     KeyValueBlock,
@@ -161,6 +168,11 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             (self._linear(keyed, users), math.sqrt(linear / trials)),
             (self.default(keyed, users), math.sqrt(default / trials)),
         )
+
+
+def planned(size: Size) -> PlannedKeyValue:
+    """Some of so many keys."""
+    return PlannedKeyValue(size.answers, size.low, size.high, size.cap)
 
 
 def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from rumor.core.files import PathLike
 from rumor.core.randomness import Source, System
 from rumor.core.types import Progress, Vector
 from rumor.kinds.dry_run import Trials
-from rumor.kinds.keyvalue.estimate import estimate_keyvalue, estimate_pairs, estimate_rounds
+from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.keyvalue.tables import is_long, read_pairs
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
@@ -27,9 +27,9 @@ _CHUNK_CELLS = 1 << 22
 
 
 def dry_run(
-    mechanism: KeyValueMechanism, table: Table, trials: Trials
+    mechanism: KeyValueMechanism, table: Table, id: str, column: str | None, trials: Trials
 ) -> NumericSimulation[KeyValueEstimate]:
-    """A dry run with the people of a table."""
+    """A dry run with the people of a table, whose columns are called as keys are."""
     return simulate_keys(mechanism, read_crowd(mechanism, table, trials.people), trials)
 
 
@@ -41,7 +41,7 @@ def simulate_keys(
     def trial(source: Source) -> KeyValueEstimate:
         if isinstance(mechanism, PrivKVM):
             return _rounds(mechanism, crowd, trials.method, source)
-        return estimate_pairs(mechanism, summary_of(mechanism, crowd, source), trials.method, {})
+        return estimate(mechanism, summary_of(mechanism, crowd, source), trials.method, {})
 
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 

@@ -19,7 +19,7 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
-MEAN_METHODS = ("auto", "inversion", "clip")
+METHODS = ("auto", "inversion", "clip")
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class ShareIntervals:
         return self.bounds(below, of)[0], self.bounds(above, of)[1]
 
 
-def estimate_number(
+def estimate(
     mechanism: MeanMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> MeanEstimate:
     """The mean from reports or a summary of them."""
     known_keys("estimate", options, ())
-    chosen = checked_choice("method", method, MEAN_METHODS, f" for {mechanism.name}")
+    chosen = checked_choice("method", method, METHODS, f" for {mechanism.name}")
     return estimate_mean(mechanism, summarized(mechanism, data), chosen)
 
 

@@ -11,7 +11,15 @@ import numpy as np
 
 from rumor.core.randomness import Seeded
 from rumor.core.types import Progress
-from rumor.kinds.planning.planned import LEVEL, POWER, Candidate, Forecast, PlannedQuestion, Wish
+from rumor.kinds.planning.planned import (
+    LEVEL,
+    POWER,
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Size,
+    Wish,
+)
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001
@@ -111,3 +119,8 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
             (math.sqrt(self.spread_variance(chosen, users)), math.sqrt(linear / trials)),
             (self.default(chosen, users), math.sqrt(default / trials)),
         )
+
+
+def planned(size: Size) -> PlannedNumber:
+    """A number within this range."""
+    return PlannedNumber(size.low, size.high)

@@ -13,7 +13,7 @@ from rumor.core.number_range import numbers
 from rumor.core.randomness import Source
 from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials
-from rumor.kinds.number.estimate import estimate_number
+from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.mechanisms.mean import MeanMechanism
@@ -35,7 +35,7 @@ def simulate_mean(
 
     def trial(source: Source) -> MeanEstimate:
         summary = summary_of(mechanism, crowd, source)
-        return estimate_number(mechanism, summary, trials.method, {})
+        return estimate(mechanism, summary, trials.method, {})
 
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 

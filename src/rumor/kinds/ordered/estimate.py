@@ -33,7 +33,7 @@ _ITERATED = {"em": em, "ems": ems}
 _PUBLISHED_TOLERANCE = 1e-3
 
 
-def estimate_ordered(
+def estimate(
     mechanism: Wave, data: object, method: str, options: Mapping[str, Any]
 ) -> OrderedEstimate:
     """The distribution from reports or a summary of them."""

@@ -13,7 +13,15 @@ from rumor.core.randomness import Seeded
 from rumor.core.types import Progress
 from rumor.estimators.ordered.forecast import Forecast as Expected
 from rumor.estimators.ordered.forecast import forecast
-from rumor.kinds.planning.planned import LEVEL, POWER, Candidate, Forecast, PlannedQuestion, Wish
+from rumor.kinds.planning.planned import (
+    LEVEL,
+    POWER,
+    Candidate,
+    Forecast,
+    PlannedQuestion,
+    Size,
+    Wish,
+)
 from rumor.mechanisms.wave import Wave
 
 # The part of a simulated crowd that belongs to the first of two peaks.
@@ -95,7 +103,7 @@ class PlannedOrdered(PlannedQuestion[Wave]):
         on_progress: Progress | None,
     ) -> Forecast:
         """People whose answers have two peaks."""
-        from rumor.kinds.ordered.estimate import estimate_ordered
+        from rumor.kinds.ordered.estimate import estimate
 
         source, rng = Seeded(seed), np.random.default_rng(seed)
         scale, squares, distances = mechanism.scale, 0.0, 0.0
@@ -106,7 +114,7 @@ class PlannedOrdered(PlannedQuestion[Wave]):
             )
             held = np.bincount(mechanism.encode(numbers), minlength=scale.domain) / users
             reports = mechanism.privatize(numbers, random=source)
-            found = estimate_ordered(mechanism, reports, "auto", {})
+            found = estimate(mechanism, reports, "auto", {})
             squares += (found.unbiased - float(held @ scale.middles)) ** 2
             apart = np.abs(np.cumsum(found.frequency - held)).sum()
             distances += (scale.unit * float(apart)) ** 2
@@ -119,3 +127,8 @@ class PlannedOrdered(PlannedQuestion[Wave]):
             (self.error(mechanism, users), math.sqrt(squares / trials)),
             (self.default(mechanism, users), math.sqrt(distances / trials)),
         )
+
+
+def planned(size: Size) -> PlannedOrdered:
+    """So many positions over this range."""
+    return PlannedOrdered(size.answers, size.low, size.high)

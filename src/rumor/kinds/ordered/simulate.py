@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rumor.core.answer_table import Table
-from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
 from rumor.core.scale import Scale
 from rumor.core.types import Tally, Vector
 from rumor.kinds.dry_run import Trials, rescaled
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
-from rumor.kinds.ordered.estimate import estimate_ordered
+from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
-from rumor.kinds.ordered.tables import read_ordered
-from rumor.kinds.reading import counted
+from rumor.kinds.ordered.tables import reader
+from rumor.kinds.reading import read_histogram
 from rumor.mechanisms.wave import Wave
 from rumor.results.view import View
 
@@ -53,14 +51,14 @@ def dry_run(
     mechanism: Wave, table: Table, id: str, column: str | None, trials: Trials
 ) -> NumericSimulation[Measures]:
     """A dry run with the answers of a table."""
-    counts = read_positions(mechanism, table, id, column)
+    counts = read_histogram(mechanism, reader(mechanism), table, id, column)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()
 
     def trial(source: Source) -> Measures:
         summary = summary_of(numbered, crowd, source)
-        return Measures(estimate_ordered(mechanism, summary, trials.method, {}))
+        return Measures(estimate(mechanism, summary, trials.method, {}))
 
     def picture(
         result: Measures,
@@ -103,18 +101,3 @@ def _answers(result: Measures, quantity: str, level: float) -> tuple[Vector, Vec
         np.array([each.low for each in found]),
         np.array([each.high for each in found]),
     )
-
-
-def read_positions(mechanism: Wave, table: Table, id: str, column: str | None = None) -> Tally:
-    """How many people are at each position: from columns value and count, or from raw answers."""
-    counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.unlabelled()
-    read = functools.partial(read_ordered, mechanism, table)
-    for answers, numbers in counted(table, read, id, column):
-        codes = numbered.encode(answers)
-        if numbers is None:
-            counts += np.bincount(codes, minlength=counts.size)
-        else:
-            np.add.at(counts, codes, numbers)
-    if counts.sum() == 0:
-        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
-    return counts

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
-
-from rumor.core.answer_table import Table
-from rumor.kinds.reading import Answers, positions, read_column
+from rumor.kinds.reading import Reader, positions
 from rumor.mechanisms.wave import Wave
 
 
-def read_ordered(
-    wave: Wave,
-    table: Table,
-    column: str,
-    numbers: Sequence[str] = (),
-    keep: Sequence[str] = (),
-) -> Iterator[tuple[Answers, pa.RecordBatch]]:
-    """Positions of labels, or numbers as they are, a batch at a time."""
+def reader(wave: Wave) -> Reader:
+    """Positions of labels, or numbers as they are."""
     if wave.labels is None:
-        return read_column(table, column, "number", lambda cells: cells, keep, numbers=numbers)
-    taken = functools.partial(positions, wave)
-    return read_column(table, column, "text", taken, keep, numbers=numbers)
+        return Reader("number")
+    return Reader("text", functools.partial(positions, wave))

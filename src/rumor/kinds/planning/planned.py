@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from rumor.core.checks import checked_size
 from rumor.core.types import Progress
@@ -32,10 +32,15 @@ class Size:
     high: float = 1.0
     cap: int | None = None
 
-    def checked_domain(self, least: int) -> int:
+    @property
+    def answers(self) -> int:
         """The domain, which must be known by now."""
         assert self.domain is not None
-        return checked_size("domain", self.domain, least, MAX_DOMAIN)
+        return self.domain
+
+    def checked(self, least: int) -> Self:
+        """The same, its domain known to be one."""
+        return replace(self, domain=checked_size("domain", self.answers, least, MAX_DOMAIN))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def estimate_text(
+def estimate(
     mechanism: Rappor, data: object, method: str, options: Mapping[str, Any]
 ) -> WordEstimate:
     """The words from reports or a summary of them; `candidates` are among the options."""

@@ -42,6 +42,7 @@ from rumor.kinds.planning.planned import (
     Forecast,
     Option,
     PlannedQuestion,
+    Size,
     Wish,
     told_apart,
 )
@@ -218,6 +219,11 @@ class PlannedText(PlannedQuestion[Rappor]):
             (predicted, math.sqrt(linear / trials)),
             (self.default(rappor, users), math.sqrt(default / trials)),
         )
+
+
+def planned(size: Size) -> PlannedText:
+    """A word, looked for among so many."""
+    return PlannedText(size.answers, size.users)
 
 
 def word_variance(

@@ -6,13 +6,11 @@ takes as long as one of a thousand.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from rumor.core.answer_table import Table
@@ -22,9 +20,9 @@ from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrap
 from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
-from rumor.kinds.reading import Answers, counted, read_column
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.result import WordEstimate
+from rumor.kinds.text.tables import reader
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.results.view import ROWS_SHOWN, View
@@ -156,13 +154,15 @@ def dry_run(
     rappor: Rappor, table: Table, id: str, column: str | None, trials: Trials
 ) -> WordSimulation:
     """A dry run with the words of a table."""
-    return simulate_words(rappor, read_words_held(table, id, column), trials)
+    return simulate_words(rappor, read_words_held(rappor, table, id, column), trials)
 
 
-def read_words_held(table: Table, id: str, column: str | None = None) -> Counter[str]:
+def read_words_held(
+    rappor: Rappor, table: Table, id: str, column: str | None = None
+) -> Counter[str]:
     """How many people hold each word: from columns value and count, or from raw answers."""
     held: Counter[str] = Counter()
-    for words, numbers in counted(table, functools.partial(read_texts, table), id, column):
+    for words, numbers in reader(rappor).counted(table, id, column):
         texts = [_text(table, word) for word in words.to_pylist()]
         if numbers is None:
             held.update(texts)
@@ -172,13 +172,6 @@ def read_words_held(table: Table, id: str, column: str | None = None) -> Counter
     if held.total() == 0:
         raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return held
-
-
-def read_texts(
-    table: Table, column: str, numbers: Sequence[str] = (), keep: Sequence[str] = ()
-) -> Iterator[tuple[Answers, pa.RecordBatch]]:
-    """A column of words, as it is."""
-    return read_column(table, column, "text", lambda words: words, keep, numbers=numbers)
 
 
 def _text(table: Table, word: object) -> str:
