@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 METHODS = tuple(OPTIONS)
 
 
-def estimate_words(
+def estimate(
     mechanism: OpenWords, data: object, method: str, options: Mapping[str, Any]
 ) -> OpenWordEstimate:
     """The words that people hold, from reports or a summary of them."""

@@ -12,7 +12,7 @@ from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Seeded
 from rumor.core.types import Progress
 from rumor.estimators.discover.forecast import fakes_to_invent, needed_share
-from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Wish
+from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Size, Wish
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
 
@@ -76,8 +76,8 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         )
         fakes = fakes_to_invent(mechanism, users, bits[MIDDLE])
         return [
-            f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters found "
-            f"half of the time that nobody holds.",
+            f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters "
+            f"found, half of the time, that nobody holds.",
             f"Found half of the time, by length: {found}. Whoever holds a longer word than "
             f"{_LONGEST} letters takes part and is counted, and the word is not named.",
         ]
@@ -129,3 +129,8 @@ def word_bits(mechanism: OpenWords, letters: int) -> int:
 
 def _said(share: float) -> str:
     return "never" if share >= 1 else f"{100 * share:.2g}%"
+
+
+def planned(size: Size) -> PlannedWords:
+    """Words have no size but their length, which is the usual one."""
+    return PlannedWords()

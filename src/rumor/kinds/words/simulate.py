@@ -16,8 +16,9 @@ from rumor.core.randomness import System
 from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
 from rumor.kinds.text.simulate import read_words_held
-from rumor.kinds.words.estimate import estimate_words
+from rumor.kinds.words.estimate import estimate
 from rumor.kinds.words.result import OpenWordEstimate
+from rumor.kinds.words.tables import reader
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import ROWS_SHOWN, View
@@ -112,7 +113,7 @@ def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials)
         for start in range(0, people, _CHUNK):
             batch = codes[start : start + _CHUNK]
             summary = summary.update(mechanism.privatize_stems(stems, batch, random=source))
-        result = estimate_words(mechanism, summary, trials.method, options)
+        result = estimate(mechanism, summary, trials.method, options)
         found = [str(word) for word in result.values]
         times.update(found)
         sums.update(dict(zip(found, result.frequency.tolist(), strict=True)))
@@ -140,4 +141,4 @@ def dry_run(
     mechanism: OpenWords, table: Table, id: str, column: str | None, trials: Trials
 ) -> OpenSimulation:
     """A dry run with the words of a table."""
-    return simulate_open(mechanism, read_words_held(table, id, column), trials)
+    return simulate_open(mechanism, read_words_held(reader(mechanism), table, id, column), trials)
