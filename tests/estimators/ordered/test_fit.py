@@ -267,9 +267,16 @@ def test_an_atom_lies_where_its_own_law_puts_it() -> None:
     """Under one law an atom does nothing and may lie anywhere, under another it holds all."""
     band = wave(5, 4.0)
     law = np.array([0.0, 0.0, 0.0, 0.1, 0.9])
-    off = [distance(fitted(band, law, 100_000, seed).frequency, law) for seed in range(4)]
-    # Shares are known to .0005; with places taken from another law it was .002.
-    assert np.mean(off) < 0.0008
+    found, heavy = fitted(band, law, 100_000, 0), 0
+    for member in found.members:
+        weights = member.fit.shape.cells(member.fit.parameters)[1]
+        for weight, (_, likely) in zip(weights, member.places, strict=True):
+            if weight > 0.5:
+                heavy += 1
+                assert likely.max() > 0.99
+    assert heavy
+    # Shares are known to .0005; with places taken from another law it was .0018.
+    assert distance(found.frequency, law) < 0.0008
 
 
 def test_two_of_five_by_halves() -> None:
