@@ -32,6 +32,8 @@ _FREEDOM = 10.0
 # What is foretold to stay so far behind is not tried.
 _CHANCE = 3.0
 _ALIKE = 0.7
+# A law whose evidence stays so far behind, were its gain twice what is foretold, is not fitted.
+_HOPELESS = 25.0
 # On so few values two levels are tried, in whatever order the values lie.
 _FEW = 16
 # Laws below this part of the whole are left out.
@@ -99,9 +101,8 @@ def _beside(seen: Seen, start: Group) -> list[Group]:
         ]
         tried.sort(key=lambda each: -each.foretold)
         for chosen in tried:
-            there = _roomy(
-                seen, climb(seen, chosen.extras, chosen.atoms, chosen.cost, chosen.starts)
-            )
+            beside = (chosen.extras, chosen.atoms, chosen.cost)
+            there = _roomy(seen, climb(seen, *beside, chosen.starts, chosen.hopeless))
             found.append(there)
             if there.score > here.score:
                 here = there
@@ -119,6 +120,7 @@ class _Chosen:
     atoms: tuple[int, ...]
     cost: float
     starts: dict[Law, Vector]
+    hopeless: frozenset[Law] = frozenset()
 
 
 def _atom(seen: Seen, group: Group) -> _Chosen | None:
@@ -138,9 +140,16 @@ def _atom(seen: Seen, group: Group) -> _Chosen | None:
         member.shape.law: atoms.with_atom(member, float(weight[value]))
         for member, (_, weight) in zip(group.fits, each, strict=True)
     }
+    gained = np.array([gain[value] for gain, _ in each])
+    best = float((group.scores + gained).max())
+    hopeless = frozenset(
+        member.shape.law
+        for member, score in zip(group.fits, group.scores + 2 * gained, strict=True)
+        if score < best - _HOPELESS and not member.shape.law.rough
+    )
     cost = group.cost + float(costs[value])
     found = (*group.atoms, value)
-    return _Chosen(float(reached[law][value]), group.extras, found, cost, starts)
+    return _Chosen(float(reached[law][value]), group.extras, found, cost, starts, hopeless)
 
 
 def _step(seen: Seen, group: Group) -> _Chosen | None:
@@ -158,7 +167,8 @@ def _step(seen: Seen, group: Group) -> _Chosen | None:
     if best == -np.inf:
         return None
     starts = _begun(group, height)
-    return _Chosen(best, (*group.extras, Step(at)), group.atoms, group.cost + more, starts)
+    extras = (*group.extras, Step(at))
+    return _Chosen(best, extras, group.atoms, group.cost + more, starts)
 
 
 def _levels(seen: Seen, plain: Group) -> list[Group]:
