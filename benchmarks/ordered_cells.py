@@ -1,7 +1,8 @@
 """One cell of the ordered table: a truth, how many values and people, an epsilon; all ways to it.
 
 Every method draws its own people but for the pair that is compared on the same counts: EM and EMS
-at the width that Rumor's wave has. Distances are Wasserstein's, on a range of length 1.
+at the width that Rumor's wave has, which are measured where the targets ask for it. Distances are
+Wasserstein's, on a range of length 1.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def distance(found: Vector, law: Vector) -> float:
     return float(np.abs(np.cumsum(found - law)).mean())
 
 
-def measured(truth: str, domain: int, epsilon: float, people: int, trials: int) -> Cell:
+def measured(
+    truth: str, domain: int, epsilon: float, people: int, trials: int, paired: bool
+) -> Cell:
     """All methods on one truth."""
     law, declared = law_of(truth, domain), truth == DECLARED
     marks = ((spacing(domain), 0),) if declared else ()
@@ -78,7 +81,8 @@ def measured(truth: str, domain: int, epsilon: float, people: int, trials: int) 
     for _ in range(trials):
         counts = rng.multinomial(people, own.forward(law)).astype(np.float64)
         ours = fit_ordered(own, counts, marks).frequency
-        pair = by_em(own, counts, epsilon), by_ems(own, counts)
+        nothing = np.full(domain, np.nan)
+        pair = (by_em(own, counts, epsilon), by_ems(own, counts)) if paired else (nothing, nothing)
         other = rng.multinomial(people, paper.forward(law)).astype(np.float64)
         leaves = by_tree(law, epsilon, people, rng)
         found = [ours, *pair, by_em(paper, other, epsilon), by_ems(paper, other)]
@@ -106,11 +110,20 @@ class Cells:
         key = (cell.truth, cell.domain, cell.epsilon, cell.people, cell.trials)
         self._known[key] = cell
 
-    def get(self, truth: str, domain: int, epsilon: float, people: int, trials: int) -> Cell:
+    def get(
+        self,
+        truth: str,
+        domain: int,
+        epsilon: float,
+        people: int,
+        trials: int,
+        paired: bool = False,
+    ) -> Cell:
         """The cell, measured now unless it was before."""
         key = (truth, domain, epsilon, people, trials)
-        if key not in self._known:
-            cell = measured(truth, domain, epsilon, people, trials)
+        known = self._known.get(key)
+        if known is None or (paired and np.isnan(known.paired_em)):
+            cell = measured(truth, domain, epsilon, people, trials, paired)
             self._keep(cell)
             if self._path is not None:
                 with self._path.open("a", encoding="utf-8") as file:

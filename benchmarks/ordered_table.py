@@ -33,6 +33,8 @@ from rumor.estimators.ordered.mean import linear_mean
 
 HELD = tuple(f"held {number}" for number in range(1, HELD_BACK + 1))
 MAIN = (256, 1.0, 100_000)
+# Single values among them, and neither heaps nor plateaus.
+FOUND_WITH = ("beta", "bimodal", "income", "spike", "point", "U", "tail")
 LIMITS = {
     "beta": 0.006,
     "bimodal": 0.007,
@@ -92,9 +94,8 @@ class Work:
         """The cells of these truths."""
         found = []
         for name in names:
-            domain, epsilon, people = place
-            trials = self.trials(20 if domain < 1000 else 5)
-            found.append(self.cells.get(name, domain, epsilon, people, trials))
+            trials = self.trials(20 if place[0] < 1000 else 5)
+            found.append(self.cells.get(name, *place, trials, place == MAIN))
             progress(f"{_place(place)}: {name}")
         return found
 
@@ -126,7 +127,12 @@ def table(work: Work) -> list[Verdict]:
         )
         for name, limit in LIMITS.items()
     ]
-    for label, group in (("seven shaped", SHAPED), ("five held back", HELD)):
+    for label, group in (
+        ("seven shaped", SHAPED),
+        ("seven shaped, heaps declared", (*(set(SHAPED) - {"heap"}), DECLARED)),
+        ("the seven that the target was found with", FOUND_WITH),
+        ("five held back", HELD),
+    ):
         ratio = _geometric(
             by_name[name].ours / min(by_name[name].paired_em, by_name[name].paired_ems)
             for name in group

@@ -64,7 +64,7 @@ def fitted(band: Band, law: Vector, people: int, seed: int) -> OrderedFit:
     return fit_ordered(band, counts)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.integers(2, 24),
     st.integers(1, 12),
@@ -113,7 +113,7 @@ def test_distances_of_a_hundred_thousand_people(law: Vector, limit: float) -> No
     assert np.mean(found) < 4 / 3 * limit
 
 
-@pytest.mark.parametrize(("domain", "epsilon", "people"), [(64, 1.0, 10_000), (11, 2.0, 3_000)])
+@pytest.mark.parametrize(("domain", "epsilon", "people"), [(32, 1.0, 10_000), (11, 2.0, 3_000)])
 def test_intervals_hold_the_truth(domain: int, epsilon: float, people: int) -> None:
     band = wave(domain, epsilon)
     held: dict[str, list[float]] = {"cdf": [], "quantile": [], "share": [], "mean": []}
@@ -144,12 +144,12 @@ def test_intervals_hold_the_truth(domain: int, epsilon: float, people: int) -> N
 
 def test_intervals_are_no_wider_than_they_need() -> None:
     """The deviation of the CDF beside its error over many crowds, where laws agree."""
-    band, law = wave(64, 1.0), two_bells(64)
+    band, law = wave(32, 1.0), two_bells(32)
     errors, deviations = [], []
     for seed in range(10):
         values, deviation = fitted(band, law, 100_000, 100 + seed).cdf
-        errors.append((values - np.cumsum(law))[[15, 31, 47]])
-        deviations.append(deviation[[15, 31, 47]])
+        errors.append((values - np.cumsum(law))[[7, 15, 23]])
+        deviations.append(deviation[[7, 15, 23]])
     ratio = np.sqrt(np.mean(np.square(errors)) / np.mean(np.square(deviations)))
     # Thirty errors, of which half or so are independent: .36 is two standard deviations; what is
     # safe is told a little too wide.
@@ -261,6 +261,31 @@ def test_a_single_value_is_found_where_it_is() -> None:
     assert distance(found.frequency, law) < 0.004
     middle, low, high = found.quantile(0.5, Z)
     assert 36.5 < low <= middle <= high < 38.5
+
+
+def test_an_atom_lies_where_its_own_law_puts_it() -> None:
+    """Under one law an atom does nothing and may lie anywhere, under another it holds all."""
+    band = wave(5, 4.0)
+    law = np.array([0.0, 0.0, 0.0, 0.1, 0.9])
+    found, heavy = fitted(band, law, 100_000, 0), 0
+    for member in found.members:
+        weights = member.fit.shape.cells(member.fit.parameters)[1]
+        for weight, (_, likely) in zip(weights, member.places, strict=True):
+            if weight > 0.5:
+                heavy += 1
+                assert likely.max() > 0.99
+    assert heavy
+    # Shares are known to .0005; with places taken from another law it was .0018.
+    assert distance(found.frequency, law) < 0.0008
+
+
+def test_two_of_five_by_halves() -> None:
+    band = wave(5, 2.0)
+    law = np.array([0.0, 0.5, 0.0, 0.5, 0.0])
+    off = [distance(fitted(band, law, 50_000, seed).frequency, law) for seed in range(6)]
+    # One parameter is left of four, and its place is known: a half or less of .0019, which is
+    # what each share for itself leaves.
+    assert np.mean(off) < 0.0012
 
 
 def test_linear_functionals() -> None:

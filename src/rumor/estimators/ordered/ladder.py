@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,10 +53,12 @@ def climb(
     atoms: tuple[int, ...] = (),
     cost: float = 0.0,
     starts: Mapping[Law, Vector] | None = None,
+    hopeless: Set[Law] = frozenset(),
 ) -> Group:
     """The fits of every order, from the smoothest law on; `starts` are parameters to begin at.
 
-    Laws that intervals rest on are fitted in any case, as far as they differ in evidence.
+    Laws that intervals rest on are fitted in any case, as far as they differ in evidence; those
+    that are `hopeless` are left out.
     """
     found: list[Fit] = []
     for family in families(seen.domain):
@@ -64,6 +66,8 @@ def climb(
         best = rough = -np.inf
         before: list[Vector] = []
         for law in family:
+            if law in hopeless:
+                continue
             known = [starts[law]] if starts is not None and law in starts else []
             now = fit(seen, Shape(seen.domain, law, extras, atoms), before + known)
             found.append(now)

@@ -20,7 +20,7 @@ from rumor.estimators.ordered.ladder import Group, climb
 from rumor.estimators.ordered.laws import Law, families
 from rumor.estimators.ordered.scoring import Fit, fit
 from rumor.estimators.ordered.seen import Seen
-from rumor.estimators.ordered.shape import Marks, Shape, Step
+from rumor.estimators.ordered.shape import Extra, Level, Marks, Shape, Step
 from rumor.estimators.ordered.staircase import MOST, staircase
 
 _FEWEST_VALUES = 5
@@ -31,6 +31,11 @@ _LOOKED_AT = 2
 _FREEDOM = 10.0
 # What is foretold to stay so far behind is not tried.
 _CHANCE = 3.0
+_ALIKE = 0.7
+# A law whose evidence stays so far behind, were its gain twice what is foretold, is not fitted.
+_HOPELESS = 25.0
+# On so few values two levels are tried, in whatever order the values lie.
+_FEW = 16
 # Laws below this part of the whole are left out.
 _LEAST = 1e-4
 
@@ -69,6 +74,8 @@ def possible(seen: Seen, declared: Sequence[Marks]) -> list[Member]:
         # Together they are as likely beforehand as that nobody rounds.
         starts = _begun(groups[0], 0.0, len(extras))
         groups.append(climb(seen, extras, (), math.log(len(options)), starts))
+    if _FEWEST_VALUES <= seen.domain <= _FEW:
+        groups += _levels(seen, groups[0])
     if seen.domain >= _FEWEST_VALUES:
         groups += _beside(seen, _leading(groups))
         stairs = _stairs(seen, _leading(groups))
@@ -94,9 +101,8 @@ def _beside(seen: Seen, start: Group) -> list[Group]:
         ]
         tried.sort(key=lambda each: -each.foretold)
         for chosen in tried:
-            there = _roomy(
-                seen, climb(seen, chosen.extras, chosen.atoms, chosen.cost, chosen.starts)
-            )
+            beside = (chosen.extras, chosen.atoms, chosen.cost)
+            there = _roomy(seen, climb(seen, *beside, chosen.starts, chosen.hopeless))
             found.append(there)
             if there.score > here.score:
                 here = there
@@ -110,10 +116,11 @@ class _Chosen:
     """One more atom or step: what is fitted with it, and what it should come to."""
 
     foretold: float
-    extras: tuple[Marks | Step, ...]
+    extras: tuple[Extra, ...]
     atoms: tuple[int, ...]
     cost: float
     starts: dict[Law, Vector]
+    hopeless: frozenset[Law] = frozenset()
 
 
 def _atom(seen: Seen, group: Group) -> _Chosen | None:
@@ -133,9 +140,16 @@ def _atom(seen: Seen, group: Group) -> _Chosen | None:
         member.shape.law: atoms.with_atom(member, float(weight[value]))
         for member, (_, weight) in zip(group.fits, each, strict=True)
     }
+    gained = np.array([gain[value] for gain, _ in each])
+    best = float((group.scores + gained).max())
+    hopeless = frozenset(
+        member.shape.law
+        for member, score in zip(group.fits, group.scores + 2 * gained, strict=True)
+        if score < best - _HOPELESS and not member.shape.law.rough
+    )
     cost = group.cost + float(costs[value])
     found = (*group.atoms, value)
-    return _Chosen(float(reached[law][value]), group.extras, found, cost, starts)
+    return _Chosen(float(reached[law][value]), group.extras, found, cost, starts, hopeless)
 
 
 def _step(seen: Seen, group: Group) -> _Chosen | None:
@@ -153,7 +167,24 @@ def _step(seen: Seen, group: Group) -> _Chosen | None:
     if best == -np.inf:
         return None
     starts = _begun(group, height)
-    return _Chosen(best, (*group.extras, Step(at)), group.atoms, group.cost + more, starts)
+    extras = (*group.extras, Step(at))
+    return _Chosen(best, extras, group.atoms, group.cost + more, starts)
+
+
+def _levels(seen: Seen, plain: Group) -> list[Group]:
+    """Two levels, the higher of which has any number of values: the most frequent ones.
+
+    On few values answers such as "two of five, by halves" are neither smooth nor steps.
+    """
+    law = families(seen.domain)[0][0]
+    order = np.argsort(-plain.fits[-1].frequency, kind="stable")
+    found = []
+    for count in range(1, seen.domain):
+        extra = Level(tuple(sorted(order[:count].tolist())))
+        sets = math.log(seen.domain - 1) + math.log(math.comb(seen.domain, count))
+        level = fit(seen, Shape(seen.domain, law, (extra,)))
+        found.append(Group((extra,), (), [level], atoms.SURPRISE + sets))
+    return found
 
 
 def _stairs(seen: Seen, leading: Group) -> list[Group]:
@@ -210,7 +241,34 @@ def _weighed(seen: Seen, groups: list[Group]) -> list[Member]:
             if score > least or (member.shape.law.rough and score > least_rough)
         ]
         if kept:
-            where = atoms.places(seen, group.best)
-            moves = [(laws - laws[0], likely) for laws, likely in steps.moves(seen, group.best)]
-            found += [Member(member, score, where, moves) for member, score in kept]
+            found += _located(seen, group.best, kept)
     return found
+
+
+def _located(seen: Seen, leader: Fit, kept: list[tuple[Fit, float]]) -> list[Member]:
+    """Fits with where their atoms and steps may lie: as the leader's, where those are alike.
+
+    An atom that does nothing under one law may hold nearly all under another, where its place is
+    known exactly.
+    """
+    known: list[tuple[Fit, Places, list[tuple[Vector, Vector]]]] = []
+    found = []
+    for member, score in sorted(kept, key=lambda each: each[0] is not leader):
+        alike = next((each for each in known if _alike(each[0], member)), None)
+        if alike is None:
+            moves = [(laws - laws[0], likely) for laws, likely in steps.moves(seen, member)]
+            alike = (member, atoms.places(seen, member), moves)
+            known.append(alike)
+        found.append(Member(member, score, alike[1], alike[2]))
+    return found
+
+
+def _alike(one: Fit, other: Fit) -> bool:
+    """Whether atoms hold about as much, and steps are about as high, under two laws."""
+
+    def sizes(member: Fit) -> Vector:
+        shape = member.shape
+        weights = shape.cells(member.parameters)[1]
+        return np.append(member.parameters[len(shape.law.precision) : shape.curve], np.log(weights))
+
+    return bool((np.abs(sizes(one) - sizes(other)) < _ALIKE).all())

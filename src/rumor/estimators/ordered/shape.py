@@ -3,7 +3,7 @@
 Cells are the D values, each with a log-weight that is linear in the parameters, and J atoms:
 single values with a free log-weight beside. All weights together sum to one. Columns of their own
 are what no smooth curve has: declared marks (every so many values a mark, which is more frequent
-than its neighbours by one factor) and steps (all values from one on).
+than its neighbours by one factor), steps (all values from one on) and levels (some values).
 """
 
 from __future__ import annotations
@@ -45,7 +45,19 @@ class Step:
         return np.where(np.arange(domain) >= self.at, 0.5, -0.5)
 
 
-Extra = Marks | Step
+@dataclass(frozen=True)
+class Level:
+    """Some values have one frequency, wherever they lie, and all others another."""
+
+    values: tuple[int, ...]
+    variance = 20.0
+
+    def column(self, domain: int) -> Vector:
+        """1 on the values."""
+        return np.where(np.isin(np.arange(domain), self.values), 1.0, 0.0)
+
+
+Extra = Marks | Step | Level
 
 
 @dataclass(frozen=True, eq=False)

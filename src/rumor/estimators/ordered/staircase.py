@@ -60,6 +60,7 @@ class _Search:
         self._seen = seen
         self._sums: dict[int, Vector] = {}
         self._heights: dict[tuple[int, ...], tuple[float, Vector, Vector]] = {}
+        self._last: dict[int, Vector] = {}
         every = -(-seen.domain // _PLACES)
         self._places = np.arange(every, seen.domain, every)
         self._at_places = np.column_stack([self._below(place) for place in self._places.tolist()])
@@ -81,9 +82,10 @@ class _Search:
             edges = np.array([0, *steps, self._seen.domain])
             sums = np.column_stack([self._below(place) for place in edges.tolist()])
             size = np.diff(edges)
-            self._heights[steps] = _mixture(
-                self._seen.counts, np.diff(sums, axis=1) / size, np.log(size / size.sum())
-            )
+            laws, middle = np.diff(sums, axis=1) / size, np.log(size / size.sum())
+            start = self._last.get(len(steps), middle)
+            self._heights[steps] = _mixture(self._seen.counts, laws, middle, start)
+            self._last[len(steps)] = np.log(self._heights[steps][1])
         return self._heights[steps]
 
     def one_more(self, steps: list[int]) -> list[int]:
@@ -129,7 +131,9 @@ class _Search:
         return self.height([*rest, place])
 
 
-def _mixture(counts: Vector, laws: Vector, middle: Vector) -> tuple[float, Vector, Vector]:
+def _mixture(
+    counts: Vector, laws: Vector, middle: Vector, start: Vector
+) -> tuple[float, Vector, Vector]:
     """The most likely weights of a mixture: penalised likelihood, weights, outputs."""
     people = float(counts.sum())
 
@@ -141,7 +145,7 @@ def _mixture(counts: Vector, laws: Vector, middle: Vector) -> tuple[float, Vecto
         height = float(counts @ np.log(outputs)) - float(away @ away) / (2 * _VARIANCE)
         return height, weights, outputs
 
-    here = middle.copy()
+    here = start
     now = at(here)
     for _ in range(_NEWTON):
         height, weights, outputs = now
