@@ -17,12 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import rumor
-from rumor.kinds.choice.plan import PlannedChoice
-from rumor.kinds.keyvalue.plan import PlannedKeyValue
-from rumor.kinds.number.plan import PlannedNumber
+from rumor.kinds import KINDS
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Wish
-from rumor.kinds.text.plan import PlannedText
+from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Size, Wish
 from rumor.mechanisms import FrequencyOracle, Mechanism
 
 LINEAR, DEFAULT = 0.05, 0.15
@@ -89,15 +86,16 @@ def topic_and_mechanism(
     """What a row is about."""
     wish = Wish(float(epsilon))
     if name in ORACLES:
-        return PlannedChoice(size), ORACLES[name](size, epsilon)
+        return KINDS["choice"].planned(Size(size)), ORACLES[name](size, epsilon)
     topic: PlannedQuestion[Any]
     if name == "words":
-        topic = PlannedText(size, people)
+        topic = KINDS["text"].planned(Size(size, people))
         return topic, topic.candidates(wish)[0].mechanism
     if name in ("harmony", "piecewise"):
-        topic = PlannedNumber(0.0, 10.0)
+        topic = KINDS["number"].planned(Size(low=0.0, high=10.0))
     else:
-        topic = PlannedKeyValue(size, 0.0, 5.0, max(1, size // 10))
+        most = max(1, size // 10)
+        topic = KINDS["keyvalue"].planned(Size(size, low=0.0, high=5.0, cap=most))
     chosen = [c for c in topic.candidates(wish) if c.label.split(",")[0] == name]
     return topic, chosen[-1].mechanism
 

@@ -217,7 +217,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def planned(self, size: Size) -> PlannedQuestion[M]:
         """A question of this kind and size, as a plan sees it."""
-        known = size.checked(self.least_domain) if self.has_domain else size
+        known = size.checked(self.least_domain) if self.has_domain else size.without_domain()
         planned: PlannedQuestion[M] = self._part("plan").planned(known)
         return planned
 

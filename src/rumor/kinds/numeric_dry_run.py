@@ -130,9 +130,12 @@ def simulate_numeric(
     answers: Answers[E],
     picture: Picture[E],
     trials: Trials,
-    ranked: bool = True,
+    measured: Sequence[object] | None = None,
 ) -> NumericSimulation[E]:
-    """Privatise and estimate this crowd some times: each `trial` makes its own reports."""
+    """Privatise and estimate this crowd some times: each `trial` makes its own reports.
+
+    Rows are the values of the estimate, or what is `measured` of it, in the order given.
+    """
     count = checked_trials(trials.count)
     source = System() if trials.random is None else trials.random
     total = {quantity: np.zeros_like(t) for quantity, t in crowd.truth.items()}
@@ -149,7 +152,7 @@ def simulate_numeric(
         if trials.on_progress is not None:
             trials.on_progress((number + 1) * crowd.people, count * crowd.people)
     return NumericSimulation(
-        values=list(result.values),
+        values=list(result.values if measured is None else measured),
         truth=crowd.truth,
         estimates={q: x / count for q, x in total.items()},
         errors={q: np.sqrt(x / count) for q, x in squares.items()},
@@ -161,7 +164,7 @@ def simulate_numeric(
         level=trials.level,
         last=result,
         picture=picture,
-        ranked=ranked,
+        ranked=measured is None,
     )
 
 

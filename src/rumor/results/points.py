@@ -1,13 +1,23 @@
-"""Marks that several charts share: a point with its interval on a range, and a known truth."""
+"""What several charts share: a point with its interval on a range, a known truth, a frame."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import altair as alt
 
+C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
+
 # As in rumor.results.charts: a dark interval, an orange truth.
 LINE, _TRUTH = "#1f4e79", "#d9480f"
+
+
+def framed(panels: C, title: str, facts: Sequence[str]) -> C:
+    """Panels under one title, on white: all that a picture of several panels has around it."""
+    framed: Any = panels.properties(title=alt.Title(title, subtitle=list(facts)))
+    framed = framed.configure(background="white", padding=12).configure_view(stroke=None)
+    return cast("C", framed)
 
 
 def base_chart(data: Sequence[Mapping[str, object]]) -> alt.Chart:

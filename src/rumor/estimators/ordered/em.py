@@ -9,6 +9,7 @@ needed are its products.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -29,57 +30,16 @@ def em(
     counts: Vector,
     domain: int,
     *,
+    smooth: bool = False,
     tolerance: float = _TOLERANCE,
     iterations: int = _ITERATIONS,
 ) -> Vector:
     """The distribution of largest likelihood, or how near it the stopping rule lets one come.
 
     `forward` takes a distribution over the values to that of the outputs, `adjoint` is its
-    transpose. The paper's tolerance is e^epsilon / 1000.
+    transpose; `smooth` averages neighbours after every iteration. The paper's tolerance is
+    e^epsilon / 1000.
     """
-    return _iterated(forward, adjoint, counts, domain, _as_it_is, tolerance, iterations)
-
-
-def ems(
-    forward: Product,
-    adjoint: Product,
-    counts: Vector,
-    domain: int,
-    *,
-    tolerance: float = _TOLERANCE,
-    iterations: int = _ITERATIONS,
-) -> Vector:
-    """The same with neighbours averaged after every iteration."""
-    return _iterated(forward, adjoint, counts, domain, smoothed, tolerance, iterations)
-
-
-def products(matrix: Vector) -> tuple[Product, Product]:
-    """The products of a channel that is written out, a row for each value."""
-    return (lambda weights: weights @ matrix), (lambda outputs: matrix @ outputs)
-
-
-def _as_it_is(law: Vector) -> Vector:
-    return law
-
-
-def smoothed(law: Vector) -> Vector:
-    """Every value averaged with its neighbours, 1-2-1; 2-1 at the ends."""
-    found = np.empty_like(law)
-    found[1:-1] = (law[:-2] + 2 * law[1:-1] + law[2:]) / 4
-    found[0] = (2 * law[0] + law[1]) / 3
-    found[-1] = (2 * law[-1] + law[-2]) / 3
-    return np.asarray(found / found.sum())
-
-
-def _iterated(
-    forward: Product,
-    adjoint: Product,
-    counts: Vector,
-    domain: int,
-    between: Callable[[Vector], Vector],
-    tolerance: float,
-    iterations: int,
-) -> Vector:
     if domain < 2:
         raise InputError(f"a distribution needs at least two values; got {domain}")
     if not tolerance > 0:
@@ -97,7 +57,9 @@ def _iterated(
     height = -math.inf
     for _ in range(iterations):
         moved = here * adjoint(seen / outputs)
-        here = between(moved / moved.sum())
+        here = moved / moved.sum()
+        if smooth:
+            here = smoothed(here)
         outputs = forward(here)
         reached = float(seen @ np.log(outputs))
         # With smoothing the likelihood may fall too: the rule is about the size of the change.
@@ -105,3 +67,21 @@ def _iterated(
             break
         height = reached
     return here
+
+
+ems = functools.partial(em, smooth=True)
+"""The same with neighbours averaged after every iteration."""
+
+
+def products(matrix: Vector) -> tuple[Product, Product]:
+    """The products of a channel that is written out, a row for each value."""
+    return (lambda weights: weights @ matrix), (lambda outputs: matrix @ outputs)
+
+
+def smoothed(law: Vector) -> Vector:
+    """Every value averaged with its neighbours, 1-2-1; 2-1 at the ends."""
+    found = np.empty_like(law)
+    found[1:-1] = (law[:-2] + 2 * law[1:-1] + law[2:]) / 4
+    found[0] = (2 * law[0] + law[1]) / 3
+    found[-1] = (2 * law[-1] + law[-2]) / 3
+    return np.asarray(found / found.sum())

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.core.types import Progress
 from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
+from rumor.kinds.planning.measures import mean_square, told_apart
 from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import (
-    Candidate,
-    Forecast,
-    PlannedQuestion,
-    Size,
-    Wish,
-    told_apart,
-)
+from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
 
-@dataclass(frozen=True)
 class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     """One of so many answers."""
 
-    domain: int
-
     kind = "choice"
+    sized = "{domain:,} values"
     error_of = "the share of an answer that hardly anybody gives"
     default_of = "the default estimate over all values of Zipf's law, calibrated by simulation"
     detects = "the smallest share told from zero"
-
-    def size(self) -> str:
-        """How many answers."""
-        return f"{self.domain:,} values"
 
     def candidates(self, wish: Wish) -> list[Candidate[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
@@ -88,44 +74,29 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         """The size of the domain."""
         return {"domain": self.domain}
 
-    def simulate(
-        self,
-        mechanism: FrequencyOracle,
-        users: int,
-        trials: int,
-        seed: int,
-        on_progress: Progress | None,
-    ) -> Forecast:
+    def linear(self, mechanism: FrequencyOracle, users: int) -> float:
+        """Over all answers."""
+        return linear_error(mechanism, users)
+
+    def trials(self, mechanism: FrequencyOracle, users: int, seed: int) -> Iterator[Squares]:
         """People drawn from Zipf's law."""
         from rumor.kinds.estimating import estimate
 
         oracle, law = mechanism, typical_law(self.domain)
         rng, source = np.random.default_rng(seed), Seeded(seed)
-        linear = default = 0.0
-        for trial in range(trials):
+        while True:
             values = rng.choice(self.domain, size=users, p=law)
             summary = Summary.empty(oracle)
             for start in range(0, users, _PEOPLE):
                 part = values[start : start + _PEOPLE]
                 summary = summary.update(oracle.privatize(part, random=source))
             found = estimate(oracle, summary)
-            linear += float(((found.unbiased - law) ** 2).mean())
-            default += float(((found.frequency - law) ** 2).mean())
-            if on_progress is not None:
-                on_progress(trial + 1, trials)
-        expected = default_error(oracle, users)
-        return Forecast(
-            users,
-            trials,
-            "Zipf's law",
-            (linear_error(oracle, users), math.sqrt(linear / trials)),
-            None if expected is None else (expected, math.sqrt(default / trials)),
-        )
+            yield mean_square(found.unbiased - law), mean_square(found.frequency - law)
 
 
 def planned(size: Size) -> PlannedChoice:
     """One of so many answers."""
-    return PlannedChoice(size.answers)
+    return PlannedChoice(size)
 
 
 _PEOPLE = 1 << 15

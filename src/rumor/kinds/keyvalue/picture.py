@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.points import LINE, base_chart, diamonds, points
+from rumor.results.points import LINE, base_chart, diamonds, framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ _BAR = "#9ecae9"
 def keyvalue_chart(
     estimate: KeyValueEstimate,
     view: View,
-    *,
-    title: str | None = None,
-    truth: tuple[Vector, Vector] | None = None,
+    title: str | None,
+    truth: tuple[Vector, Vector] | None,
 ) -> alt.HConcatChart:
     """The most frequent keys: shares as bars on the left, means as points on the right."""
     view = view.on_screen()
@@ -58,13 +57,7 @@ def keyvalue_chart(
         estimate.covers(view),
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),
     ]
-    chart: alt.HConcatChart = (
-        alt.HConcatChart(hconcat=panels)
-        .properties(title=alt.Title(title or "Estimated shares and means", subtitle=facts))
-        .configure(background="white", padding=12)
-        .configure_view(stroke=None)
-    )
-    return chart
+    return framed(alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts)
 
 
 def _bars(

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.randomness import Seeded
-from rumor.core.types import Progress, Vector
+from rumor.core.types import Vector
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.planned import (
-    Candidate,
-    Forecast,
-    PlannedQuestion,
-    Size,
-    Wish,
-    told_apart,
-)
+from rumor.kinds.planning.measures import mean_square, told_apart
+from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms import (
     ItemSampling,
     KeyValueBlock,
@@ -34,16 +27,11 @@ from rumor.mechanisms import (
 SHARE = 0.1
 
 
-@dataclass(frozen=True)
 class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     """Some of so many keys, at most `cap` of them where a cap is known."""
 
-    domain: int
-    low: float
-    high: float
-    cap: int | None = None
-
     kind = "keyvalue"
+    sized = "{domain:,} keys"
     # Keys are simulated as tables of people: smaller crowds.
     simulated = 20_000
     error_of = f"the share of a key that {SHARE:.0%} of the people hold"
@@ -54,14 +42,14 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     detects = "the smallest share of a key told from zero"
 
     def size(self) -> str:
-        """How many keys."""
-        most = "" if self.cap is None else f" (at most {self.cap:,} of them held)"
-        return f"{self.domain:,} keys{most}"
+        """How many keys, and how many of them one person holds."""
+        most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them held)"
+        return super().size() + most
 
     def candidates(self, wish: Wish) -> list[Candidate[KeyValueMechanism]]:
         """Every mechanism; those that need a cap where there is one."""
-        common = {"keys": self.domain, "low": self.low, "high": self.high}
-        cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.cap}
+        common = {"keys": self.domain, "low": self.asked.low, "high": self.asked.high}
+        cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
         made: list[tuple[str, KeyValueMechanism, object]] = [
             ("keyvalue-block", KeyValueBlock(**common, **cost), "keyvalue-block"),  # type: ignore[arg-type]
             (
@@ -72,7 +60,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             ("privkv", PrivKV(**common, **cost), "privkv"),  # type: ignore[arg-type]
             ("privkvm, 3 rounds", PrivKVM(**common, **cost), "privkvm"),  # type: ignore[arg-type]
         ]
-        if self.cap is not None:
+        if self.asked.cap is not None:
             made += [
                 ("item-sampling", ItemSampling(**common, **cost, **cap), "item-sampling"),  # type: ignore[arg-type]
                 ("pckv-grr", PckvGrr(**common, **cost, **cap), "pckv-grr"),  # type: ignore[arg-type]
@@ -81,7 +69,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         for label, mechanism, name in made:
             asked: dict[str, object] = {"epsilon": wish.epsilon, "mechanism": name}
             if hasattr(mechanism, "cap"):
-                asked["cap"] = self.cap
+                asked["cap"] = self.asked.cap
             found.append(Candidate(label, mechanism, asked))
         return found
 
@@ -96,16 +84,17 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         """
         if mechanism.rounds > 1:
             return None
-        half = (self.high - self.low) / 2
+        half = self.asked.span / 2
         product = float(mechanism.variances(SHARE, 0.0, users)[1])
         return half * min(1.0, math.sqrt(product) / SHARE)
 
     def default(self, mechanism: KeyValueMechanism, users: int) -> float:
         """Over all keys, on a crowd of which a half holds the first key, a third the second."""
-        linear = self._linear(mechanism, users)
+        linear = self.linear(mechanism, users)
         return linear * key_ratio(self._crowd(mechanism)[0], linear)
 
-    def _linear(self, mechanism: KeyValueMechanism, users: int) -> float:
+    def linear(self, mechanism: KeyValueMechanism, users: int) -> float:
+        """Over all keys of this crowd."""
         frequency, mean = self._crowd(mechanism)
         return math.sqrt(float(mechanism.variances(frequency, mean, users)[0].mean()))
 
@@ -122,13 +111,23 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     ) -> Candidate[KeyValueMechanism]:
         """What "auto" resolves to."""
         chosen = key_value(
-            self.domain, wish.epsilon, self.cap, low=self.low, high=self.high, outside="clip"
+            self.domain,
+            wish.epsilon,
+            self.asked.cap,
+            low=self.asked.low,
+            high=self.asked.high,
+            outside="clip",
         )
         return next(c for c in candidates if c.mechanism == chosen)
 
     def question(self) -> Mapping[str, object]:
         """Keys and range."""
-        return {"keys": self.domain, "low": self.low, "high": self.high, "outside": "clip"}
+        return {
+            "keys": self.domain,
+            "low": self.asked.low,
+            "high": self.asked.high,
+            "outside": "clip",
+        }
 
     def notes(self, mechanism: KeyValueMechanism, users: int) -> list[str]:
         """What the errors are of."""
@@ -137,42 +136,25 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             f"at most half the range."
         ]
 
-    def simulate(
-        self,
-        mechanism: KeyValueMechanism,
-        users: int,
-        trials: int,
-        seed: int,
-        on_progress: Progress | None,
-    ) -> Forecast:
+    truth = "keys held by a half, a third, a quarter and so on"
+
+    def trials(self, mechanism: KeyValueMechanism, users: int, seed: int) -> Iterator[Squares]:
         """People who hold keys in the proportions above, each with a value near the key's mean."""
         from rumor.kinds.estimating import estimate
 
-        keyed, source = mechanism, Seeded(seed)
         frequency, mean = self._crowd(mechanism)
-        rng = np.random.default_rng(seed)
-        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        linear = default = 0.0
-        for trial in range(trials):
+        rng, source = np.random.default_rng(seed), Seeded(seed)
+        middle, half = (self.asked.low + self.asked.high) / 2, self.asked.span / 2
+        while True:
             held = holders(frequency, users, rng)
             table = np.where(held, middle + half * mean, np.nan)
-            found = estimate(keyed, keyed.privatize(table, random=source))
-            linear += float(((found.unbiased - frequency) ** 2).mean())
-            default += float(((found.frequency - frequency) ** 2).mean())
-            if on_progress is not None:
-                on_progress(trial + 1, trials)
-        return Forecast(
-            users,
-            trials,
-            "keys held by a half, a third, a quarter and so on",
-            (self._linear(keyed, users), math.sqrt(linear / trials)),
-            (self.default(keyed, users), math.sqrt(default / trials)),
-        )
+            found = estimate(mechanism, mechanism.privatize(table, random=source))
+            yield mean_square(found.unbiased - frequency), mean_square(found.frequency - frequency)
 
 
 def planned(size: Size) -> PlannedKeyValue:
     """Some of so many keys."""
-    return PlannedKeyValue(size.answers, size.low, size.high, size.cap)
+    return PlannedKeyValue(size)
 
 
 def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:

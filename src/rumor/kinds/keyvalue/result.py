@@ -187,7 +187,7 @@ class KeyValueEstimate(RankedRows):
         from rumor.kinds.keyvalue.picture import keyvalue_chart
         from rumor.results.chart_files import saved
 
-        chart = keyvalue_chart(self, viewed(view, wishes), title=title, truth=truth)
+        chart = keyvalue_chart(self, viewed(view, wishes), title, truth)
         return saved(chart, path)
 
 

@@ -15,7 +15,7 @@ class Number(NumberQuestion):
 
     def largest_error(self, size: Size) -> float:
         """The whole range."""
-        return size.high - size.low
+        return size.span
 
 
 KIND = Number()

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def mean_chart(
-    estimate: MeanEstimate,
-    view: View,
-    *,
-    title: str | None = None,
-    truth: float | None = None,
+    estimate: MeanEstimate, view: View, title: str | None, truth: float | None
 ) -> alt.LayerChart:
     """One point and its interval on the whole range, and the truth where it is known."""
     low, high = estimate.interval(view.level, of=view.of)

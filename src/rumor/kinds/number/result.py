@@ -112,5 +112,5 @@ class MeanEstimate(Tabular):
         from rumor.kinds.number.picture import mean_chart
         from rumor.results.chart_files import saved
 
-        chart = mean_chart(self, viewed(view, wishes), title=title, truth=truth)
+        chart = mean_chart(self, viewed(view, wishes), title, truth)
         return saved(chart, path)

@@ -27,7 +27,7 @@ class Ordered(OrderedQuestion):
 
     def largest_error(self, size: Size) -> float:
         """The whole range."""
-        return size.high - size.low
+        return size.span
 
 
 KIND = Ordered()

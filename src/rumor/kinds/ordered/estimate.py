@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Every method, and its options."""
 
 METHODS = tuple(OPTIONS)
-_ITERATED = {"em": em, "ems": ems}
+_ITERATED: Mapping[str, Callable[..., Vector]] = {"em": em, "ems": ems}
 _PUBLISHED_TOLERANCE = 1e-3
 
 

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.points import LINE, points
+from rumor.results.points import LINE, framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ _WHOLE = alt.Scale(domain=[0, 1])
 
 
 def distribution_chart(
-    estimate: OrderedEstimate,
-    view: View,
-    *,
-    title: str | None = None,
-    truth: Vector | None = None,
+    estimate: OrderedEstimate, view: View, title: str | None, truth: Vector | None
 ) -> alt.VConcatChart:
     """Bars of shares with the quartiles marked, above the distribution function and its band."""
     labels = estimate.scale.labels is not None
@@ -48,13 +44,7 @@ def distribution_chart(
         alt.LayerChart(layer=upper).properties(width=_WIDTH, height=180),
         alt.LayerChart(layer=lower).properties(width=_WIDTH, height=140),
     ]
-    chart: alt.VConcatChart = (
-        alt.VConcatChart(vconcat=panels)
-        .properties(title=alt.Title(title or "Estimated distribution", subtitle=facts))
-        .configure(background="white", padding=12)
-        .configure_view(stroke=None)
-    )
-    return chart
+    return framed(alt.VConcatChart(vconcat=panels), title or "Estimated distribution", facts)
 
 
 def _histogram(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Chart]:

@@ -336,7 +336,7 @@ class OrderedEstimate(Tabular):
         from rumor.kinds.ordered.picture import distribution_chart
         from rumor.results.chart_files import saved
 
-        chart = distribution_chart(self, viewed(view, wishes), title=title, truth=truth)
+        chart = distribution_chart(self, viewed(view, wishes), title, truth)
         return saved(chart, path)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -22,54 +21,33 @@ from rumor.mechanisms.wave import Wave
 from rumor.results.view import View
 
 _ROUNDING = 1e-12
-_ROWS = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
-
-
-@dataclass(frozen=True)
-class Measures:
-    """An estimate as the rows of a dry run: its mean and its quantiles."""
-
-    estimate: OrderedEstimate
-
-    @property
-    def values(self) -> Sequence[str]:
-        """What is measured."""
-        return _ROWS
-
-    @property
-    def epsilon(self) -> float:
-        """Of one report."""
-        return self.estimate.epsilon
-
-    @property
-    def method(self) -> str:
-        """What made it."""
-        return self.estimate.method
+# The rows of a dry run.
+_MEASURED = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
 
 
 def dry_run(
     mechanism: Wave, table: Table, id: str, column: str | None, trials: Trials
-) -> NumericSimulation[Measures]:
+) -> NumericSimulation[OrderedEstimate]:
     """A dry run with the answers of a table."""
     counts = read_histogram(mechanism, reader(mechanism), table, id, column)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()
 
-    def trial(source: Source) -> Measures:
+    def trial(source: Source) -> OrderedEstimate:
         summary = summary_of(numbered, crowd, source)
-        return Measures(estimate(mechanism, summary, trials.method, {}))
+        return estimate(mechanism, summary, trials.method, {})
 
     def picture(
-        result: Measures,
+        result: OrderedEstimate,
         truth: Mapping[str, Vector],
         path: PathLike,
         view: View,
         title: str | None,
     ) -> None:
-        result.estimate.plot(path, view, title=title, truth=counts / counts.sum())
+        result.plot(path, view, title=title, truth=counts / counts.sum())
 
-    return simulate_numeric(crowd, trial, _answers, picture, trials, ranked=False)
+    return simulate_numeric(crowd, trial, _answers, picture, trials, _MEASURED)
 
 
 def crowd_of(mechanism: Wave, counts: Tally) -> Crowd:
@@ -93,9 +71,8 @@ def true_quantile(scale: Scale, shares: Vector, share: float) -> float:
     return float(scale.at(after - 0.5 if scale.whole else after - 1 + inside))
 
 
-def _answers(result: Measures, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
-    estimate = result.estimate
-    found = [estimate.mean_interval(level), *(estimate.quantile(q, level) for q in QUANTILES)]
+def _answers(result: OrderedEstimate, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+    found = [result.mean_interval(level), *(result.quantile(q, level) for q in QUANTILES)]
     return (
         np.array([each.value for each in found]),
         np.array([each.low for each in found]),

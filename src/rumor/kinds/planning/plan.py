@@ -22,16 +22,8 @@ from rumor.core.exact import MAX_EPSILON, checked_epsilon
 from rumor.core.types import Progress
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.planned import (
-    LEVEL,
-    MAX_USERS,
-    POWER,
-    Forecast,
-    Option,
-    PlannedQuestion,
-    Size,
-    Wish,
-)
+from rumor.kinds.planning.measures import LEVEL, POWER
+from rumor.kinds.planning.planned import MAX_USERS, Forecast, Option, PlannedQuestion, Size, Wish
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.liars import LIARS
 
@@ -170,7 +162,7 @@ class Plan:
         return {
             "kind": self.topic.kind,
             "people": self.users,
-            "domain": getattr(self.topic, "domain", None),
+            "domain": self.topic.asked.domain,
             "epsilon": self.epsilon,
             "reports_per_person": self.wish.reports,
             "lifetime": self.wish.lifetime,
@@ -225,7 +217,7 @@ class Plan:
         The fewer values there are, the more trials it takes unless said.
         """
         users = min(self.users, self.topic.simulated)
-        size = getattr(self.topic, "domain", 1)
+        size = self.topic.asked.domain or 1
         count = min(100, max(10, 1000 // size)) if trials is None else trials
         return self.topic.simulate(self.best.mechanism, users, count, seed, on_progress)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import ClassVar, Generic, Self, TypeVar
 
 from rumor.core.checks import checked_size
@@ -14,7 +15,6 @@ from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.permanent import LIFETIME
 from rumor.mechanisms.base import Mechanism
 
-LEVEL, POWER = 0.05, 0.9
 MAX_USERS = 10**12
 MAX_DOMAIN = 1_000_000
 
@@ -33,14 +33,17 @@ class Size:
     cap: int | None = None
 
     @property
-    def answers(self) -> int:
-        """The domain, which must be known by now."""
-        assert self.domain is not None
-        return self.domain
+    def span(self) -> float:
+        """How long the range is."""
+        return self.high - self.low
 
     def checked(self, least: int) -> Self:
         """The same, its domain known to be one."""
-        return replace(self, domain=checked_size("domain", self.answers, least, MAX_DOMAIN))
+        return replace(self, domain=checked_size("domain", self.domain, least, MAX_DOMAIN))
+
+    def without_domain(self) -> Self:
+        """The same of a question that has none."""
+        return replace(self, domain=None)
 
 
 @dataclass(frozen=True)
@@ -111,26 +114,43 @@ class Forecast:
     """The same of the default estimate; None where it is not predicted."""
 
 
+Squares = tuple[float, float]
+"""Squared errors of one trial, in the mean over all values: of the linear estimate, the default."""
+
+
+@dataclass(frozen=True)
 class PlannedQuestion(abc.ABC, Generic[M]):
     """A question of some kind and size."""
+
+    asked: Size
 
     kind: ClassVar[str]
     simulated: ClassVar[int] = 100_000
     """People of a simulation, at most."""
     unit: ClassVar[str] = "share"
     """Whether errors are shares of people or have a unit of their own ("number")."""
+    sized: ClassVar[str]
+    """How many values there are, in words, with the sizes in braces."""
     error_of: ClassVar[str]
     """What the standard error is that of, in words."""
     default_of: ClassVar[str]
     """What the error of the default is that of, in words."""
     detects: ClassVar[str]
     """What is called detectable, in words."""
+    truth: ClassVar[str] = "Zipf's law"
+    """What the people of a simulation answer, in words."""
     second: ClassVar[tuple[str, str]] = ("mean error", "mean_standard_error")
     """What `second_error` is called, in tables and as data."""
 
-    @abc.abstractmethod
+    @property
+    def domain(self) -> int:
+        """Answers, candidate words or keys, where the kind has such a number."""
+        assert self.asked.domain is not None
+        return self.asked.domain
+
     def size(self) -> str:
         """How many values there are, in words."""
+        return self.sized.format(**vars(self.asked))
 
     @abc.abstractmethod
     def candidates(self, wish: Wish) -> Sequence[Candidate[M]]:
@@ -161,6 +181,13 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         """The keys of the question in a collection, beside those of the candidate."""
 
     @abc.abstractmethod
+    def trials(self, mechanism: M, users: int, seed: int) -> Iterator[Squares]:
+        """Real reports, really estimated, of one crowd after another without end."""
+
+    def linear(self, mechanism: M, users: int) -> float:
+        """The error of the linear estimate on such a crowd."""
+        return self.error(mechanism, users)
+
     def simulate(
         self,
         mechanism: M,
@@ -169,7 +196,22 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         seed: int,
         on_progress: Progress | None,
     ) -> Forecast:
-        """Real reports, really estimated, some times."""
+        """Some trials beside what was predicted of them."""
+        linear = default = 0.0
+        tried = itertools.islice(self.trials(mechanism, users, seed), trials)
+        for number, (of_linear, of_default) in enumerate(tried, 1):
+            linear += of_linear
+            default += of_default
+            if on_progress is not None:
+                on_progress(number, trials)
+        expected = self.default(mechanism, users)
+        return Forecast(
+            users,
+            trials,
+            self.truth,
+            (self.linear(mechanism, users), math.sqrt(linear / trials)),
+            None if expected is None else (expected, math.sqrt(default / trials)),
+        )
 
     def second_error(self, mechanism: M, users: int) -> float | None:
         """Of something that is learned as well: the mean of a key, the median of a range."""
@@ -182,15 +224,3 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     def notes(self, mechanism: M, users: int) -> Sequence[str]:
         """What else should be said under the table, of what is recommended."""
         return ()
-
-
-def told_apart(deviation: Callable[[float], float], level: float = LEVEL) -> float:
-    """The f with f = z(level) sd(0) + z(power) sd(f), by iteration; 1 when there is none."""
-    first, power = NormalDist().inv_cdf(1 - level), NormalDist().inv_cdf(POWER)
-    noise = deviation(0.0)
-    f = (first + power) * noise
-    for _ in range(50):
-        if f >= 1:
-            return 1.0
-        f = first * noise + power * deviation(f)
-    return min(f, 1.0)

@@ -21,9 +21,9 @@ rate, about 0.05 times the share of the candidates that is found; a lone word mu
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -32,19 +32,17 @@ from numpy.typing import NDArray
 
 from rumor.core.exact import exp
 from rumor.core.randomness import Seeded
-from rumor.core.types import Progress
 from rumor.kinds.planning.forecast import typical_law
+from rumor.kinds.planning.measures import LEVEL, mean_square, told_apart
 from rumor.kinds.planning.permanent import permanent_noise
 from rumor.kinds.planning.planned import (
-    LEVEL,
     MAX_USERS,
     Candidate,
-    Forecast,
     Option,
     PlannedQuestion,
     Size,
+    Squares,
     Wish,
-    told_apart,
 )
 from rumor.mechanisms import Rappor
 
@@ -60,23 +58,15 @@ _KEY = b"rumor plan"
 _USUAL_USERS = 100_000
 
 
-@dataclass(frozen=True)
 class PlannedText(PlannedQuestion[Rappor]):
     """A word; so many candidates will be looked for."""
 
-    domain: int
-    users: int | None = None
-    """People for whom the filter is shaped; the plan is made anew when they are known."""
-
     kind = "text"
+    sized = "{domain:,} candidate words"
     simulated = MAX_USERS
     error_of = "the share of a word that hardly anybody holds"
     default_of = "the default decoding over all candidates of Zipf's law, found or not"
     detects = "the smallest share of a lone word that is found among all candidates"
-
-    def size(self) -> str:
-        """How many candidates."""
-        return f"{self.domain:,} candidate words"
 
     def candidates(self, wish: Wish) -> list[Candidate[Rappor]]:
         """One, two and four hashes at the same epsilon."""
@@ -107,7 +97,8 @@ class PlannedText(PlannedQuestion[Rappor]):
         return Candidate(label, made, {**filter_, **asked}, shape)
 
     def _cohorts(self, rappor: Rappor) -> int:
-        users, absent = self.users or _USUAL_USERS, np.zeros(1)
+        # The filter is shaped for them; the plan is made anew when they are known.
+        users, absent = self.asked.users or _USUAL_USERS, np.zeros(1)
         noise = float(word_variance(rappor, users, absent)[0])
         smallest = told_apart(
             lambda f: math.sqrt(float(word_variance(rappor, users, np.array([f]))[0])),
@@ -179,14 +170,19 @@ class PlannedText(PlannedQuestion[Rappor]):
             "more than h bits give back."
         ]
 
-    def simulate(
-        self,
-        mechanism: Rappor,
-        users: int,
-        trials: int,
-        seed: int,
-        on_progress: Progress | None,
-    ) -> Forecast:
+    def linear(self, mechanism: Rappor, users: int) -> float:
+        """Over the words whose finding is all but certain."""
+        certain = self._certain(mechanism, users)
+        return math.sqrt(float(self.variances(mechanism, users)[certain].mean()))
+
+    def _certain(self, rappor: Rappor, users: int) -> NDArray[np.bool_]:
+        deviation = np.sqrt(self.variances(rappor, users))
+        law, noise = typical_law(self.domain), self.error(rappor, users)
+        certain = np.asarray(found_chances(law, noise, deviation) > 0.999)
+        certain[0] = True
+        return certain
+
+    def trials(self, mechanism: Rappor, users: int, seed: int) -> Iterator[Squares]:
         """Bit counts of people drawn from Zipf's law, decoded against the dictionary.
 
         The linear error is that of the words whose finding is all but certain.
@@ -197,33 +193,19 @@ class PlannedText(PlannedQuestion[Rappor]):
 
         rappor, law = mechanism, typical_law(self.domain)
         words = [f"word {i}" for i in range(self.domain)]
-        known = candidate_map(rappor.bloom, words)
-        variance = self.variances(rappor, users)
-        certain = found_chances(law, self.error(rappor, users), np.sqrt(variance)) > 0.999
-        certain[0] = True
+        known, certain = candidate_map(rappor.bloom, words), self._certain(rappor, users)
         rng = np.random.default_rng(seed)
-        linear = default = 0.0
-        for trial in range(trials):
+        for trial in itertools.count():
             held = rng.multinomial(users, law)
             counts = simulate_counts(rappor, words, held, random=Seeded(seed * 1000 + trial))
             found = estimate(rappor, counts, candidates=known)
-            linear += float(((found.unbiased - law)[certain] ** 2).mean())
-            default += float(((found.frequency - law) ** 2).mean())
-            if on_progress is not None:
-                on_progress(trial + 1, trials)
-        predicted = math.sqrt(float(variance[certain].mean()))
-        return Forecast(
-            users,
-            trials,
-            "Zipf's law",
-            (predicted, math.sqrt(linear / trials)),
-            (self.default(rappor, users), math.sqrt(default / trials)),
-        )
+            linear = (found.unbiased - law)[certain]
+            yield mean_square(linear), mean_square(found.frequency - law)
 
 
 def planned(size: Size) -> PlannedText:
     """A word, looked for among so many."""
-    return PlannedText(size.answers, size.users)
+    return PlannedText(size)
 
 
 def word_variance(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Seeded
-from rumor.core.types import Progress
 from rumor.estimators.discover.forecast import fakes_to_invent, needed_share
-from rumor.kinds.planning.planned import Candidate, Forecast, PlannedQuestion, Size, Wish
+from rumor.estimators.discover.listed import look_for
+from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
 
@@ -22,21 +20,20 @@ MIDDLE, _LONGEST = 7, 20
 _CODE = "latin"
 # A share that the error of an estimate is told for.
 _SHARE = 0.01
+# Other words of a simulated crowd.
+_TAIL = 30_000
 
 
-@dataclass(frozen=True)
 class PlannedWords(PlannedQuestion[OpenWords]):
     """Words of up to twenty letters that nobody listed."""
 
     kind = "words"
+    sized = f"words of up to {_LONGEST} letters"
+    truth = f"a word of {MIDDLE} letters in a tail of others"
     error_of = "the share of a word that 1% hold, from the levels that did not choose it"
     default_of = "the default, which is no other estimate here"
     detects = f"the share at which a word of {MIDDLE} letters is found"
     simulated = 1_000_000
-
-    def size(self) -> str:
-        """How long words may be."""
-        return f"words of up to {_LONGEST} letters"
 
     def candidates(self, wish: Wish) -> list[Candidate[OpenWords]]:
         """The one mechanism: everything about it follows from epsilon and the length."""
@@ -48,10 +45,7 @@ class PlannedWords(PlannedQuestion[OpenWords]):
 
     def error(self, mechanism: OpenWords, users: int) -> float:
         """From all levels after the third: where words of a middling length end."""
-        later = sum(mechanism.weights[3:]) / sum(mechanism.weights)
-        chance = 1 / mechanism.buckets
-        rate = chance + mechanism.gain * _SHARE
-        return float(np.sqrt(rate * (1 - rate) / (users * later)) / mechanism.gain)
+        return _error(mechanism, users, _SHARE, sum(mechanism.weights[3:]))
 
     def default(self, mechanism: OpenWords, users: int) -> None:
         """Shares come as they are: there is no other estimate."""
@@ -86,39 +80,31 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         """Open, of this length."""
         return {"words": "open", "longest": _LONGEST}
 
-    def simulate(
-        self,
-        mechanism: OpenWords,
-        users: int,
-        trials: int,
-        seed: int,
-        on_progress: Progress | None,
-    ) -> Forecast:
-        """One word at the share that is found nine times in ten, in a tail of others."""
-        from rumor.kinds.dry_run import Trials
-        from rumor.kinds.words.simulate import simulate_open
-
+    def linear(self, mechanism: OpenWords, users: int) -> float:
+        """Of the simulated word, from every level at which it has ended."""
+        ended = -(-word_bits(mechanism, MIDDLE) // mechanism.step) - 1
         share = self.detectable(mechanism, users)
-        rng = np.random.default_rng(seed)
-        letters = np.array(list("etaoinsrhldcumfpgwyb"))
-        tail = ["".join(rng.choice(letters, MIDDLE)) for _ in range(min(users, 30_000))]
-        word = "".join(rng.choice(letters, MIDDLE))
-        crowd = Counter({word: max(1, round(share * users))})
-        for other in rng.choice(len(tail), size=users - crowd[word]).tolist():
-            crowd[tail[other]] += 1
-        done = simulate_open(
-            mechanism, crowd, Trials(trials, random=Seeded(seed), on_progress=on_progress)
-        )
-        place = list(done.values).index(word)
-        off = abs(done.frequency[place] - share) if done.found[place] else share
-        return Forecast(
-            users,
-            trials,
-            f"a word of {MIDDLE} letters at the share that is found nine times in ten: it was "
-            f"found in {done.found[place]:.0%} of trials",
-            (self.error(mechanism, users), float(off)),
-            None,
-        )
+        return _error(mechanism, users, share, sum(mechanism.weights[ended:]))
+
+    def trials(self, mechanism: OpenWords, users: int, seed: int) -> Iterator[Squares]:
+        """One word, looked for in a tail of others."""
+        source, rng = Seeded(seed), np.random.default_rng(seed)
+        letters, share = np.array(list("etaoinsrhldcumfpgwyb")), self.detectable(mechanism, users)
+        tail = ["".join(rng.choice(letters, MIDDLE)) for _ in range(min(users, _TAIL))]
+        words = ["".join(rng.choice(letters, MIDDLE)), *tail]
+        stems = mechanism.stems.table(words)
+        while True:
+            held = rng.integers(1, len(words), size=users)
+            held[: round(share * users)] = 0
+            reports = mechanism.privatize_stems(stems, held, random=source)
+            found = look_for(mechanism, mechanism.tally(reports), words[:1])
+            yield float(found.share[0] - round(share * users) / users) ** 2, 0.0
+
+
+def _error(mechanism: OpenWords, users: int, share: float, weights: int) -> float:
+    """Of a share, from levels of so much weight."""
+    part, rate = weights / sum(mechanism.weights), 1 / mechanism.buckets + mechanism.gain * share
+    return float(np.sqrt(rate * (1 - rate) / (users * part)) / mechanism.gain)
 
 
 def word_bits(mechanism: OpenWords, letters: int) -> int:
@@ -133,4 +119,4 @@ def _said(share: float) -> str:
 
 def planned(size: Size) -> PlannedWords:
     """Words have no size but their length, which is the usual one."""
-    return PlannedWords()
+    return PlannedWords(size)
