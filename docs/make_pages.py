@@ -302,6 +302,7 @@ GROUPS = {
         "MeanEstimate",
         "KeyValueEstimate",
         "OrderedEstimate",
+        "OpenWordEstimate",
         "View",
     ),
     "Functions": ("estimate", "merge", "key_value", "next_round"),

@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from rumor.core.randomness import Seeded, StreamDraws
+from rumor.estimators.discover.forecast import needed_share
 from rumor.kinds.estimating import estimate
 from rumor.kinds.planning.plan import make_plan
+from rumor.kinds.words.plan import word_bits
 from rumor.mechanisms import (
     HadamardResponse,
     LocalHashing,
@@ -530,6 +532,27 @@ def plan_words() -> str:
     )
 
 
+def open_words_needed() -> str:
+    """The share of a word that is found, with a list and without one, by the number of people."""
+    crowds = [10 ** (i / 4) for i in range(16, 29)]
+    points: dict[str, list[Point]] = {"with a list": [], "7 letters": [], "12 letters": []}
+    for people in crowds:
+        users = round(people)
+        listed = make_plan(kind="text", domain=1000, users=users, epsilon=3.0)
+        points["with a list"].append((people, listed.best.detectable))
+        mechanism = make_plan(kind="words", users=users, epsilon=3.0).best.mechanism
+        for letters in (7, 12):
+            share = needed_share(mechanism, users, word_bits(mechanism, letters), 0.9)
+            points[f"{letters} letters"].append((people, min(share, 1.0)))
+    return plot(
+        "Share of a word that is found nine times in ten (epsilon 3)",
+        Axis("people", 1e4, 1e7, (1e4, 1e5, 1e6, 1e7), log=True, show=lambda v: f"{v:,.0f}"),
+        share_axis("share", 1e-3),
+        [Curve(name, found) for name, found in points.items()],
+        room=110,
+    )
+
+
 def plan_numbers() -> str:
     """The error of a mean by each mechanism there is for one, by epsilon."""
     steps = [2 ** (i / 4) for i in range(-4, 13)]
@@ -602,6 +625,7 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "plan-people.svg": plan_people,
     "plan-words.svg": plan_words,
     "plan-numbers.svg": plan_numbers,
+    "open-words.svg": open_words_needed,
     "ages.svg": ages,
     "incomes.svg": incomes,
 }

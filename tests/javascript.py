@@ -19,10 +19,10 @@ WEB = Path(__file__).parent.parent / "src" / "rumor" / "collector" / "web"
 SCRIPTS = Path(__file__).parent / "js"
 
 
-def node(script: str, *arguments: str, given: object = None) -> Any:
-    """What a script of tests/js prints, as JSON; it must end well."""
+def node(script: str, *arguments: str, given: object = None, scripts: Path = SCRIPTS) -> Any:
+    """What a script of tests/js (or a copy of it) prints, as JSON; it must end well."""
     done = subprocess.run(
-        [str(needs("node")), str(SCRIPTS / script), *arguments],
+        [str(needs("node")), str(scripts / script), *arguments],
         input=json.dumps(given),
         capture_output=True,
         text=True,

@@ -26,6 +26,8 @@ _HOMES = {
     "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
     "MeanEstimate": "rumor.kinds.number.result",
+    "OpenWordEstimate": "rumor.kinds.words.result",
+    "OpenWords": "rumor.mechanisms",
     "OrderedEstimate": "rumor.kinds.ordered.result",
     "PckvGrr": "rumor.mechanisms",
     "Piecewise": "rumor.mechanisms",
@@ -64,11 +66,13 @@ if TYPE_CHECKING:
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
+    from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
     from rumor.mechanisms import ItemSampling as ItemSampling
     from rumor.mechanisms import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms import LocalHashing as LocalHashing
+    from rumor.mechanisms import OpenWords as OpenWords
     from rumor.mechanisms import PckvGrr as PckvGrr
     from rumor.mechanisms import Piecewise as Piecewise
     from rumor.mechanisms import PrivKV as PrivKV

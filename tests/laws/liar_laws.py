@@ -27,6 +27,7 @@ from rumor.mechanisms import (
     Wave,
 )
 from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.open_words import OpenWords
 from tests.laws.laws import refused
 
 PEOPLE, FAKES = 20_000, 2_000
@@ -83,6 +84,8 @@ def _attack(mechanism: Mechanism) -> Attack:
         return _on_the_mean(mechanism)
     if isinstance(mechanism, Wave):
         return _on_the_mean_position(mechanism)
+    if isinstance(mechanism, OpenWords):
+        return _on_an_open_word(mechanism)
     assert isinstance(mechanism, KeyValueMechanism)
     return _on_a_key(mechanism)
 
@@ -137,6 +140,41 @@ def _on_a_key(mechanism: KeyValueMechanism) -> Attack:
 
     nothing = (None,) * mechanism.keys
     return Attack(nothing, raised, math.sqrt(said + chosen) / rates.gain)
+
+
+def _on_an_open_word(mechanism: OpenWords) -> Attack:
+    """A word of which whole words alone are counted, against others who fall into its bucket by
+    chance: it is compared with what the honest, who all hold one word, are expected at."""
+    held, word = "word 1", "word 2"
+    last, hit, buckets = mechanism.levels - 1, mechanism.hit, mechanism.buckets
+    part = mechanism.weights[-1] / sum(mechanism.weights)
+    shared = [
+        mechanism.bucket(held, last, cohort) == mechanism.bucket(word, last, cohort)
+        for cohort in range(mechanism.cohorts)
+    ]
+    # What an honest report adds to the word's support beyond chance, by whether the two collide.
+    by_chance = [hit if same else (1 - hit) / (buckets - 1) for same in shared]
+    honest = PEOPLE - FAKES
+    spread = sum(rate * (1 - rate) for rate in by_chance) / mechanism.cohorts
+    spread += float(np.var(by_chance))
+    about = honest * part + FAKES
+    lost = FAKES * (1 - 1 / buckets) / about  # of the fakes' part, by another number of honest
+    noise = math.sqrt(honest * part * (spread + (1 - part) * lost**2)) / (about * mechanism.gain)
+
+    def raised(batch: Reports) -> float:
+        table = mechanism.table(mechanism.tally(batch))[last]
+        if not table.sum():
+            return -math.inf
+        supports = sum(
+            int(table[cohort, mechanism.bucket(word, last, cohort)])
+            for cohort in range(mechanism.cohorts)
+        )
+        excess = supports - table.sum() / buckets
+        if len(batch) > 1:
+            excess -= honest * part * (sum(by_chance) / mechanism.cohorts - 1 / buckets)
+        return float(excess / (table.sum() * mechanism.gain))
+
+    return Attack(held, raised, noise)
 
 
 def _words(rappor: Rappor, bound: float) -> None:

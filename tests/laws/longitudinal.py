@@ -36,11 +36,16 @@ from rumor.core.errors import InputError
 from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Keyed, Stream
 from rumor.mechanisms import REGISTRY, Mechanism
+from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.audit.enumeration import distribution
 from tests.laws.laws import logarithm
 
-PERMANENT = [one for one in REGISTRY if issubclass(one, PermanentAnswers)]
+# Open words are no line of the registry until a kind of question asks for them.
+PERMANENT: list[type[PermanentAnswers]] = [
+    *(one for one in REGISTRY if issubclass(one, PermanentAnswers)),
+    OpenWords,
+]
 Context = tuple[object, ...]
 Law = tuple[dict[tuple[bytes, ...], int], int]
 """Transcripts with their weights, and what all weights add up to."""

@@ -31,6 +31,7 @@ from rumor.mechanisms import (
     Rappor,
     Wave,
 )
+from rumor.mechanisms.open_words import OpenWords
 from tests.javascript import parsed, refusals, steps
 
 Answers = st.SearchStrategy[object]
@@ -76,6 +77,7 @@ def pairs(mechanism: Mechanism) -> Answers:
 FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
+    OpenWords: texts,
     MeanMechanism: numbers,
     Wave: ordered,
     KeyValueMechanism: pairs,

@@ -1,6 +1,6 @@
 """The longitudinal law over every mechanism that keeps answers or is asked in rounds.
 
-And six ways of keying permanent noise that were, or might have been, thought right: the law
+And seven ways of keying permanent noise that were, or might have been, thought right: the law
 must catch each of them.
 """
 
@@ -18,7 +18,8 @@ from rumor.client.ledger import Ledger
 from rumor.contract.collection import Collection, Question
 from rumor.core.randomness import Draws, Keyed
 from rumor.mechanisms import BasicRappor, Mechanism, PrivKVM, RandomizedResponse, Rappor
-from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.permanent import PermanentAnswers, PermanentBits
 from tests.laws.longitudinal import (
     PERMANENT,
     Family,
@@ -55,6 +56,28 @@ def basic(labels: str, **changed: float) -> BasicRappor:
     return BasicRappor(domain=list(labels), **{"f": 0.5, "p": 0.25, "q": 0.75, **changed})
 
 
+def open_words(**changed: object) -> OpenWords:
+    usual: dict[str, object] = {"code": [[1, "a"], [2, "b", ""]], "step": 1, "weights": [1, 2]}
+    usual |= {"cohorts": 1, "buckets": 2, "epsilon": 1.0, "key": b"k"}
+    return OpenWords(**{**usual, **changed})  # type: ignore[arg-type]
+
+
+def _open_key(collide: tuple[str, str]) -> bytes:
+    """A key under which these two words share their bucket at every level, and no other does."""
+    for number in range(10_000):
+        key = number.to_bytes(2, "big")
+        asked = open_words(key=key)
+        places = {word: [asked.bucket(word, level, 0) for level in (0, 1)] for word in WORDS}
+        (third,) = set(WORDS) - set(collide)
+        shared = places[collide[0]] == places[collide[1]]
+        if shared and not any(
+            x == y for x, y in zip(places[third], places[collide[0]], strict=True)
+        ):
+            return key
+    raise AssertionError("there is such a key")
+
+
+OPEN_ONE, OPEN_TWO = _open_key(("a", "b")), _open_key(("a", "c"))
 ONE, TWO = _key(("a", "b")), _key(("a", "c"))
 FOUR = _key(("a", "b"), bits=4)
 once = functools.partial(rappor, p=0, q=1)
@@ -85,6 +108,30 @@ FAMILIES = {
     ),
     "rappor: fresh noise dropped": Family(
         [[rappor(key=ONE)], [once(key=ONE)]], WORD_VALUES, lengths=(2,)
+    ),
+    "open words: one contract": Family([[open_words(key=OPEN_ONE)]], WORD_VALUES),
+    "open words: key revised": Family(
+        [[open_words(key=OPEN_ONE)], [open_words(key=OPEN_TWO)]], WORD_VALUES, lengths=(2,)
+    ),
+    "open words: code revised": Family(
+        [[open_words(key=OPEN_ONE)], [open_words(key=OPEN_ONE, code=[[1, "c"], [2, "b", ""]])]],
+        WORD_VALUES,
+        lengths=(2,),
+    ),
+    "open words: levels and cohorts revised": Family(
+        [[open_words(key=OPEN_ONE)], [open_words(key=OPEN_ONE, weights=[1, 1, 1], cohorts=2)]],
+        WORD_VALUES,
+        lengths=(2,),
+    ),
+    "open words: epsilon revised": Family(
+        [[open_words(key=OPEN_ONE)], [open_words(key=OPEN_ONE, epsilon=0.5)]], WORD_VALUES
+    ),
+    "open words: the answer of a period": Family(
+        [[open_words(key=OPEN_ONE)], [open_words(key=OPEN_TWO)]],
+        WORD_VALUES,
+        lengths=(2,),
+        period_days=7,
+        days=(0, 7),
     ),
     "basic: labels reordered": Family(
         [[basic("ab")], [basic("ba")]], labels("ab"), kinds=["choice"]
@@ -159,13 +206,15 @@ def test_a_limit_stops_alike_people_at_the_same_step(tmp_path: Path) -> None:
     assert {1, 2, None} >= {one for stop in stops.values() for one in stop} != {None}
 
 
-# --- Six wrong keys ------------------------------------------------------------------------------
+# --- Seven wrong keys ----------------------------------------------------------------------------
 
 
 def _filter(mechanism: PermanentAnswers, value: object) -> bytes:
     """What the contract makes of a value."""
     if isinstance(mechanism, Rappor):
         return mechanism.bloom.filter(str(value), 0)
+    if isinstance(mechanism, OpenWords):
+        return bytes(mechanism.bucket(value, level, 0) for level in range(mechanism.levels))
     assert isinstance(mechanism, BasicRappor)
     return (1 << mechanism.code(value)).to_bytes(4, "little")
 
@@ -240,8 +289,12 @@ WRONG: dict[str, tuple[Mutant, str]] = {
         "basic: one-time, three labels reordered",
     ),
     "a cell without f": (
-        lambda patch: patch.setattr(PermanentAnswers, "FRESH", ("low", "high", "flip")),
+        lambda patch: patch.setattr(PermanentBits, "FRESH", ("low", "high", "flip")),
         "rappor: one-time, f revised",
+    ),
+    "the bucket of an open word": (
+        keyed(by_contract_and_filter),
+        "open words: one contract",
     ),
     "a period whose answer is not kept": (
         lambda patch: patch.setattr(Ledger, "settled", lambda self, row: None),
@@ -276,7 +329,7 @@ def test_a_shared_row_of_different_f_would_lose_far_more_than_it_charges(
 
 # --- Nobody who keeps to a contract is stopped by it ---------------------------------------------
 
-KINDS_OF = {"rappor": "text", "privkvm": "keyvalue"}
+KINDS_OF = {"rappor": "text", "open-words": "words", "privkvm": "keyvalue"}
 COUNTED: list[type[Mechanism]] = [*PERMANENT, RandomizedResponse, PrivKVM]
 EVERY = [one for kind in COUNTED for one in kind.examples()]
 

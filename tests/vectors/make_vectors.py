@@ -18,6 +18,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Keyed
 from rumor.core.scale import Steps
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
@@ -29,6 +30,7 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
 from rumor.mechanisms.permanent import PermanentAnswers
@@ -47,6 +49,12 @@ REPORTS = (1, 2, 7, 365)
 # Fresh noise that a revision might bring, as thresholds of p and q, and numbers of reports.
 REVISED = ((0, 2**64), (1, 2**64 - 1), (2**62, 3 * 2**62), (2**63, 2**63 + 1))
 TOGETHER = ((1, 1), (2, 3), (7, 10**6))
+# Code, epsilon, bits of a step, weights of levels and cohorts of open words.
+OPEN_SHAPES = (
+    ("latin", 4.0, 7, (10, 10, 10, 8, 7, 5, 4, 7), 256),
+    ("utf-8", 1.0, 8, (3, 2, 1, 1), 64),
+    ("url", 8.0, 13, (5, 4, 3, 2), 1000),
+)
 WORDS = ("", "news", "café", "cafe\u0301", "検索", "🙂 two words", "a" * 300)
 LABELS = ["well", "so so", "übel", "気分", "no answer"]
 
@@ -74,6 +82,10 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Rappor.one_time(key=key, f=0.25, bits=32, hashes=3, cohorts=1),
         Rappor(bits=256, hashes=1, cohorts=300, f=0, p=0.1, q=0.5, key=b"\x00\xff"),
         Rappor(bits=2, hashes=2, cohorts=2, f=0.5, p=0.25, q=0.5, key=key),
+        *(
+            OpenWords(epsilon=e, code=shipped_code(n), step=b, weights=w, cohorts=k, key=b"key")
+            for n, e, b, w, k in OPEN_SHAPES
+        ),
         BasicRappor(domain=LABELS, f=0.5, p=0.5, q=0.75),
         BasicRappor(domain=100, f=0.1, p=0, q=1),
         Harmony(low=0.0, high=120.0, epsilon=1.0, outside="clip"),
@@ -193,7 +205,7 @@ def _settled(mechanism: Mechanism, question: str, person: Keyed) -> dict[str, ob
         settled = mechanism.settle(value, person=person, noise=noise)
         answers.append({"value": value, "tag": tag.digest()[:16].hex(), "period": settled.hex()})
     mixed: list[dict[str, object]] = []
-    for low, high in REVISED:
+    for low, high in REVISED if mechanism.FRESH else ():
         fresh: dict[str, object] = {"low": str(low), "high": str(high)}
         other = from_description({**mechanism.describe(), **fresh})
         for before, since in TOGETHER:

@@ -13,9 +13,11 @@ from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.kinds.text.result import WordEstimate
+from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.wave import Wave
 from rumor.results.estimate import Estimate
@@ -39,6 +41,10 @@ def estimate(  # type: ignore[overload-overlap]
     tolerance: float = ...,
     iterations: int = ...,
 ) -> OrderedEstimate: ...
+@overload
+def estimate(
+    mechanism: OpenWords, data: object, *, method: str = ..., **options: Any
+) -> OpenWordEstimate: ...
 @overload
 def estimate(
     mechanism: Rappor, data: object, *, method: str = ..., candidates: object, **options: Any

@@ -24,11 +24,11 @@ from rumor.core.reports import Reports
 from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.permanent import PermanentBits
 from rumor.mechanisms.two_stage import TwoStageNoise, noises
 
 
-class BasicRappor(BitPerValue, PermanentAnswers):
+class BasicRappor(BitPerValue, PermanentBits):
     """RAPPOR for a known set of answers: safe to ask again while the answer stays the same."""
 
     name = "basic-rappor"

@@ -22,10 +22,7 @@ from rumor.mechanisms.two_stage import TwoStageNoise
 
 
 class PermanentAnswers(Mechanism):
-    """A mechanism of two stages: a value settles once, and its reports are drawn around that."""
-
-    FRESH = ("low", "high")
-    noise: TwoStageNoise
+    """A mechanism whose values settle once; its reports are drawn around that, or repeat it."""
 
     @property
     def settles(self) -> bool:
@@ -45,7 +42,7 @@ class PermanentAnswers(Mechanism):
 
     @abc.abstractmethod
     def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
-        """A report of a permanent answer: fresh noise on top of it."""
+        """A report of a permanent answer: with fresh noise on top, where there is any."""
 
     def noise_of(self, value: object, permanent: Keyed) -> Keyed:
         """The key of a value's permanent noise."""
@@ -55,6 +52,13 @@ class PermanentAnswers(Mechanism):
         """A report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
         return self.restate(self.settle(value, person=permanent, noise=noise), random=random)
+
+
+class PermanentBits(PermanentAnswers):
+    """Permanent answers that are bits, with RAPPOR's two stages of noise (two_stage.py)."""
+
+    FRESH = ("low", "high")
+    noise: TwoStageNoise
 
     @abc.abstractmethod
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:

@@ -45,7 +45,7 @@ from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitShape
 from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.liars import Raised
-from rumor.mechanisms.permanent import PermanentAnswers
+from rumor.mechanisms.permanent import PermanentBits
 from rumor.mechanisms.two_stage import TwoStageNoise, noises
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 
 
-class Rappor(PermanentAnswers):
+class Rappor(PermanentBits):
     """Words from an open vocabulary; the frequencies of candidate words are decoded later.
 
     "One-time" RAPPOR has two meanings in the literature. As the paper defines it, the

@@ -52,6 +52,7 @@ ENTRIES = (
     Entry("hadamard", "hadamard", "HadamardResponse", "choice"),
     Entry("local-hashing", "local_hashing", "LocalHashing", "choice"),
     Entry("rappor", "rappor", "Rappor", "text"),
+    Entry("open-words", "open_words", "OpenWords", "words"),
     Entry("basic-rappor", "basic_rappor", "BasicRappor", "choice"),
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),

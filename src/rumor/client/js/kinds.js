@@ -8,6 +8,7 @@ export const KINDS = {
   choice: { carries: ["labels"], load: () => import("./kinds/choice.js") },
   ordered: { carries: ["labels", "round"], load: () => import("./kinds/ordered.js") },
   text: { carries: [], load: () => import("./kinds/text.js") },
+  words: { carries: [], load: () => import("./kinds/words.js") },
   number: { carries: [], load: () => import("./kinds/number.js") },
   keyvalue: { carries: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
 };

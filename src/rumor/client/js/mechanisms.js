@@ -14,6 +14,7 @@ const LOADERS = {
   "hadamard": () => import("./mechanisms/hadamard.js"),
   "local-hashing": () => import("./mechanisms/local-hashing.js"),
   "rappor": () => import("./mechanisms/rappor.js"),
+  "open-words": () => import("./mechanisms/open-words.js"),
   "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
   "harmony": () => import("./mechanisms/harmony.js"),
   "piecewise": () => import("./mechanisms/piecewise.js"),

@@ -20,7 +20,7 @@ export class RumorError extends Error {
   constructor(code: string, message: string);
 }
 
-export type Kind = "choice" | "ordered" | "text" | "number" | "keyvalue";
+export type Kind = "choice" | "ordered" | "text" | "words" | "number" | "keyvalue";
 
 /** A choice by label or number, a text, a number, or an object of keys and numbers. */
 export type Answer = string | number | Record<string, number>;

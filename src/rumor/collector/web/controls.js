@@ -11,6 +11,7 @@ const LOADERS = {
   choice: () => import("./controls/choice.js"),
   ordered: () => import("./controls/ordered.js"),
   text: () => import("./controls/text.js"),
+  words: () => import("./controls/words.js"),
   number: () => import("./controls/number.js"),
   keyvalue: () => import("./controls/keyvalue.js"),
 };

@@ -70,6 +70,18 @@ def decode_loops() -> ModuleType:
     return twins_decode
 
 
+@functools.cache
+def discover_loops() -> ModuleType:
+    """The loops of growing words: always compiled where numba is, as those of decoding."""
+    if _has_numba():
+        from rumor.core.loops.compiled import discover as kernels_discover
+
+        return kernels_discover
+    from rumor.core.loops.plain import discover as twins_discover
+
+    return twins_discover
+
+
 def bayes_loops(size_in_bytes: int) -> ModuleType:
     """The loops of the Bayesian update, for work of this size in all."""
     if _has_numba() and size_in_bytes > SMALL_BYTES:

@@ -20,8 +20,10 @@ from rumor.core.types import Vector
 from rumor.estimators.ordered.heaps import checked_spacings
 from rumor.estimators.ordered.search import Member, possible
 from rumor.estimators.ordered.seen import Seen
+from rumor.estimators.ordered.shape import Marks
 
 _LEAST = 1e-3
+_SURE = 0.5
 _Linear = Callable[[Vector], Vector]
 
 
@@ -52,6 +54,17 @@ class OrderedFit:
         found = _mixed(self.members, self._weights, self.domain)
         return np.asarray(found / found.sum())
 
+    @property
+    def heaps_matter(self) -> bool:
+        """Whether the counts speak for some of the declared round numbers."""
+        declared = np.array(
+            [
+                any(isinstance(extra, Marks) for extra in member.fit.shape.extras)
+                for member in self.members
+            ]
+        )
+        return bool(self._weights[declared].sum() > _SURE)
+
     def linear(self, functional: Vector) -> tuple[Vector, Vector]:
         """The value and the standard deviation of v'f, for a vector v or for columns of several."""
         columns = np.asarray(functional, dtype=np.float64)
@@ -69,16 +82,20 @@ class OrderedFit:
         total = np.zeros(np.shape(value))
         for member, weight in self._floored():
             found = member.fit
-            moved = applied(found.derivative(self.domain))
+            moved = applied(found.shape.derivative(found.parameters))
             total += weight * np.sum((moved @ found.covariance) * moved, axis=-1)
-            total += weight * (applied(member.frequency(self.domain)) - value) ** 2
-            masses = found.shape.cells(self.domain, found.parameters)[1]
+            total += weight * (applied(member.frequency) - value) ** 2
+            masses = found.shape.cells(found.parameters)[1]
             for mass, (places, likely) in zip(masses.tolist(), member.places, strict=True):
                 there = np.zeros(self.domain)
                 there[places] = likely
                 scatter = squared(there) - applied(there) ** 2
                 total += weight * mass**2 * np.maximum(scatter, 0.0)
-        return value, np.sqrt(total)
+            for differences, likely in member.moves:
+                there = applied(differences.T)
+                middle = there @ likely
+                total += weight * (there**2 @ likely - middle**2)
+        return value, np.sqrt(np.maximum(total, 0.0))
 
     def _floored(self) -> list[tuple[Member, float]]:
         pairs = zip(self.members, self._rough.tolist(), strict=True)
@@ -116,7 +133,7 @@ def _mixed(members: list[Member], weights: Vector, domain: int) -> Vector:
     found = np.zeros(domain)
     for member, weight in zip(members, weights.tolist(), strict=True):
         if weight > 0:
-            found += weight * member.frequency(domain)
+            found += weight * member.frequency
     return found
 
 

@@ -27,11 +27,14 @@ _POWERS = {
 }
 # Intervals trust no law that is smoother: with few people the evidence prefers those, and only
 # because it cannot see what they deny.
-_FLOOR = {1: 0.06, 2: 0.002}
+_FLOOR = {1: 0.06, 2: 0.002, UNORDERED: 1.0}
+# Of many values each of which varies on its own, sums hardly vary: a law without order is as sure
+# of them as a flat one.
+_FEW = 16
 # What leaves a law's polynomials free is given a little strength: all must be proper.
 _RIDGE = 1e-3
 # A law without any curve needs better reasons than the others.
-_FLAT_ODDS = 0.1
+_FLAT_ODDS = 1.0
 _UNORDERED_ODDS = 0.5
 
 
@@ -50,9 +53,9 @@ class Law:
     @property
     def rough(self) -> bool:
         """Whether intervals may rest on it."""
-        return self.order == UNORDERED or (
-            self.order in _FLOOR and self.strength <= _FLOOR[self.order]
-        )
+        if self.order == UNORDERED and len(self.precision) > _FEW:
+            return False
+        return self.order in _FLOOR and self.strength <= _FLOOR[self.order]
 
 
 @lru_cache(maxsize=8)
@@ -78,10 +81,3 @@ def _law(curves: Basis, order: int, strength: float) -> Law:
     odds = np.log(_UNORDERED_ODDS) if order == UNORDERED else 0.0
     determinant = float(np.linalg.slogdet(precision)[1])
     return Law(order, strength, precision, determinant, float(odds))
-
-
-def stronger(law: Law, domain: int, times: float) -> Law:
-    """The same order, held down so many times as much."""
-    if law.order == FLAT or times == 1:
-        return law
-    return _law(basis(domain), law.order, law.strength * times)

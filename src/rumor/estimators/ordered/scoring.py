@@ -1,78 +1,28 @@
-"""The most plausible log-density under one law, and the law's evidence.
+"""The most plausible parameters of a shape, and the evidence of its law.
 
-Cells are the D values, with log-weight (curve + what is declared), and J atoms: single values
-with a free log-weight of their own, N(0, 20). All weights together sum to one. The penalised
-likelihood of the counts is raised by Fisher scoring: with f the law of values, m = M f and J the
-derivative of m by all parameters t,
-    gradient J'(c/m) - Q t,    information n J' diag(1/m) J + Q,
-and steps are halved until they rise. The evidence is Laplace's: the penalised likelihood at the
-top, plus half of log |Q| less log |information|.
+With f the law of the values, m = M f and J the derivative of m by all parameters t, the penalised
+likelihood c' log m - t'Qt/2 of the counts c has
+    gradient J'(c/m) - Q t,    expected information n J' diag(1/m) J + Q.
+It is raised by Newton's steps, or by those of Fisher scoring where it does not bend down, halved
+until they rise. The evidence is Laplace's: the penalised likelihood at the top, plus half of
+log |Q| less log |information|.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from rumor.core.types import Vector
-from rumor.estimators.ordered.laws import FLAT, Law
 from rumor.estimators.ordered.seen import Seen
-from rumor.estimators.ordered.splines import basis
+from rumor.estimators.ordered.shape import Shape
 
-ATOM_VARIANCE = 20.0
-_RISE = 1e-3
+_RISE = 1e-2
 _STEPS = 60
 _HALVINGS = 25
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """What is fitted: a law, the values that are atoms, and what is declared."""
-
-    law: Law
-    atoms: tuple[int, ...]
-    offset: Vector | None = None
-    """What is declared, as log-weights of the values."""
-
-    @property
-    def size(self) -> int:
-        """The number of parameters."""
-        return len(self.law.precision) + len(self.atoms)
-
-    @cached_property
-    def precision(self) -> Vector:
-        """Q, of the curve's coefficients and the atoms' log-weights."""
-        found = np.zeros((self.size, self.size))
-        curve = len(self.law.precision)
-        found[:curve, :curve] = self.law.precision
-        found[range(curve, self.size), range(curve, self.size)] = 1 / ATOM_VARIANCE
-        return found
-
-    def curves(self, domain: int) -> Vector:
-        """The curves; none where the law is flat."""
-        whole = basis(domain).curves
-        return whole[:, :0] if self.law.order == FLAT else whole
-
-    def cells(self, domain: int, parameters: Vector) -> tuple[Vector, Vector]:
-        """The weights of the values without the atoms, and those of the atoms."""
-        curve = len(self.law.precision)
-        heights = self.curves(domain) @ parameters[:curve]
-        if self.offset is not None:
-            heights = heights + self.offset
-        extra = parameters[curve:]
-        top = max(float(heights.max()), float(extra.max(initial=-np.inf)))
-        smooth, atoms = np.exp(heights - top), np.exp(extra - top)
-        total = float(smooth.sum() + atoms.sum())
-        return smooth / total, atoms / total
-
-    def frequency(self, domain: int, parameters: Vector) -> Vector:
-        """The law of the values."""
-        smooth, atoms = self.cells(domain, parameters)
-        np.add.at(smooth, list(self.atoms), atoms)
-        return smooth
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +37,12 @@ class Fit:
     slopes: Vector
     """The derivative of M f by the parameters."""
     evidence: float
-    """Of the law and its atoms, without what they cost beforehand."""
+    """Of the law and what is beside it, without what that costs beforehand."""
 
-    def frequency(self, domain: int) -> Vector:
+    @cached_property
+    def frequency(self) -> Vector:
         """The law of the values."""
-        return self.shape.frequency(domain, self.parameters)
+        return self.shape.frequency(self.parameters)
 
     @cached_property
     def covariance(self) -> Vector:
@@ -100,15 +51,10 @@ class Fit:
             return np.zeros((0, 0))
         return np.asarray(np.linalg.inv(self.information))
 
-    def derivative(self, domain: int) -> Vector:
-        """The derivative of the law of the values by the parameters, a column each."""
-        smooth, atoms = self.shape.cells(domain, self.parameters)
-        whole = self.frequency(domain)
-        columns = smooth[:, None] * self.shape.curves(domain)
-        columns -= np.outer(whole, columns.sum(axis=0))
-        single = np.outer(whole, -atoms)
-        single[list(self.shape.atoms), range(len(atoms))] += atoms
-        return np.hstack([columns, single])
+    @property
+    def freedom(self) -> float:
+        """How many parameters the counts decide, rather than the law."""
+        return self.shape.size - float(np.sum(self.covariance * self.shape.precision))
 
 
 def penalised(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> float:
@@ -119,39 +65,83 @@ def penalised(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> 
 
 def slopes(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vector:
     """The derivative of M f by the parameters."""
-    smooth, atoms = shape.cells(seen.domain, parameters)
-    columns = smooth[:, None] * shape.curves(seen.domain)
+    smooth, atoms = shape.cells(parameters)
     found = np.empty((seen.size, shape.size))
-    curve = columns.shape[1]
-    if curve:
-        found[:, :curve] = seen.forward(columns)
-        found[:, :curve] -= np.outer(outputs, columns.sum(axis=0))
+    if shape.curve:
+        weighed = smooth[:, None] * shape.columns
+        base = seen.band.outside * seen.width
+        found[:, : shape.curve] = seen.within(weighed)
+        found[:, : shape.curve] -= np.outer(outputs - base, weighed.sum(axis=0))
     for place, (value, weight) in enumerate(zip(shape.atoms, atoms, strict=True)):
-        found[:, curve + place] = weight * (seen.column(value) - outputs)
+        found[:, shape.curve + place] = weight * (seen.column(value) - outputs)
     return found
 
 
-def fit(seen: Seen, shape: Shape, start: Vector | None = None) -> Fit:
-    """Raise the penalised likelihood to its top, from `start` or from nothing."""
-    here = np.zeros(shape.size) if start is None else start
-    outputs = seen.forward(shape.frequency(seen.domain, here))
-    height = penalised(seen, shape, here, outputs)
-    for _ in range(_STEPS):
+def likelihood_gradient(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vector:
+    """The derivative of the log-likelihood by the parameters, without J."""
+    smooth, atoms = shape.cells(parameters)
+    pull = seen.adjoint(seen.counts / outputs) - seen.people
+    curve = shape.columns.T @ (smooth * pull)
+    return np.concatenate([curve, atoms * pull[list(shape.atoms)]])
+
+
+def fit(seen: Seen, shape: Shape, starts: Sequence[Vector] = ()) -> Fit:
+    """Raise the penalised likelihood to its top, from the best start or from nothing."""
+    begun = [
+        (penalised(seen, shape, start, outputs), number, start, outputs)
+        for number, start in enumerate(starts or [np.zeros(shape.size)])
+        for outputs in [seen.forward(shape.frequency(start))]
+    ]
+    height, _, here, outputs = max(begun, key=lambda each: each[:2])
+    slope = np.zeros((seen.size, 0))
+    for _ in range(_STEPS if shape.size else 0):
         slope = slopes(seen, shape, here, outputs)
-        scaled = slope / np.sqrt(outputs)[:, None]
-        information = seen.people * (scaled.T @ scaled) + shape.precision
         gradient = slope.T @ (seen.counts / outputs) - shape.precision @ here
-        step = np.asarray(np.linalg.solve(information, gradient)) if shape.size else gradient
+        step = newton(seen, shape, here, outputs, slope, gradient)
+        if step is None:
+            expected = _information(seen, shape, outputs, slope)
+            step = np.asarray(np.linalg.solve(expected, gradient), dtype=np.float64)
         rise = float(gradient @ step)
         moved = _raised(seen, shape, here, step, height)
         if moved is not None:
             here, outputs, height = moved
         if moved is None or rise < _RISE:
             break
+    information = _information(seen, shape, outputs, slope)
     spread = np.linalg.slogdet(information)[1] if shape.size else 0.0
-    determinant = shape.law.determinant - len(shape.atoms) * math.log(ATOM_VARIANCE)
-    evidence = height + (determinant - float(spread)) / 2
+    evidence = height + (shape.determinant - float(spread)) / 2
     return Fit(shape, here, information, outputs, slope, evidence)
+
+
+def newton(
+    seen: Seen, shape: Shape, here: Vector, outputs: Vector, slope: Vector, gradient: Vector
+) -> Vector | None:
+    """Newton's step; None where the likelihood does not bend down in every direction.
+
+    With s the weights of all cells, C their derivatives' coefficients and h = s (M'(c/m) - n),
+    the second derivative is that of M f, scored, less C' diag(h) C - g a' - a g': g = C'h is the
+    likelihood's gradient, a = C's.
+    """
+    from scipy.linalg.lapack import dposv
+
+    smooth, atoms = shape.cells(here)
+    pull = seen.adjoint(seen.counts / outputs) - seen.people
+    scaled = slope * (np.sqrt(seen.counts) / outputs)[:, None]
+    bent = scaled.T @ scaled + shape.precision
+    bent[: shape.curve, : shape.curve] -= shape.weighed(smooth * pull)
+    place = np.arange(shape.curve, shape.size)
+    bent[place, place] -= atoms * pull[list(shape.atoms)]
+    middle = np.concatenate([smooth @ shape.columns, atoms])
+    turned = np.outer(gradient + shape.precision @ here, middle)
+    bent += turned + turned.T
+    _, step, broken = dposv(bent, gradient)
+    return None if broken else np.asarray(step)
+
+
+def _information(seen: Seen, shape: Shape, outputs: Vector, slope: Vector) -> Vector:
+    """The expected information."""
+    scaled = slope * np.sqrt(seen.people / outputs)[:, None]
+    return np.asarray(scaled.T @ scaled + shape.precision)
 
 
 def _raised(
@@ -160,7 +150,7 @@ def _raised(
     """The step, halved until it rises; None where it does not."""
     for halving in range(_HALVINGS):
         there = here + step * 0.5**halving
-        outputs = seen.forward(shape.frequency(seen.domain, there))
+        outputs = seen.forward(shape.frequency(there))
         reached = penalised(seen, shape, there, outputs)
         if reached >= height:
             return there, outputs, reached

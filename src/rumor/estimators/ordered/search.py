@@ -1,25 +1,41 @@
-"""The laws that the counts leave possible: curves, atoms and declared heaps, with their weights."""
+"""The laws that the counts leave possible: curves, heaps, atoms and steps, with their weights.
+
+Whatever is not smooth is added one at a time, the best first: that which leads to the best fit,
+rough or smooth, since an atom may buy smoothness. It stays while the summed evidence rises by
+more than it costs; the first that does not is averaged in all the same.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.estimators.ordered import atoms as single
-from rumor.estimators.ordered import heaps
-from rumor.estimators.ordered.ladder import climb, total
-from rumor.estimators.ordered.laws import stronger
-from rumor.estimators.ordered.scoring import Fit, Shape, fit
+from rumor.estimators.ordered import atoms, steps
+from rumor.estimators.ordered.ladder import Group, climb
+from rumor.estimators.ordered.laws import Law, families
+from rumor.estimators.ordered.scoring import Fit, fit
 from rumor.estimators.ordered.seen import Seen
+from rumor.estimators.ordered.shape import Extra, Level, Marks, Shape, Step
+from rumor.estimators.ordered.staircase import MOST, staircase
 
-# Heaps are tried on so many of the best fits, at these multiples of their strength: a curve that
-# had to follow the heaps is rougher than the one beneath them.
-_TRIED = 2
-_TIMES = (1.0, 10.0, 100.0)
+_FEWEST_VALUES = 5
+_MOST_ATOMS = 12
+# Steps are looked for under so many of the best fits.
+_LOOKED_AT = 2
+# A curve that takes fewer parameters than this needs no staircase.
+_FREEDOM = 10.0
+# What is foretold to stay so far behind is not tried.
+_CHANCE = 3.0
+_ALIKE = 0.7
+# A law whose evidence stays so far behind, were its gain twice what is foretold, is not fitted.
+_HOPELESS = 25.0
+# On so few values two levels are tried, in whatever order the values lie.
+_FEW = 16
 # Laws below this part of the whole are left out.
 _LEAST = 1e-4
 
@@ -35,102 +51,224 @@ class Member:
     """The logarithm of its weight, up to a constant."""
     places: Places = field(default_factory=list)
     """For each atom the values that it may lie at, and how likely each is."""
+    moves: list[tuple[Vector, Vector]] = field(default_factory=list)
+    """For each step by how much the law differs where it may lie, and how likely each place is."""
 
-    def frequency(self, domain: int) -> Vector:
-        """The law of the values, each atom spread over where it may lie."""
-        found, weights = self.fit.shape.cells(domain, self.fit.parameters)
+    @cached_property
+    def frequency(self) -> Vector:
+        """The law of the values, each atom and step spread over where it may lie."""
+        found, weights = self.fit.shape.cells(self.fit.parameters)
         for weight, (values, likely) in zip(weights, self.places, strict=True):
             np.add.at(found, values, weight * likely)
-        return found
+        for differences, likely in self.moves:
+            found += likely @ differences
+        found = np.maximum(found, 0.0)
+        return np.asarray(found / found.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Fits with the same atoms and the same declaration, and what those cost beforehand."""
-
-    fits: list[Fit]
-    cost: float
-
-    @property
-    def score(self) -> float:
-        return total(self.fits) - self.cost
-
-
-def possible(seen: Seen, spacings: Sequence[tuple[int, int]]) -> list[Member]:
+def possible(seen: Seen, declared: Sequence[Marks]) -> list[Member]:
     """All laws of weight, with where their atoms lie."""
-    groups = [_Group(climb(seen), 0.0)]
-    if spacings:
-        declared = _heaped(seen, groups[0], spacings)
-        groups += declared
-    leading = max(groups, key=lambda group: group.score)
-    if seen.domain >= single.FEWEST_VALUES:
-        groups += _with_atoms(seen, leading)
+    groups = [climb(seen)]
+    options = [(marks,) for marks in declared] + ([tuple(declared)] if len(declared) > 1 else [])
+    for extras in options:
+        # Together they are as likely beforehand as that nobody rounds.
+        starts = _begun(groups[0], 0.0, len(extras))
+        groups.append(climb(seen, extras, (), math.log(len(options)), starts))
+    if _FEWEST_VALUES <= seen.domain <= _FEW:
+        groups += _levels(seen, groups[0])
+    if seen.domain >= _FEWEST_VALUES:
+        groups += _beside(seen, _leading(groups))
+        stairs = _stairs(seen, _leading(groups))
+        if stairs and stairs[0].score > _leading(groups).score:
+            groups += _beside(seen, stairs[0])
+        groups += stairs
     return _weighed(seen, groups)
 
 
-def _with_atoms(seen: Seen, start: _Group) -> list[_Group]:
-    """One atom after the other while the evidence rises, and the first that does not raise it."""
-    found: list[_Group] = []
+def _leading(groups: list[Group]) -> Group:
+    return max(groups, key=lambda group: group.score)
+
+
+def _beside(seen: Seen, start: Group) -> list[Group]:
+    """Atoms and steps while the evidence rises, and those that do not raise it."""
+    found: list[Group] = []
     here = start
-    for _ in range(single.MOST):
-        chosen = single.best_atom(seen, here.fits)
-        if chosen is None:
-            break
-        value, starts = chosen
-        shape = here.fits[0].shape
-        atoms = (*shape.atoms, value)
-        more = single.cost(atoms, seen.domain) - single.cost(shape.atoms, seen.domain)
-        there = _Group(climb(seen, atoms, shape.offset, starts), here.cost + more)
-        found.append(there)
-        if there.score <= here.score:
-            break
-        here = there
+    while True:
+        tried = [
+            each
+            for each in (_atom(seen, here), _step(seen, here))
+            if each is not None and each.foretold > here.score - _CHANCE
+        ]
+        tried.sort(key=lambda each: -each.foretold)
+        for chosen in tried:
+            beside = (chosen.extras, chosen.atoms, chosen.cost)
+            there = _roomy(seen, climb(seen, *beside, chosen.starts, chosen.hopeless))
+            found.append(there)
+            if there.score > here.score:
+                here = there
+                break
+        else:
+            return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """One more atom or step: what is fitted with it, and what it should come to."""
+
+    foretold: float
+    extras: tuple[Extra, ...]
+    atoms: tuple[int, ...]
+    cost: float
+    starts: dict[Law, Vector]
+    hopeless: frozenset[Law] = frozenset()
+
+
+def _atom(seen: Seen, group: Group) -> _Chosen | None:
+    if len(group.atoms) == _MOST_ATOMS:
+        return None
+    costs = atoms.place_costs(seen.domain) - math.log(len(group.atoms) + 1)
+    each = [atoms.gains(seen, member) for member in group.fits]
+    reached = [
+        np.where(gain > 0, score + gain - costs, -np.inf)
+        for score, (gain, _) in zip(group.scores, each, strict=True)
+    ]
+    law = int(np.argmax([each.max() for each in reached]))
+    value = int(reached[law].argmax())
+    if reached[law][value] == -np.inf:
+        return None
+    starts = {
+        member.shape.law: atoms.with_atom(member, float(weight[value]))
+        for member, (_, weight) in zip(group.fits, each, strict=True)
+    }
+    gained = np.array([gain[value] for gain, _ in each])
+    best = float((group.scores + gained).max())
+    hopeless = frozenset(
+        member.shape.law
+        for member, score in zip(group.fits, group.scores + 2 * gained, strict=True)
+        if score < best - _HOPELESS and not member.shape.law.rough
+    )
+    cost = group.cost + float(costs[value])
+    found = (*group.atoms, value)
+    return _Chosen(float(reached[law][value]), group.extras, found, cost, starts, hopeless)
+
+
+def _step(seen: Seen, group: Group) -> _Chosen | None:
+    count = len(steps.at(group.extras))
+    if count == MOST:
+        return None
+    more = steps.price(seen.domain, count)
+    best, at, height = -np.inf, 0, 0.0
+    for number in np.argsort(-group.scores)[:_LOOKED_AT].tolist():
+        places, gain, heights = steps.gains(seen, group.fits[number])
+        place = int(gain.argmax())
+        reached = float(group.scores[number] + gain[place]) - more
+        if gain[place] > 0 and reached > best:
+            best, at, height = reached, int(places[place]), float(heights[place])
+    if best == -np.inf:
+        return None
+    starts = _begun(group, height)
+    extras = (*group.extras, Step(at))
+    return _Chosen(best, extras, group.atoms, group.cost + more, starts)
+
+
+def _levels(seen: Seen, plain: Group) -> list[Group]:
+    """Two levels, the higher of which has any number of values: the most frequent ones.
+
+    On few values answers such as "two of five, by halves" are neither smooth nor steps.
+    """
+    law = families(seen.domain)[0][0]
+    order = np.argsort(-plain.fits[-1].frequency, kind="stable")
+    found = []
+    for count in range(1, seen.domain):
+        extra = Level(tuple(sorted(order[:count].tolist())))
+        sets = math.log(seen.domain - 1) + math.log(math.comb(seen.domain, count))
+        level = fit(seen, Shape(seen.domain, law, (extra,)))
+        found.append(Group((extra,), (), [level], atoms.SURPRISE + sets))
     return found
 
 
-def _heaped(seen: Seen, plain: _Group, spacings: Sequence[tuple[int, int]]) -> list[_Group]:
-    """The declared round numbers on top of the best fits; all laws at the best part found."""
-    price = math.log(len(heaps.PARTS) * len(spacings))
-    ranked = sorted(plain.fits, key=lambda member: -member.evidence)[:_TRIED]
-    found: list[Fit] = []
-    for spacing, first in spacings:
-        for part in heaps.PARTS:
-            offset = heaps.offset(seen.domain, spacing, first, part)
-            for member in ranked:
-                start = member.parameters
-                for times in _TIMES:
-                    law = stronger(member.shape.law, seen.domain, times)
-                    found.append(fit(seen, Shape(law, (), offset), start))
-                    start = found[-1].parameters
-                    if times == _TIMES[0] and found[-1].evidence < ranked[0].evidence - 30:
-                        break
-    best = max(found, key=lambda member: member.evidence)
-    groups = [_Group([member], price) for member in found]
-    if best.evidence - price > ranked[0].evidence - 3:
-        groups.append(_Group(climb(seen, (), best.shape.offset), price))
-    return groups
+def _stairs(seen: Seen, leading: Group) -> list[Group]:
+    """All laws on top of the best staircase, where that has a chance."""
+    if leading.best.freedom < _FREEDOM:
+        return []
+    found = staircase(seen, leading.best.evidence, steps.price(seen.domain, 0))
+    if not found:
+        return []
+    cost = sum(steps.price(seen.domain, count) for count in range(len(found)))
+    extras = tuple(Step(place) for place in found)
+    single = fit(seen, Shape(seen.domain, families(seen.domain)[0][0], extras))
+    room = _room(steps.moves(seen, single))
+    if single.evidence - cost + room < leading.score - _CHANCE:
+        return []
+    return [_roomy(seen, climb(seen, extras, (), cost))]
 
 
-def _weighed(seen: Seen, groups: list[_Group]) -> list[Member]:
-    """The fits of all groups that have weight, each with its atoms' places."""
-    top = max(
-        member.evidence + member.shape.law.odds - group.cost
-        for group in groups
+def _roomy(seen: Seen, group: Group) -> Group:
+    """The group with all places counted at which its steps may lie, not only where they are.
+
+    What a step costs is that its place is one of many; what it gains is the sum over those.
+    """
+    return replace(group, room=_room(steps.moves(seen, group.best)))
+
+
+def _room(moves: list[tuple[Vector, Vector]]) -> float:
+    return -sum(math.log(float(likely[0])) for _, likely in moves)
+
+
+def _begun(group: Group, height: float, count: int = 1) -> dict[Law, Vector]:
+    """Where the laws of a group begin with one more column, or several, beside the curve."""
+    return {
+        member.shape.law: np.insert(member.parameters, member.shape.curve, [height] * count)
         for member in group.fits
-    )
+    }
+
+
+def _weighed(seen: Seen, groups: list[Group]) -> list[Member]:
+    """The fits of all groups that have weight, each with its atoms' places."""
+    least = max(float(group.scores.max()) for group in groups) + math.log(_LEAST)
+    rough = [
+        float(score)
+        for group in groups
+        for score, member in zip(group.scores, group.fits, strict=True)
+        if member.shape.law.rough
+    ]
+    least_rough = max(rough) + math.log(_LEAST)
     found = []
     for group in groups:
-        scores = [member.evidence + member.shape.law.odds - group.cost for member in group.fits]
-        rough = max(
-            (s for s, m in zip(scores, group.fits, strict=True) if m.shape.law.rough),
-            default=-math.inf,
-        )
-        best = max(scores)
-        if best < top + math.log(_LEAST) and rough < top + math.log(_LEAST):
-            continue
-        leader = group.fits[int(np.argmax(scores))]
-        where = single.places(seen, leader)
-        found += [
-            Member(member, score, where) for member, score in zip(group.fits, scores, strict=True)
+        kept = [
+            (member, float(score))
+            for member, score in zip(group.fits, group.scores, strict=True)
+            if score > least or (member.shape.law.rough and score > least_rough)
         ]
+        if kept:
+            found += _located(seen, group.best, kept)
     return found
+
+
+def _located(seen: Seen, leader: Fit, kept: list[tuple[Fit, float]]) -> list[Member]:
+    """Fits with where their atoms and steps may lie: as the leader's, where those are alike.
+
+    An atom that does nothing under one law may hold nearly all under another, where its place is
+    known exactly.
+    """
+    known: list[tuple[Fit, Places, list[tuple[Vector, Vector]]]] = []
+    found = []
+    for member, score in sorted(kept, key=lambda each: each[0] is not leader):
+        alike = next((each for each in known if _alike(each[0], member)), None)
+        if alike is None:
+            moves = [(laws - laws[0], likely) for laws, likely in steps.moves(seen, member)]
+            alike = (member, atoms.places(seen, member), moves)
+            known.append(alike)
+        found.append(Member(member, score, alike[1], alike[2]))
+    return found
+
+
+def _alike(one: Fit, other: Fit) -> bool:
+    """Whether atoms hold about as much, and steps are about as high, under two laws."""
+
+    def sizes(member: Fit) -> Vector:
+        shape = member.shape
+        weights = shape.cells(member.parameters)[1]
+        return np.append(member.parameters[len(shape.law.precision) : shape.curve], np.log(weights))
+
+    return bool((np.abs(sizes(one) - sizes(other)) < _ALIKE).all())

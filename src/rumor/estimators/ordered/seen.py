@@ -65,7 +65,12 @@ class Seen:
         return np.asarray(padded.reshape(self.size, self.block, *outputs.shape[1:]).sum(axis=1))
 
     def forward(self, weights: Vector) -> Vector:
-        """M f, of one law or of a column of each of several."""
+        """M f, of one law."""
+        total = float(weights.sum())
+        return np.asarray(self.within(weights) + self.band.outside * total * self.width)
+
+    def within(self, weights: Vector) -> Vector:
+        """(M - q 11') f, of one law or of a column of each of several: the windows' part of M."""
         band = self.band
         sums = np.cumsum(weights, axis=0)
         found = np.empty((self.size * self.block, *weights.shape[1:]))
@@ -76,7 +81,6 @@ class Seen:
             found[band.outcomes :] = 0.0
             found = found.reshape(self.size, self.block, *weights.shape[1:]).sum(axis=1)
         found *= band.gain
-        found += np.multiply.outer(band.outside * self.width, sums[-1])
         return found
 
     def adjoint(self, weights: Vector) -> Vector:

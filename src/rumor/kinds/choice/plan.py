@@ -66,7 +66,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         chosen = choose_oracle(self.domain, wish.epsilon, users=users)
         return next(c for c in candidates if c.mechanism == chosen)
 
-    def notes(self) -> list[str]:
+    def notes(self, mechanism: FrequencyOracle, users: int) -> list[str]:
         """That an order should be said."""
         return ["Answers that have an order (ages, one to five) are better asked as kind ordered."]
 

@@ -129,7 +129,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             "outside": "clip",
         }
 
-    def notes(self) -> list[str]:
+    def notes(self, mechanism: KeyValueMechanism, users: int) -> list[str]:
         """What the errors are of."""
         return [
             f"Mean error: of the mean of a key that {SHARE:.0%} hold, in units of the value; "

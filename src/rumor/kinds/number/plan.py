@@ -65,7 +65,7 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
         )
         return next(c for c in candidates if c.mechanism == chosen)
 
-    def notes(self) -> list[str]:
+    def notes(self, mechanism: MeanMechanism, users: int) -> list[str]:
         """That more than a mean can be learned."""
         return [
             'With estimate = "distribution" the median and every share are learned as well, from '

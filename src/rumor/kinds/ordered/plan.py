@@ -65,7 +65,7 @@ class PlannedOrdered(PlannedQuestion[Wave]):
         """There is one."""
         return candidates[0]
 
-    def notes(self) -> list[str]:
+    def notes(self, mechanism: Wave, users: int) -> list[str]:
         """What stands in the second column."""
         return [
             "Median error: of the median, where the density is about even around it; a steeper "

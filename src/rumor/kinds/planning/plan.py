@@ -102,7 +102,7 @@ class Plan:
             f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
             f"with power {POWER:.0%}.",
             *self._advice(),
-            *self.topic.notes(),
+            *self.topic.notes(self.best.mechanism, self.users),
         ]
         if self.wish.reports > 1:
             remarks.append(
@@ -178,7 +178,7 @@ class Plan:
             "recommended": self.best.name,
             "reason": self.reason,
             "default_range": None if self.range is None else vars(self.range),
-            "notes": list(self.topic.notes()),
+            "notes": list(self.topic.notes(self.best.mechanism, self.users)),
             "options": [
                 {
                     "mechanism": option.name,

@@ -210,6 +210,6 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         """Why this one is recommended, where there is more to say than its error."""
         return None
 
-    def notes(self) -> Sequence[str]:
-        """What else should be said under the table."""
+    def notes(self, mechanism: M, users: int) -> Sequence[str]:
+        """What else should be said under the table, of what is recommended."""
         return ()

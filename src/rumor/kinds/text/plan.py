@@ -163,7 +163,7 @@ class PlannedText(PlannedQuestion[Rappor]):
             f"{two.error / best.error - 1:.0%} more error."
         )
 
-    def notes(self) -> list[str]:
+    def notes(self, mechanism: Rappor, users: int) -> list[str]:
         """Why one hash."""
         return [
             "One hash is best at a fixed epsilon: each of h hashes gets epsilon / h, which costs "

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from rumor.core.canonical import Json, checked_unicode
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import checked_epsilon, exp
 from rumor.core.randomness import encode_context
@@ -25,16 +25,23 @@ from rumor.mechanisms.rappor import Rappor
 
 _NOISE = {"f": 0.5, "p": 0.5, "q": 0.75}
 _BITS, _COHORTS = 128, 64
+# Which words may be found: those of a list of candidates, or any.
+_LISTED, _OPEN = "listed", "open"
 
 
 class TextQuestion(Kind[Rappor]):
     """Words, as a device knows them."""
 
     name = "text"
-    keys = ("bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
+    keys = ("words", "bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
     names = ()
     family = Rappor
     memoises = True
+
+    def underneath(self, wish: Mapping[str, object]) -> str:
+        """Words that nobody listed are a kind of their own."""
+        wanted = checked_choice("words", wish.get("words", _LISTED), (_LISTED, _OPEN))
+        return "words" if wanted == _OPEN else self.name
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
         """RAPPOR with this filter and noise.
@@ -59,7 +66,7 @@ class TextQuestion(Kind[Rappor]):
             bits=wish.get("bits", _BITS),  # type: ignore[arg-type]
             hashes=hashes,
             cohorts=wish.get("cohorts", _COHORTS),  # type: ignore[arg-type]
-            key=_key(wish),
+            key=filter_key(wish),
             **noise,  # type: ignore[arg-type]
         )
 
@@ -89,7 +96,8 @@ class TextQuestion(Kind[Rappor]):
         return "a word; upper and lower case are different words"
 
 
-def _key(wish: Mapping[str, object]) -> bytes:
+def filter_key(wish: Mapping[str, object]) -> bytes:
+    """The public key of what words are hashed with: as said, or from series and question."""
     if "key" not in wish:
         context = encode_context("rumor text question", str(wish.get("series")), str(wish["id"]))
         return hashlib.sha256(context).digest()[:16]

@@ -131,13 +131,19 @@ class WordEstimate(Estimate):
         lines += [
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
-            f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
-            f"{self.controls}",
+            *self._how_found(),
             *self._facts(seen),
             *fake_clients_line(self.diagnostics),
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]
         return "\n".join(lines)
+
+    def _how_found(self) -> list[str]:
+        """How many were found of how many, and what bounds the errors."""
+        return [
+            f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
+            f"{self.controls}"
+        ]
 
     def _body(self, order: Sequence[int], view: View) -> list[str]:
         if not order:

@@ -20,6 +20,7 @@ from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrap
 from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
+from rumor.kinds.reading import Reader
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.result import WordEstimate
 from rumor.kinds.text.tables import reader
@@ -154,16 +155,16 @@ def dry_run(
     rappor: Rappor, table: Table, id: str, column: str | None, trials: Trials
 ) -> WordSimulation:
     """A dry run with the words of a table."""
-    return simulate_words(rappor, read_words_held(rappor, table, id, column), trials)
+    return simulate_words(rappor, read_words_held(reader(rappor), table, id, column), trials)
 
 
 def read_words_held(
-    rappor: Rappor, table: Table, id: str, column: str | None = None
+    words: Reader, table: Table, id: str, column: str | None = None
 ) -> Counter[str]:
     """How many people hold each word: from columns value and count, or from raw answers."""
     held: Counter[str] = Counter()
-    for words, numbers in reader(rappor).counted(table, id, column):
-        texts = [_text(table, word) for word in words.to_pylist()]
+    for cells, numbers in words.counted(table, id, column):
+        texts = [_text(table, word) for word in cells.to_pylist()]
         if numbers is None:
             held.update(texts)
         else:

@@ -6,6 +6,7 @@ import {
 import { refuse, refuseAnswer, size } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { subtle } from "../randomness.js";
+import { mix64 } from "./mix64.js";
 import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
 export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE];
@@ -63,12 +64,4 @@ export function make(p) {
       { name: "bits", kind: "bits", value: unpackBits(report.subarray(head), count) },
     ],
   };
-}
-
-/** The finaliser of SplitMix64 (Steele, Lea and Flood 2014). */
-function mix64(z) {
-  z = BigInt.asUintN(64, z);
-  z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
-  z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
-  return z ^ (z >> 31n);
 }

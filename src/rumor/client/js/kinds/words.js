@@ -1,0 +1,3 @@
+/** Words that nobody listed: a text as it is. */
+
+export { typed } from "./text.js";

@@ -1,0 +1,109 @@
+/** Words that nobody listed: a noisy hash of a word's beginning, at a level drawn for each person. */
+
+import { bytesFor, fromHex, fromLittleEndian, littleEndian, utf8 } from "../bytes.js";
+import { loss, refuse, refuseAnswer, size, threshold } from "../checks.js";
+import { typeOf } from "../errors.js";
+import { encodeContext, subtle, WORD } from "../randomness.js";
+import { mix64 } from "./mix64.js";
+import { normal, prefixCode } from "./prefix-code.js";
+
+export const keys = ["code", "step", "weights", "cohorts", "buckets", "key", "truth"];
+
+const GOLDEN = 0x9e3779b97f4a7c15n;
+
+export function make(p) {
+  const write = prefixCode(p.code);
+  const step = size("step", p.step, 1, 16);
+  const plain = Array.isArray(p.weights) && p.weights.length >= 2 && p.weights.length <= 64;
+  if (!plain) refuse("weights must be a list of 2 to 64 weights of levels, that of whole words last", p.weights);
+  const weights = p.weights.map((weight) => size("a weight", weight, 1, 1 << 10));
+  const cohorts = size("cohorts", p.cohorts, 1, 1 << 12);
+  const buckets = size("buckets", p.buckets, 2, 1 << 16);
+  const counters = size("levels times cohorts times buckets", weights.length * cohorts * buckets, 4, 1 << 24);
+  if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
+  const key = fromHex(p.key);
+  const truth = threshold("truth", p.truth);
+  const depth = weights.length - 1;
+  const total = weights.reduce((sum, weight) => sum + weight);
+  const width = bytesFor(counters);
+  const epsilon = loss(truth.big * BigInt(buckets - 1), WORD - truth.big);
+
+  /** The fingerprints of a word at each level, that of whole words last. */
+  const fingerprints = (word, root, whole) => {
+    const { bits, length, ended } = write(word, step * depth);
+    const found = [];
+    let here = root;
+    for (let at = 0; at < length; at += step) {
+      if (at + step > length && !ended) break;
+      const shift = BigInt(length - at - step);
+      const chunk = BigInt.asUintN(step, shift >= 0n ? bits >> shift : bits << -shift);
+      here = mix64(here + GOLDEN * (chunk + 1n));
+      found.push(here);
+    }
+    while (found.length < depth) found.push(ended ? here : whole);
+    return [...found, whole];
+  };
+  const bucketOf = ({ stems, seeds }, level, cohort) => {
+    const seed = seeds[level] + BigInt(2 * cohort);
+    const hashed = BigInt.asUintN(64, (mix64(seed) | 1n) * stems[level] + mix64(seed + 1n));
+    return Number(((hashed >> 32n) * BigInt(buckets)) >> 32n);
+  };
+  const levelOf = (draws) => {
+    const place = draws.below(total);
+    let [level, end] = [0, weights[0]];
+    while (place >= end) end += weights[++level];
+    return level;
+  };
+  const settled = (word, level, cohort, draws) => {
+    const own = bucketOf(word, level, cohort);
+    const bucket = draws.coin(truth) ? own : draws.another(buckets, own);
+    return littleEndian(width, (level * cohorts + cohort) * buckets + bucket);
+  };
+  return {
+    kind: "words",
+    width,
+    epsilon,
+    // Further reports of one word are copies of the first, and say nothing more.
+    epsilonTogether: () => epsilon,
+    settles: true,
+    /** A word as its fingerprints, and the seeds of the hashes. */
+    async encode(value) {
+      if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
+      const word = normal(value);
+      const root = await digest("rumor open words: stems", key);
+      const whole = await digest("rumor open words: word", key, utf8(word));
+      const seeds = await Promise.all(weights.map((_, level) => digest("rumor open words: hashes", key, level)));
+      return { stems: fingerprints(word, root, whole), seeds };
+    },
+    identity: (_, value) => normal(value),
+    draw(word, draws) {
+      const level = levelOf(draws);
+      return settled(word, level, draws.below(cohorts), draws);
+    },
+    /** Level and cohort, which ignore the value, and the permanent bucket. */
+    async settle(word, person, kept) {
+      const level = await person.extend("level", weights.join(",")).draw(levelOf);
+      const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
+      return kept.draw((own) => settled(word, level, cohort, own));
+    },
+    restate: (report) => report,
+    caption:
+      `How much of the word is looked at and a way to sort words into ${buckets} boxes, both drawn by chance, ` +
+      "and a box: your word's or, by chance, another.",
+    parts(report) {
+      const place = fromLittleEndian(report);
+      const rest = Math.floor(place / buckets);
+      return [
+        { name: "level", kind: "number", value: Math.floor(rest / cohorts) },
+        { name: "group", kind: "number", value: rest % cohorts },
+        { name: "box", kind: "number", value: place % buckets },
+      ];
+    },
+  };
+}
+
+/** The first eight bytes of the hash of a context. */
+async function digest(...context) {
+  const found = new DataView(await subtle().digest("SHA-256", encodeContext(context)));
+  return found.getBigUint64(0, true);
+}

@@ -1,0 +1,1 @@
+"""Words that nobody listed, grown out of the levels of their reports."""

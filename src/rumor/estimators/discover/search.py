@@ -1,0 +1,163 @@
+"""Growing words, level by level: beginnings that stand out are extended, ended words are pooled.
+
+At each level the candidates are the extensions of the beginnings that survived the level before,
+as far as the code can write them. A candidate survives when its deviate passes a threshold that
+lets about `beam` of those that nobody has through, whatever their number; it depends on earlier
+levels alone. A survivor that has ended is a word: it goes to the pool, and every deeper level,
+whose hashes are others, looks at it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.errors import InputError
+from rumor.core.types import Progress, Vector
+from rumor.estimators.discover.deflate import Support, support
+from rumor.estimators.discover.grammar import DEAD, ENDED, START, Grammar, read_word
+from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.stems import Words
+
+BEAM = 600
+# Long steps have many extensions, and find as much with fewer survivors.
+_LONG_STEP, _LONG_BEAM = 9, 300
+_LEAST_THRESHOLD = 1.0
+# More survivors than this many times those expected by chance are cut off.
+_MOST = 4
+_MAX_HASHES = 10**10
+
+
+@dataclass
+class Pool:
+    """Words that ended at some level and survived it, and what each level says of them."""
+
+    words: list[str] = field(default_factory=list)
+    level: list[int] = field(default_factory=list)
+    """Where each was chosen."""
+    threshold: list[float] = field(default_factory=list)
+    """What its deviate there had to pass."""
+    fingerprints: list[int] = field(default_factory=list)
+    deviates: list[list[float]] = field(default_factory=list)
+    """Of each word at the level that chose it and all later ones."""
+    excess: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Beginnings:
+    """Candidates of one level that have not ended: fingerprints, states and their bits so far."""
+
+    fingerprints: Words
+    states: NDArray[np.int32]
+    chunks: NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What a search leaves: the pool, the noise and people of each level, and what goes on."""
+
+    pool: Pool
+    deviation: Vector
+    people: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    """How many beginnings were looked at, by level."""
+    longer: Support
+    """The survivors of the last level of beginnings that have not ended."""
+
+
+def grow(
+    mechanism: OpenWords,
+    table: NDArray[np.int64],
+    *,
+    beam: int | None = None,
+    on_progress: Progress | None = None,
+) -> Grown:
+    """All words that stand out at the level where they end, from counts by level and cohort."""
+    beam = usual_beam(mechanism) if beam is None else beam
+    stems, depth = mechanism.stems, mechanism.levels - 1
+    if beam << stems.step > _MAX_HASHES // stems.cohorts:
+        raise InputError(
+            f"beam times 2^step times cohorts must be at most 1e10; "
+            f"got {beam:,} times 2^{stems.step} times {stems.cohorts:,}"
+        )
+    delta = mechanism.gain * mechanism.buckets / (mechanism.buckets - 1)
+    grammar, pool = Grammar(mechanism.code), Pool()
+    alive = Beginnings(
+        np.array([stems.root], dtype=np.uint64),
+        np.array([START], dtype=np.int32),
+        np.zeros((1, 0), dtype=np.uint16),
+    )
+    deviation, candidates = np.zeros(depth + 1), np.zeros(depth + 1, dtype=np.int64)
+    people = table.sum(axis=(1, 2))
+    longer = Support(np.zeros(0), np.zeros(0), 0.0, 0)
+    for level in range(depth):
+        parents, chunks, states = _extensions(grammar, alive, stems.step)
+        grown = stems.extend(alive.fingerprints[parents], chunks)
+        kept = np.array(pool.fingerprints, dtype=np.uint64)
+        found = support(table[level], stems, level, np.concatenate([grown, kept]), delta)
+        deviation[level], candidates[level] = found.deviation, grown.size
+        _add(pool, found.deviates[grown.size :], found.excess[grown.size :])
+        rows, threshold = _survivors(found.deviates[: grown.size], beam)
+        ended = states[rows] == ENDED
+        paths = np.hstack([alive.chunks[parents[rows]], chunks[rows, None].astype(np.uint16)])
+        for row, path in zip(rows[ended], paths[ended], strict=True):
+            word = read_word(mechanism.code, path, stems.step)
+            if word is not None:
+                pool.words.append(word)
+                pool.level.append(level)
+                pool.threshold.append(threshold)
+                pool.fingerprints.append(int(grown[row]))
+                pool.deviates.append([float(found.deviates[row])])
+                pool.excess.append([float(found.excess[row])])
+        on = rows[~ended]
+        alive = Beginnings(grown[on], states[on], paths[~ended])
+        longer = Support(found.deviates[on], found.excess[on], found.deviation, found.people)
+        if on_progress is not None:
+            on_progress(level + 1, depth + 1)
+    whole = np.array([stems.whole(word) for word in pool.words], dtype=np.uint64)
+    last = support(table[depth], stems, depth, whole, delta)
+    deviation[depth] = last.deviation
+    _add(pool, last.deviates, last.excess)
+    if on_progress is not None:
+        on_progress(depth + 1, depth + 1)
+    return Grown(pool, deviation, people, candidates, longer)
+
+
+def usual_beam(mechanism: OpenWords) -> int:
+    """How many beginnings pass a level by chance, where nothing else is said."""
+    return BEAM if mechanism.step < _LONG_STEP else _LONG_BEAM
+
+
+def _extensions(
+    grammar: Grammar, alive: Beginnings, step: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
+    """Of everything that may follow: whose extension, by which chunk, and its state."""
+    after = grammar.after(alive.states, step)
+    parents, chunks = np.nonzero(after != DEAD)
+    return parents, chunks, after[parents, chunks]
+
+
+def threshold_for(candidates: int, beam: int) -> float:
+    """The deviate that about `beam` of so many pass by chance."""
+    from scipy.special import ndtri
+
+    return max(_LEAST_THRESHOLD, float(ndtri(1 - min(0.5, beam / max(candidates, 1)))))
+
+
+def _survivors(deviates: Vector, beam: int) -> tuple[NDArray[np.intp], float]:
+    """Those that pass, and what they had to pass."""
+    threshold = threshold_for(deviates.size, beam)
+    rows = np.flatnonzero(deviates > threshold)
+    if rows.size > _MOST * beam:
+        order = np.argsort(-deviates[rows], kind="stable")
+        rows = np.sort(rows[order[: _MOST * beam]])
+        threshold = float(deviates[rows].min())
+    return rows, threshold
+
+
+def _add(pool: Pool, deviates: Vector, excess: Vector) -> None:
+    for place, (deviate, more) in enumerate(zip(deviates.tolist(), excess.tolist(), strict=True)):
+        pool.deviates[place].append(deviate)
+        pool.excess[place].append(more)

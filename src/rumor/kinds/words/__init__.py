@@ -1,0 +1,36 @@
+"""Words that nobody listed: found without a dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rumor.kinds.words.question import WordsQuestion
+from rumor.mechanisms.open_words import OpenWords
+
+if TYPE_CHECKING:
+    from rumor.core.types import Progress
+
+
+class Words(WordsQuestion):
+    """A word; which words people hold, and how often, is learned without a list of them."""
+
+    def dictionary(
+        self,
+        id: str,
+        mechanism: OpenWords,
+        words: Sequence[str] | None,
+        on_progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Words to look for as well, where there are such."""
+        return {} if words is None else {"candidates": list(words)}
+
+    def takes_words(self, id: str) -> None:
+        """They are looked for beside those that are found."""
+
+    def served_with(self, words: Sequence[str] | None) -> dict[str, Any]:
+        """The collector's dictionary, if it has one."""
+        return {} if words is None else {"candidates": list(words)}
+
+
+KIND = Words()

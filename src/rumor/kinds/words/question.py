@@ -1,0 +1,84 @@
+"""The kind "words" as a device knows it: words that nobody listed, and what of one is looked at.
+
+A question of kind "text" that says `words = "open"` is one of these. Everything but epsilon is
+chosen from how long words may be and how they are written: levels, their weights, cohorts and
+buckets (rumor.mechanisms.open_words_design).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice
+from rumor.core.code_tables import NAMES, shipped_code
+from rumor.core.errors import InputError, shown
+from rumor.core.prefix_code import PrefixCode
+from rumor.kinds.base import Example, Kind
+from rumor.kinds.text.question import filter_key
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words_design import open_words
+
+_LONGEST = 20
+
+
+class WordsQuestion(Kind[OpenWords]):
+    """Words that nobody listed, as a device knows them."""
+
+    name = "words"
+    keys = ("words", "longest", "typical", "code", "epsilon", "key", "mechanism")
+    names = ()
+    family = OpenWords
+    memoises = True
+    has_domain = False
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> OpenWords:
+        """Levels for words of this length in this code."""
+        checked_choice("words", wish.get("words", "open"), ("open",))
+        checked_choice("mechanism", wish.get("mechanism", "auto"), ("auto", OpenWords.name))
+        if "epsilon" not in wish:
+            raise InputError("open words need an epsilon; got none")
+        return open_words(
+            epsilon=wish["epsilon"],  # type: ignore[arg-type]
+            code=_code(wish.get("code", NAMES[0])),
+            longest=wish.get("longest", _LONGEST),  # type: ignore[arg-type]
+            typical=wish.get("typical"),  # type: ignore[arg-type]
+            key=filter_key(wish),
+        )
+
+    def named(self, mechanism: OpenWords) -> dict[str, Json]:
+        """Nothing: words have no list of names."""
+        return {}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> OpenWords:
+        """The mechanism itself."""
+        return self.own(mechanism, "open words need the mechanism open-words")
+
+    def typed(self, mechanism: OpenWords, text: str) -> object:
+        """The text as it is."""
+        return text
+
+    def hint(self, mechanism: OpenWords) -> str:
+        """Anything."""
+        return "a word; upper and lower case are different words"
+
+    def example(self) -> Example:
+        """Names of engines."""
+        return Example.of_one_column(
+            people=("ecosia", "google", "google", "duckduckgo"),
+            wish={"longest": 12, "epsilon": 4.0},
+            plan={},
+            words=("ecosia", "google", "duckduckgo", "bing"),
+        )
+
+
+def _code(wish: object) -> PrefixCode:
+    """A code by its name, from a file, or written out."""
+    if isinstance(wish, str):
+        if wish.endswith(".json"):
+            return PrefixCode.load(wish)
+        return shipped_code(checked_choice("code", wish, NAMES, " or a .json file"))
+    if isinstance(wish, list):
+        return PrefixCode.of(wish)
+    raise InputError(f"code must be a name, a file or a list of rows; got {shown(wish)}")

@@ -1,0 +1,144 @@
+"""Dry runs of open words: which would be found in a crowd whose words are known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.answer_table import Table
+from rumor.core.files import PathLike
+from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.core.prefix_code import normal
+from rumor.core.randomness import System
+from rumor.core.types import Vector
+from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
+from rumor.kinds.text.simulate import read_words_held
+from rumor.kinds.words.estimate import estimate
+from rumor.kinds.words.result import OpenWordEstimate
+from rumor.kinds.words.tables import reader
+from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.summary import Summary
+from rumor.results.view import ROWS_SHOWN, View
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSimulation:
+    """What came of some trials, over the words held and the words found.
+
+    `found` is how often each was found, `frequency` the mean of its estimates where it was;
+    `false_discoveries` is the mean share of words found that nobody held, `recall` that of the
+    people's words that was found, each word counted once.
+    """
+
+    values: Sequence[str]
+    truth: Vector
+    frequency: Vector
+    found: Vector
+    false_discoveries: float
+    named: float
+    """The mean share of people whose word was found."""
+    people: int
+    trials: int
+    last: OpenWordEstimate
+    level: float = 0.95
+
+    def to_dict(self, rows: int | None = None) -> dict[str, object]:
+        """The simulation as plain data for JSON."""
+        cells = zip(self.values, self.truth, self.frequency, self.found, strict=True)
+        return {
+            **tried(self),
+            "false_discoveries": self.false_discoveries,
+            "named": self.named,
+            "controls": self.last.controls,
+            "estimates": [
+                {"value": w, "truth": float(t), "frequency": float(f), "found": float(n)}
+                for w, t, f, n in cells
+            ][:rows],
+        }
+
+    def table(self, rows: int = ROWS_SHOWN) -> str:
+        """The words that are most frequent in truth, as text."""
+        errors = self.last.stderr
+        digits = decimals_for(float(np.median(errors))) if errors.size else 2
+        body = [
+            (
+                one_line(self.values[i]),
+                percent(self.truth[i], digits),
+                percent(self.frequency[i], digits) if self.found[i] else "",
+                percent(self.found[i], 0),
+            )
+            for i in range(len(self.values))[:rows]
+        ]
+        lines = [aligned(("word", "truth", "estimate, where found", "found"), body)]
+        if len(self.values) > rows:
+            lines.append(f"... and {len(self.values) - rows:,} less frequent")
+        closing = (
+            f"{self.people:,} people, {self.trials:,} trial{'s' if self.trials > 1 else ''}; "
+            f"{self.last.controls}. The words found were those of {percent(self.named, 1)} of the "
+            f"people; of the words found, {percent(self.false_discoveries, 1)} were held by nobody."
+        )
+        return "\n".join([*lines, "", wrapped(closing)])
+
+    def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
+        """The last trial beside the truth."""
+        from rumor.results.charts import frequency_chart, save_chart
+
+        held = dict(zip(self.values, self.truth.tolist(), strict=True))
+        truth = np.array([held.get(str(word), 0.0) for word in self.last.values])
+        view = View(self.level, of="people", rows=rows)
+        save_chart(frequency_chart(self.last, view, title=title, truth=truth), path)
+
+
+def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials) -> OpenSimulation:
+    """Reports of a crowd that holds these words, one each, and what is found in them."""
+    count = checked_trials(trials.count)
+    words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
+    if trials.people is not None:
+        counts = rescaled(counts, trials.people)
+    people = int(counts.sum())
+    held = dict(zip(map(normal, words), (counts / people).tolist(), strict=True))
+    stems, codes = mechanism.stems.table(words), np.repeat(np.arange(len(words)), counts)
+    source = System() if trials.random is None else trials.random
+    options = {} if trials.words is None else {"candidates": list(trials.words)}
+    times: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    false, named = [], []
+    for trial in range(count):
+        summary = Summary.empty(mechanism)
+        for start in range(0, people, _CHUNK):
+            batch = codes[start : start + _CHUNK]
+            summary = summary.update(mechanism.privatize_stems(stems, batch, random=source))
+        result = estimate(mechanism, summary, trials.method, options)
+        found = [str(word) for word in result.values]
+        times.update(found)
+        sums.update(dict(zip(found, result.frequency.tolist(), strict=True)))
+        true = [word for word in found if word in held]
+        false.append(1 - len(true) / max(len(found), 1) if found else 0.0)
+        named.append(sum(held[word] for word in true))
+        if trials.on_progress is not None:
+            trials.on_progress((trial + 1) * people, count * people)
+    listed = sorted({*held, *times}, key=lambda word: (-held.get(word, 0.0), -times[word], word))
+    return OpenSimulation(
+        values=listed,
+        truth=np.array([held.get(word, 0.0) for word in listed]),
+        frequency=np.array([sums[word] / max(times[word], 1) for word in listed]),
+        found=np.array([times[word] / count for word in listed]),
+        false_discoveries=float(np.mean(false)),
+        named=float(np.mean(named)),
+        people=people,
+        trials=count,
+        last=result,
+        level=trials.level,
+    )
+
+
+def dry_run(
+    mechanism: OpenWords, table: Table, id: str, column: str | None, trials: Trials
+) -> OpenSimulation:
+    """A dry run with the words of a table."""
+    return simulate_open(mechanism, read_words_held(reader(mechanism), table, id, column), trials)
