@@ -24,15 +24,6 @@ from rumor.mechanisms.two_stage import TwoStageNoise
 class PermanentAnswers(Mechanism):
     """A mechanism whose values settle once; its reports are drawn around that, or repeat it."""
 
-    @property
-    def settles(self) -> bool:
-        """Where there is a permanent stage."""
-        return self.noise.permanent
-
-    def check_repeats(self, reports_per_person: int) -> None:
-        """Without permanent noise each further report reveals as much again: refused."""
-        self.noise.check_repeats(reports_per_person)
-
     @abc.abstractmethod
     def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """The permanent answer of a value.
@@ -59,6 +50,15 @@ class PermanentBits(PermanentAnswers):
 
     FRESH = ("low", "high")
     noise: TwoStageNoise
+
+    @property
+    def settles(self) -> bool:
+        """Where there is a permanent stage."""
+        return self.noise.permanent
+
+    def check_repeats(self, reports_per_person: int) -> None:
+        """Without permanent noise each further report reveals as much again: refused."""
+        self.noise.check_repeats(reports_per_person)
 
     @abc.abstractmethod
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
