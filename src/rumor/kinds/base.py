@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys, nearest
 from rumor.core.types import Progress
@@ -65,16 +66,30 @@ class Example:
         return cls(typed=people, table="\n".join(["asked", *people, ""]), **rest)
 
 
+@dataclass(frozen=True)
+class Another:
+    """A key with two values, the second of which asks for what another kind learns."""
+
+    key: str
+    own: str
+    other: str
+    kind: str
+
+
 class Kind(abc.ABC, Generic[M]):
     """One kind of question, whose mechanisms are of the family M."""
 
     name: ClassVar[str]
     keys: ClassVar[tuple[str, ...]]
     """What a question of this kind may say beside what every question says."""
-    names: ClassVar[tuple[str, ...]]
+    names: ClassVar[tuple[str, ...]] = ()
     """What its contract carries beside the mechanism."""
     family: type[M]
     """What its mechanisms have in common."""
+    needs: ClassVar[str]
+    """The same in words, for contracts whose mechanism is another."""
+    another: ClassVar[Another | None] = None
+    """Where a question of this kind may be one of another."""
     borrows: ClassVar[str | None] = None
     """The kind whose mechanisms answer it, where it has none of its own; and whose parts."""
     memoises: ClassVar[bool] = False
@@ -92,27 +107,31 @@ class Kind(abc.ABC, Generic[M]):
 
     def underneath(self, wish: Mapping[str, object]) -> str:
         """The kind that answers a wish: this one, unless it asks for what another learns."""
-        return self.name
+        if self.another is None:
+            return self.name
+        key, known = self.another.key, (self.another.own, self.another.other)
+        wanted = checked_choice(key, wish.get(key, self.another.own), known)
+        return self.name if wanted == self.another.own else self.another.kind
 
     @abc.abstractmethod
     def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
         """The mechanism that a question of this kind asks for."""
 
-    @abc.abstractmethod
     def named(self, mechanism: M) -> dict[str, Json]:
         """The names that the contract carries."""
+        return {name: getattr(mechanism, name) for name in self.names}
 
-    @abc.abstractmethod
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> M:
         """The mechanism of a contract, with its names."""
+        return self.own(mechanism)
 
     def columns(self, id: str, mechanism: M) -> Sequence[str]:
         """The columns of a table that hold answers to the question with this id."""
         return [id]
 
-    @abc.abstractmethod
     def typed(self, mechanism: M, text: str) -> object:
         """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
+        return text
 
     @abc.abstractmethod
     def hint(self, mechanism: M) -> str:
@@ -226,10 +245,10 @@ class Kind(abc.ABC, Generic[M]):
 
     # What kinds resolve their wishes with.
 
-    def own(self, mechanism: Mechanism, rule: str) -> M:
+    def own(self, mechanism: Mechanism) -> M:
         """The mechanism of a contract, checked to be of this kind's family."""
         if not isinstance(mechanism, self.family):
-            raise InputError(f"{rule}; got {mechanism!r}")
+            raise InputError(f"{self.needs}; got {mechanism!r}")
         return mechanism
 
     def mechanisms(self) -> dict[str, type[M]]:

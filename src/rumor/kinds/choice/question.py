@@ -22,6 +22,7 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
     keys = ("labels", "domain", "epsilon", "mechanism", "max_report_bytes")
     names = ("labels",)
     family = FrequencyOracle
+    needs = "a choice needs a frequency oracle"
     memoises = True
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
@@ -56,16 +57,9 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 
-    def named(self, mechanism: FrequencyOracle) -> dict[str, Json]:
-        """What the values are called, if they have names."""
-        return {"labels": mechanism.labels}
-
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> FrequencyOracle:
         """The oracle, its values called by the contract's labels."""
-        oracle, labels = (
-            self.own(mechanism, "a choice needs a frequency oracle"),
-            labels_of(contract),
-        )
+        oracle, labels = self.own(mechanism), labels_of(contract)
         return oracle if labels is None else oracle.with_labels(checked_labels(labels))
 
     def typed(self, mechanism: FrequencyOracle, text: str) -> object:

@@ -21,6 +21,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     keys = ("keys", "cap", *RANGE, "epsilon", "mechanism")
     names = ("labels", "parent")
     family = KeyValueMechanism
+    needs = "a keyvalue question needs such a mechanism"
     least_domain = 1
     has_cap = True
     shares = False
@@ -43,13 +44,9 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
             raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
         return mechanism(**arguments)
 
-    def named(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
-        """What the keys are called, and the contract that this one follows (PrivKVM)."""
-        return {"labels": mechanism.labels, "parent": mechanism.parent}
-
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> KeyValueMechanism:
         """The mechanism, its keys called by the contract's labels."""
-        keyed = self.own(mechanism, "a keyvalue question needs such a mechanism")
+        keyed = self.own(mechanism)
         labels = labels_of(contract)
         named = keyed.with_labels(None if labels is None else checked_labels(labels))
         return named.with_parent(contract["parent"])

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError
-from rumor.kinds.base import Example, Kind, mechanism_wish
+from rumor.kinds.base import Another, Example, Kind, mechanism_wish
 from rumor.kinds.ranges import RANGE, range_arguments, typed_number
-from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
-
-# What may be learned of a number.
-_MEAN, _DISTRIBUTION = "mean", "distribution"
 
 
 class NumberQuestion(Kind[MeanMechanism]):
@@ -21,15 +16,12 @@ class NumberQuestion(Kind[MeanMechanism]):
 
     name = "number"
     keys = (*RANGE, "estimate", "epsilon", "mechanism")
-    names = ()
     family = MeanMechanism
+    needs = "a number needs a mechanism for means"
+    # A distribution of numbers is learned from ordered answers, and its mean with it.
+    another = Another("estimate", "mean", "distribution", "ordered")
     has_domain = False
     shares = False
-
-    def underneath(self, wish: Mapping[str, object]) -> str:
-        """A distribution of numbers is learned from ordered answers, and its mean with it."""
-        wanted = checked_choice("estimate", wish.get("estimate", _MEAN), (_MEAN, _DISTRIBUTION))
-        return "ordered" if wanted == _DISTRIBUTION else self.name
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> MeanMechanism:
         """A mechanism for means, by name or whichever has the least noise."""
@@ -39,14 +31,6 @@ class NumberQuestion(Kind[MeanMechanism]):
         arguments = {**range_arguments(wish, name), **options}
         mechanism = self.mechanism_named(name, options, ("steps",))
         return choose_mean(**arguments) if mechanism is None else mechanism(**arguments)
-
-    def named(self, mechanism: MeanMechanism) -> dict[str, Json]:
-        """Numbers have no names."""
-        return {}
-
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> MeanMechanism:
-        """As it is."""
-        return self.own(mechanism, "a number needs a mechanism for means")
 
     def typed(self, mechanism: MeanMechanism, text: str) -> object:
         """A number, however large."""

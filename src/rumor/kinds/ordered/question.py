@@ -24,6 +24,7 @@ class OrderedQuestion(Kind[Wave]):
     keys = (*SCALE, "round", "estimate", "epsilon", "mechanism")
     names = ("labels", "round")
     family = Wave
+    needs = "ordered answers need the mechanism 'wave'"
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
         """The wave, whatever the scale: of a window of one output it is randomised response."""
@@ -44,7 +45,7 @@ class OrderedQuestion(Kind[Wave]):
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Wave:
         """The wave, its positions called by the contract's labels."""
-        wave = self.own(mechanism, "ordered answers need the mechanism 'wave'")
+        wave = self.own(mechanism)
         labels, spacings = labels_of(contract), contract["round"]
         if spacings is not None and (not isinstance(spacings, list) or not spacings):
             raise InputError(f"round must be a list of numbers or null; got {shown(spacings)}")

@@ -14,19 +14,16 @@ import unicodedata
 from collections.abc import Mapping
 from fractions import Fraction
 
-from rumor.core.canonical import Json, checked_unicode
-from rumor.core.checks import checked_choice, checked_size
+from rumor.core.canonical import checked_unicode
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import checked_epsilon, exp
 from rumor.core.randomness import encode_context
-from rumor.kinds.base import Example, Kind
-from rumor.mechanisms.base import Mechanism
+from rumor.kinds.base import Another, Example, Kind
 from rumor.mechanisms.rappor import Rappor
 
 _NOISE = {"f": 0.5, "p": 0.5, "q": 0.75}
 _BITS, _COHORTS = 128, 64
-# Which words may be found: those of a list of candidates, or any.
-_LISTED, _OPEN = "listed", "open"
 
 
 class TextQuestion(Kind[Rappor]):
@@ -34,14 +31,11 @@ class TextQuestion(Kind[Rappor]):
 
     name = "text"
     keys = ("words", "bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
-    names = ()
     family = Rappor
+    needs = "a text question needs the mechanism rappor"
+    # Words that nobody listed are a kind of their own.
+    another = Another("words", "listed", "open", "words")
     memoises = True
-
-    def underneath(self, wish: Mapping[str, object]) -> str:
-        """Words that nobody listed are a kind of their own."""
-        wanted = checked_choice("words", wish.get("words", _LISTED), (_LISTED, _OPEN))
-        return "words" if wanted == _OPEN else self.name
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
         """RAPPOR with this filter and noise.
@@ -69,18 +63,6 @@ class TextQuestion(Kind[Rappor]):
             key=filter_key(wish),
             **noise,  # type: ignore[arg-type]
         )
-
-    def named(self, mechanism: Rappor) -> dict[str, Json]:
-        """Nothing: words have no list of names."""
-        return {}
-
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Rappor:
-        """The mechanism itself."""
-        return self.own(mechanism, "a text question needs the mechanism rappor")
-
-    def typed(self, mechanism: Rappor, text: str) -> object:
-        """The text as it is."""
-        return text
 
     def example(self) -> Example:
         """Names of engines."""

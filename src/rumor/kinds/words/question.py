@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError, shown
 from rumor.core.prefix_code import PrefixCode
 from rumor.kinds.base import Example, Kind
 from rumor.kinds.text.question import filter_key
-from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
 
@@ -28,8 +26,8 @@ class WordsQuestion(Kind[OpenWords]):
 
     name = "words"
     keys = ("words", "longest", "typical", "code", "epsilon", "key", "mechanism")
-    names = ()
     family = OpenWords
+    needs = "open words need the mechanism open-words"
     memoises = True
     has_domain = False
 
@@ -46,18 +44,6 @@ class WordsQuestion(Kind[OpenWords]):
             typical=wish.get("typical"),  # type: ignore[arg-type]
             key=filter_key(wish),
         )
-
-    def named(self, mechanism: OpenWords) -> dict[str, Json]:
-        """Nothing: words have no list of names."""
-        return {}
-
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> OpenWords:
-        """The mechanism itself."""
-        return self.own(mechanism, "open words need the mechanism open-words")
-
-    def typed(self, mechanism: OpenWords, text: str) -> object:
-        """The text as it is."""
-        return text
 
     def hint(self, mechanism: OpenWords) -> str:
         """Anything."""
