@@ -213,7 +213,8 @@ def test_the_page_is_light_and_alone(open_page: OpenPage, shown: Showcase) -> No
         sizes[request.url] = measured["responseBodySize"] + measured["responseHeadersSize"]
     assert all(url.startswith(shown.url) for url in sizes)
     assert f"{shown.url}/client/rumor.js" in sizes
-    assert sum(sizes.values()) < 80_000, sizes
+    # Headers included; two kinds of questions more cost it a hundred bytes of names.
+    assert sum(sizes.values()) < 81_000, sizes
     stored = page.evaluate("Object.keys(localStorage).concat(Object.keys(sessionStorage))")
     assert stored == []
 
