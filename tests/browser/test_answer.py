@@ -290,7 +290,8 @@ def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
     loaded = {path.rpartition("/")[2] for path in asked if path.startswith(folders[0])}
     assert loaded == {"choice.js", "number.js", "text.js"}  # a choice may be a number
     mechanisms = {path.rpartition("/")[2] for path in asked if path.startswith(folders[2])}
-    assert mechanisms == {"rappor.js", "two-stage.js", "randomized-response.js", "labels.js"}
+    shared = {"two-stage.js", "labels.js", "mix64.js"}
+    assert mechanisms == {"rappor.js", "randomized-response.js", *shared}
     assert not [path for path in asked if path.startswith(folders[1])]
     for file in ("assets/controls/text.js", "client/mechanisms/rappor.js"):
         page.route(f"**/{file}", lambda route: route.abort())
