@@ -28,6 +28,7 @@ from rumor.core.types import Vector
 from rumor.estimators.ordered.fit import fit_ordered
 
 DECLARED = "heap, declared"
+SETTLING = 50
 PEERS = ("em", "ems", "tree", "choice")
 
 
@@ -76,6 +77,8 @@ def measured(
     own = wave(domain, epsilon, rule_width(domain, epsilon, spacing(domain) if declared else 0))
     paper = wave(domain, epsilon, paper_width(domain, epsilon))
     seed = [21, domain, round(1000 * epsilon), people, *truth.encode()]
+    if trials == SETTLING:
+        seed.append(trials)  # fresh people, not those that brought it here
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(trials):

@@ -213,7 +213,8 @@ def test_the_page_is_light_and_alone(open_page: OpenPage, shown: Showcase) -> No
         sizes[request.url] = measured["responseBodySize"] + measured["responseHeadersSize"]
     assert all(url.startswith(shown.url) for url in sizes)
     assert f"{shown.url}/client/rumor.js" in sizes
-    assert sum(sizes.values()) < 80_000, sizes
+    # Headers included; two kinds of questions more cost it a hundred bytes of names.
+    assert sum(sizes.values()) < 81_000, sizes
     stored = page.evaluate("Object.keys(localStorage).concat(Object.keys(sessionStorage))")
     assert stored == []
 
@@ -289,7 +290,8 @@ def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
     loaded = {path.rpartition("/")[2] for path in asked if path.startswith(folders[0])}
     assert loaded == {"choice.js", "number.js", "text.js"}  # a choice may be a number
     mechanisms = {path.rpartition("/")[2] for path in asked if path.startswith(folders[2])}
-    assert mechanisms == {"rappor.js", "two-stage.js", "randomized-response.js", "labels.js"}
+    shared = {"two-stage.js", "labels.js", "mix64.js"}
+    assert mechanisms == {"rappor.js", "randomized-response.js", *shared}
     assert not [path for path in asked if path.startswith(folders[1])]
     for file in ("assets/controls/text.js", "client/mechanisms/rappor.js"):
         page.route(f"**/{file}", lambda route: route.abort())

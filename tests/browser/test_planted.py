@@ -98,7 +98,9 @@ def test_answers_outside_are_taken_and_told_and_nothing_repeats_them(
     for language in ("ja", "zh"):
         page.locator(f"#languages a[hreflang={language}]").click()
         expect(page.locator("[data-question=number] .told")).to_contain_text("9")
+    # At once, while the other may still be loading: the last that was chosen is what stays.
     page.locator("#languages a[hreflang=en]").click()
+    expect(page.locator("h1")).to_have_text("Answer in private")
     page.get_by_role("button", name="Send these 3 reports").click()
     expect(page.get_by_role("status")).to_have_text("Thank you. Your 3 reports have been received.")
     assert len([each for each in sent if "/v1/reports" in each]) == 3

@@ -31,14 +31,15 @@ function wantedLanguage() {
 }
 
 async function speak(lang) {
-  page.words = (await import(`./words-${lang}.js`)).default;
-  page.lang = lang;
+  page.wanted = lang;
+  const words = (await import(`./words-${lang}.js`)).default;
+  if (page.wanted !== lang) return; // another was chosen while this one loaded
+  Object.assign(page, { words, lang });
   document.documentElement.lang = lang === "zh" ? "zh-Hans" : lang;
   for (const link of at("languages").querySelectorAll("a")) {
     if (link.hreflang === lang) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
-  const words = page.words;
   document.title = page.contract ? `${words.title}: ${page.contract.name}` : words.title;
   at("languages").setAttribute("aria-label", words.language);
   at("title").textContent = words.title;

@@ -21,7 +21,6 @@ export default {
   clear: "Clear this answer",
   choose: "Choose an answer",
   between: (low, high) => `A number from ${low} to ${high}`,
-  reach: (chance) => `Noise is added: with a chance of ${Math.round(100 * chance)} in 100 what is sent lies in the marked part of this line, otherwise anywhere else on it.`,
   oneWord: "Your word; upper and lower case are different words",
   amount: (key) => `How much: ${key}`,
   none: "None of these",

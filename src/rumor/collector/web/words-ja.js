@@ -21,7 +21,6 @@ export default {
   clear: "この答えを消す",
   choose: "答えを選んでください",
   between: (low, high) => `${low} から ${high} までの数`,
-  reach: (chance) => `ノイズが加わります。送られる値は ${Math.round(100 * chance)}% の確率でこの線の印の部分に入り、それ以外は線上のほかの場所になります。`,
   oneWord: "一語で。大文字と小文字は区別されます",
   amount: (key) => `量：${key}`,
   none: "どれもない",

@@ -21,7 +21,6 @@ export default {
   clear: "清除这个答案",
   choose: "请选择答案",
   between: (low, high) => `${low} 到 ${high} 之间的数`,
-  reach: (chance) => `会加入噪声：发送的值有 ${Math.round(100 * chance)}% 的概率落在这条线上标出的部分，否则落在线上的其他位置。`,
   oneWord: "一个词；区分大小写",
   amount: (key) => `数量：${key}`,
   none: "都没有",

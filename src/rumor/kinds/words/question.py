@@ -13,7 +13,7 @@ from rumor.core.checks import checked_choice
 from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError, shown
 from rumor.core.prefix_code import PrefixCode
-from rumor.kinds.base import Example, Kind
+from rumor.kinds.base import Example, Kind, mechanism_wish
 from rumor.kinds.text.question import filter_key
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
@@ -34,7 +34,7 @@ class WordsQuestion(Kind[OpenWords]):
     def resolve(self, wish: Mapping[str, object], users: int | None) -> OpenWords:
         """Levels for words of this length in this code."""
         checked_choice("words", wish.get("words", "open"), ("open",))
-        checked_choice("mechanism", wish.get("mechanism", "auto"), ("auto", OpenWords.name))
+        self.mechanism_named(*mechanism_wish(wish))
         if "epsilon" not in wish:
             raise InputError("open words need an epsilon; got none")
         return open_words(

@@ -4,9 +4,17 @@ import { h } from "../dom.js";
 import * as choice from "./choice.js";
 import { numeric } from "./number.js";
 
+// What only this control says, and how it looks, comes with it: no other page need load it.
+const REACH = {
+  en: (chance) => `Noise is added: with a chance of ${Math.round(100 * chance)} in 100 what is sent lies in the marked part of this line, otherwise anywhere else on it.`,
+  ja: (chance) => `ノイズが加わります。送られる値は ${Math.round(100 * chance)}% の確率でこの線の印の部分に入り、それ以外は線上のほかの場所になります。`,
+  zh: (chance) => `会加入噪声：发送的值有 ${Math.round(100 * chance)}% 的概率落在这条线上标出的部分，否则落在线上的其他位置。`,
+};
+const reachOf = (chance) => (REACH[document.documentElement.lang.slice(0, 2)] ?? REACH.en)(chance);
+
 export function control(card, title, words, set) {
   const { labels, mechanism } = card.question;
-  const strip = reach(mechanism, words);
+  const strip = reach(mechanism);
   const place = labels ? (value) => labels.indexOf(value) : placeOn(mechanism);
   const shown = (value) => strip.show(value === undefined ? null : place(value));
   shown(card.value);
@@ -22,18 +30,21 @@ function slider(card, title, words, set) {
   const limits = limitsOf(card.question.mechanism);
   const [field, hint] = numeric(card, title, words, (value) => {
     if (value !== undefined) line.value = value;
-    line.classList.toggle("unset", value === undefined);
+    touched(value !== undefined);
     set(value);
   }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
   const line = h("input", {
     type: "range", ...limits, step: limits.step === 1 ? 1 : (limits.max - limits.min) / 1000, "aria-labelledby": title,
-    class: card.value === undefined ? "unset" : "", value: card.value ?? (limits.min + limits.max) / 2,
+    value: card.value ?? (limits.min + limits.max) / 2,
     oninput: (event) => {
-      line.classList.remove("unset");
+      touched(true);
       field.value = Number(event.target.valueAsNumber.toPrecision(4));
       set(field.valueAsNumber);
     },
   });
+  // A slider that nobody moved says nothing, and looks like it.
+  const touched = (answered) => Object.assign(line.style, { width: "100%", accentColor: `var(--${answered ? "accent" : "line"})` });
+  touched(card.value !== undefined);
   return [line, field, hint];
 }
 
@@ -48,16 +59,18 @@ const placeOn = ({ range: [low, high], bins }) => (value) =>
   Math.max(0, Math.min(Math.floor(((value - low) * bins) / (high - low)), bins - 1));
 
 /** The line of everything that may be sent, and on it the part in which the report of an answer is likeliest. */
-function reach({ bins, window, inside }, words) {
+function reach({ bins, window, inside }) {
   const part = h("span", {});
-  const view = h("div", { class: "reach" },
+  const view = h("div", {},
     h("div", { class: "track", "aria-hidden": "true" }, part),
-    h("p", { class: "soft" }, words.reach(Number(inside) / 2 ** 64)));
+    h("p", { class: "soft" }, reachOf(Number(inside) / 2 ** 64)));
+  view.style.marginTop = "0.9rem";
   const show = (place) => {
     view.hidden = place === null;
     const outputs = bins + window - 1;
-    part.style.setProperty("--from", (place ?? 0) / outputs);
-    part.style.setProperty("--wide", window / outputs);
+    Object.assign(part.style, {
+      insetInlineStart: `${(100 * (place ?? 0)) / outputs}%`, width: `${(100 * window) / outputs}%`, background: "var(--accent)",
+    });
   };
   return { view, show };
 }
