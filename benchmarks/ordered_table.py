@@ -274,7 +274,7 @@ def coverage(work: Work) -> list[Verdict]:
     }
     return [
         Verdict(
-            f"{words[kind]}: {low} to {high}",
+            f"{words[kind]}: {low} to {high}, settings pooled",
             f"mean {_mean(pooled[kind]):.3f}, from {min(pooled[kind]):.3f} to "
             f"{max(pooled[kind]):.3f} over settings",
             low <= _mean(pooled[kind]) <= high,
@@ -332,11 +332,12 @@ def _quantiles(found: OrderedFit, edges: Vector) -> float:
 def planner(work: Work) -> list[Verdict]:
     """What is foretold beside what was measured, over the shaped truths."""
     print("\nMeasured over foretold distance, shaped truths")
-    ratios = {}
+    ratios, apart = {}, []
     for place in work.grid:
         domain, epsilon, people = place
         foretold = forecast(wave(domain, epsilon, rule_width(domain, epsilon)), people).w1
         ratios[place] = _pooled(work.several(SHAPED, place)) / foretold
+        apart.append(_pooled(work.several(HELD, place)) / foretold)
     for place in () if work.quick else FORECAST_ONLY:
         domain, epsilon, people = place
         band = wave(domain, epsilon, rule_width(domain, epsilon))
@@ -350,6 +351,7 @@ def planner(work: Work) -> list[Verdict]:
     off = {place: ratio for place, ratio in ratios.items() if not 0.7 <= ratio <= 1.3}
     for place, ratio in off.items():
         print(f"   {_place(place)}: {ratio:.2f}")
+    print(f"over the held back, which are easier: {min(apart):.2f} to {max(apart):.2f}")
     return [
         Verdict(
             f"plan: within 30 % in {len(ratios)} settings",

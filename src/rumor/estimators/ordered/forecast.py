@@ -22,6 +22,9 @@ _LARGEST = 128
 # Order and strength of the laws.
 _LAWS = ((1, 0.05), (2, 0.01))
 _RIDGE = 0.01
+FOUND = 0.82
+"""What comes is less than the two laws say, since atoms, steps and levels are found where there
+are some: measured by benchmarks/ordered_forecast.py, on laws that judge nothing else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,8 @@ def forecast(band: Band, people: float) -> Forecast:
         logs += np.log(spread) / len(_LAWS)
         distances += math.log(math.sqrt(2 / math.pi) * spread.sum() / small.domain) / len(_LAWS)
     deviations = np.concatenate([[0.0], np.exp(logs), [0.0]])
-    return Forecast(math.exp(distances), _mean_error(band, people), band.domain, deviations)
+    distance = FOUND * math.exp(distances)
+    return Forecast(distance, _mean_error(band, people), band.domain, deviations)
 
 
 def _coarse(band: Band) -> Band:
