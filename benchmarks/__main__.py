@@ -2,7 +2,9 @@
 
     python -m benchmarks [--quick] [--full] [--rounds N] [--only NAME ...] [--out FILE]
 
-A benchmark is a file with a `run(scale)` that yields rows, and a line in BENCHMARKS.
+A benchmark is a file with a `run(scale)` that yields rows, and a line in BENCHMARKS. What is
+measured of accuracy prints tables and verdicts of its own: it is run where it is named, by a
+line in TABLES.
 """
 
 from __future__ import annotations
@@ -42,11 +44,29 @@ BENCHMARKS = (
     "decode_scale",
 )
 
+# What people call it, and the module whose `main` prints it.
+TABLES = {
+    "honest": "honest_table",
+    "open-words": "open_words",
+    "ordered": "ordered_table",
+}
+
 _MARKS = {True: "[green]pass[/]", False: "[bold red]miss[/]", None: ""}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _parse(arguments)
+    named: list[str] = options.only or list(BENCHMARKS)
+    for name in [each for each in named if each in TABLES]:
+        tables = importlib.import_module(f"benchmarks.{TABLES[name]}")
+        tables.main(["--quick"] if options.quick else [])
+    races = [each for each in named if each in BENCHMARKS]
+    if races:
+        race(options, races)
+
+
+def race(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Measure speed, print the ratios and write them down."""
     scale = Scale(options.quick, options.full, options.rounds)
     # Wide enough for whole lines when the output goes to a file.
     console = Console(width=None if sys.stdout.isatty() else 150)
@@ -54,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         console.print(f"{name} is not installed here and left out; `make bench` installs it")
     rows: list[Row] = []
     started = time.time()
-    for name in options.only or BENCHMARKS:
+    for name in names:
         with console.status(f"measuring {name} ..."):
             rows += importlib.import_module(f"benchmarks.{name}").run(scale)
     console.print(table(rows))
@@ -95,7 +115,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds")
     parser.add_argument("--full", action="store_true", help="also 1e8 streamed reports (4 GB)")
-    parser.add_argument("--only", action="append", choices=BENCHMARKS, help="just this one")
+    parser.add_argument(
+        "--only", action="append", choices=(*BENCHMARKS, *TABLES), help="just this one"
+    )
     parser.add_argument("--rounds", type=int, help="turns of each contender (more if busy)")
     parser.add_argument("--out", type=Path, default=Path("bench-results.json"))
     return parser.parse_args(arguments)
