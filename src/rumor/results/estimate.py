@@ -7,7 +7,6 @@ what it covers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Unpack
@@ -181,19 +180,11 @@ class Estimate(RankedRows):
         head = (first, "share", f"{percent(view.level)} interval", last, "")
         return aligned(head, body, left=(0, 4))
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        view: View | float | None = None,
-        *,
-        title: str | None = None,
-        **wishes: Unpack[Wishes],
-    ) -> alt.LayerChart:
-        """Bars with intervals; written to `path` (.html, .png or .svg) when one is given."""
-        from rumor.results.charts import frequency_chart, saved
+    def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.LayerChart:
+        """Bars with intervals."""
+        from rumor.results.charts import frequency_chart
 
-        chart = frequency_chart(self, viewed(view, wishes), title=title)
-        return saved(chart, path)
+        return frequency_chart(self, view, title=title, truth=truth)
 
 
 def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:

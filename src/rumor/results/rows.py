@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
+from rumor.core.files import PathLike
 from rumor.core.plain_text import percent
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
@@ -59,6 +60,27 @@ class Tabular(abc.ABC):
     @abc.abstractmethod
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The estimate as text."""
+
+    @abc.abstractmethod
+    def picture(self, view: View, title: str | None, truth: Any) -> Any:
+        """A view of the estimate as a chart, beside the truth where one is known."""
+
+    def plot(
+        self,
+        path: PathLike | None = None,
+        view: View | float | None = None,
+        *,
+        title: str | None = None,
+        truth: Any = None,
+        **wishes: Unpack[Wishes],
+    ) -> Any:
+        """The estimate as a chart (Altair's), written to `path` where one is given.
+
+        The end of the path says how: .html, .png or .svg.
+        """
+        from rumor.results.chart_files import saved
+
+        return saved(self.picture(viewed(view, wishes), title, truth), path)
 
     def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
         """The estimate as columns: every value in its order, or the first of the estimate."""

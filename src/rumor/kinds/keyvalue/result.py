@@ -6,7 +6,6 @@ estimate with its standard error, and the interval, which says what it covers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
@@ -174,21 +173,13 @@ class KeyValueEstimate(RankedRows):
         lines += self._facts(seen)
         return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        view: View | float | None = None,
-        *,
-        title: str | None = None,
-        truth: tuple[Vector, Vector] | None = None,
-        **wishes: Unpack[Wishes],
+    def picture(
+        self, view: View, title: str | None, truth: tuple[Vector, Vector] | None
     ) -> alt.HConcatChart:
-        """Shares and means side by side with their intervals; written to `path` when given."""
+        """Shares and means side by side with their intervals."""
         from rumor.kinds.keyvalue.picture import keyvalue_chart
-        from rumor.results.chart_files import saved
 
-        chart = keyvalue_chart(self, viewed(view, wishes), title, truth)
-        return saved(chart, path)
+        return keyvalue_chart(self, view, title, truth)
 
 
 def _least(errors: Vector) -> float:

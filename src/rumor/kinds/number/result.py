@@ -6,7 +6,6 @@ estimate with its standard error, and the interval, which says what it covers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
@@ -99,18 +98,8 @@ class MeanEstimate(Tabular):
         lines = [aligned(head, body, left=()), *self._facts(seen)]
         return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        view: View | float | None = None,
-        *,
-        title: str | None = None,
-        truth: float | None = None,
-        **wishes: Unpack[Wishes],
-    ) -> alt.LayerChart:
-        """The mean and its interval on the range; written to `path` when one is given."""
+    def picture(self, view: View, title: str | None, truth: float | None) -> alt.LayerChart:
+        """The mean and its interval on the range."""
         from rumor.kinds.number.picture import mean_chart
-        from rumor.results.chart_files import saved
 
-        chart = mean_chart(self, viewed(view, wishes), title, truth)
-        return saved(chart, path)
+        return mean_chart(self, view, title, truth)

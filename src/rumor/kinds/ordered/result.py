@@ -9,7 +9,6 @@ the mean is the linear one's. Every interval is stretched to hold the answer.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
@@ -323,21 +322,11 @@ class OrderedEstimate(Tabular):
             rows.append((_NAMES.get(share, f"{100 * share:g}% are at most"), *said))
         return aligned(("", "estimate", f"{percent(view.level)} interval"), rows)
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        view: View | float | None = None,
-        *,
-        title: str | None = None,
-        truth: Vector | None = None,
-        **wishes: Unpack[Wishes],
-    ) -> alt.VConcatChart:
-        """The histogram above the distribution function; written to `path` when one is given."""
+    def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
+        """The histogram above the distribution function."""
         from rumor.kinds.ordered.picture import distribution_chart
-        from rumor.results.chart_files import saved
 
-        chart = distribution_chart(self, viewed(view, wishes), title, truth)
-        return saved(chart, path)
+        return distribution_chart(self, view, title, truth)
 
 
 def _shown(found: Measured, digits: int) -> tuple[str, str]:

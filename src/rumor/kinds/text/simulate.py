@@ -104,10 +104,8 @@ class WordSimulation:
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
         """The last trial beside the truth."""
-        from rumor.results.charts import frequency_chart, save_chart
-
         view = View(self.level, of="people", rows=rows)
-        save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
+        self.last.plot(path, view, title=title, truth=self.truth)
 
 
 def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> WordSimulation:

@@ -86,12 +86,10 @@ class OpenSimulation:
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
         """The last trial beside the truth."""
-        from rumor.results.charts import frequency_chart, save_chart
-
         held = dict(zip(self.values, self.truth.tolist(), strict=True))
         truth = np.array([held.get(str(word), 0.0) for word in self.last.values])
         view = View(self.level, of="people", rows=rows)
-        save_chart(frequency_chart(self.last, view, title=title, truth=truth), path)
+        self.last.plot(path, view, title=title, truth=truth)
 
 
 def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials) -> OpenSimulation:

@@ -137,19 +137,12 @@ def _bands(results: Results) -> Table:
 
 
 def _identified(results: Results) -> Table:
+    ways = ("PrivKV", "EM from 1/4 each", "EM from .4 .1 .1 .4", "three states")
     rows = []
     for share, mean in ((0.05, -0.9), (0.2, -0.6), (0.5, 0.5)):
         found = results.numbers[f"identified/{share}/{mean}"]
-        names = ("truth", "PrivKV", "EM from 1/4 each", "EM from .4 .1 .1 .4", "three states")
-        rows.append([f"{share:g}", *(f"{found[name].mean:+.3f}" for name in names)])
-    head = (
-        "share",
-        "true mean",
-        "PrivKV",
-        "EM from 1/4 each",
-        "EM from .4 .1 .1 .4",
-        "three states",
-    )
+        rows.append([f"{share:g}", *(f"{found[name].mean:+.3f}" for name in ("truth", *ways))])
+    head = ("share", "true mean", *ways)
     return Table("identified", "Means found without any noise of sampling (epsilon 2)", head, rows)
 
 
