@@ -279,14 +279,19 @@ def test_simulated_people_hold_keys_as_often_as_they_should() -> None:
 
 def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str]) -> None:
     wish = ["plan", "--kind", "text", "--domain", "50", "--users", "1e5", "--epsilon", "2"]
-    assert main([*wish, "--simulate"]) == 0
+    assert main(wish) == 0
     text = capsys.readouterr().out
     assert "100,000 people, 50 candidate words, epsilon 2, asked once" in text
     assert "One hash is best at a fixed epsilon" in text
-    assert "Simulated with 100,000 people, 20 times" in text
+    tried = make_plan(kind="text", domain=50, users=100_000, epsilon=2).simulate(trials=2)
+    assert tried.default is not None
+    assert tried.default[1] == pytest.approx(tried.default[0], rel=0.5)
     wish = ["plan", "--kind", "keyvalue", "--domain", "9", "--users", "1e5", "--epsilon", "2"]
     assert main([*wish, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
+    wish = ["plan", "--domain", "100", "--users", "1e4", "--epsilon", "2", "--simulate"]
+    assert main(wish) == 0
+    assert "Simulated with 10,000 people, 10 times" in capsys.readouterr().out
     assert data["recommended"] == "keyvalue-block"
     assert {option["epsilon_permanent"] for option in data["options"]} == {None}
     assert all(option["epsilon"] <= 2 for option in data["options"])

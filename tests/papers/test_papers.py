@@ -243,19 +243,17 @@ def test_results_as_text_come_back(tmp_path: Path) -> None:
 # --- The pages --------------------------------------------------------------------------------
 
 
-def test_pages_and_pictures_show_the_committed_results() -> None:
-    for path, text in make_papers.files().items():
+def test_pages_and_pictures_show_the_committed_results_and_all_are_used() -> None:
+    files = make_papers.files()
+    for path, text in files.items():
         assert path.exists(), f"{path}: {REFRESH}"
         if path.suffix == ".svg":  # letters are drawn differently on other machines
             assert path.read_text(encoding="utf-8").endswith(text[-76:]), f"{path}: {REFRESH}"
         else:
             assert path.read_text(encoding="utf-8") == text, f"{path}: {REFRESH}"
-
-
-def test_every_paper_has_a_page_and_every_picture_is_used() -> None:
     pages = {page.stem for page in make_papers.FOLDER.glob("*.md")}
     assert pages == {*MODULES, "index"}
-    wanted = {path.name for path in make_papers.files() if path.suffix == ".svg"}
+    wanted = {path.name for path in files if path.suffix == ".svg"}
     assert {path.name for path in make_papers.PICTURES.iterdir()} == wanted
 
 
