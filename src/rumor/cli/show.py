@@ -54,6 +54,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "admission": collection.admission,
         "digest": collection.digest,
         "revision": collection.revision,
+        **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -73,6 +74,8 @@ def _words(collection: Collection) -> str:
         f"  digest    {collection.digest}",
         f"  costs     {promise.in_words()}",
     ]
+    if (asked := promise.asked()) is not None:
+        lines.append(f"  asks      each person {asked}")
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
