@@ -13,7 +13,7 @@ from rumor.privacy.promise import question_promise
 
 def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
     """One collection with its questions, and the names of the others of its series."""
-    collection = entry.collection
+    collection, questions = entry.collection, entry.collection.questions
     return {
         "collection": collection.digest,
         "name": collection.name,
@@ -28,7 +28,8 @@ def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> d
             }
             for each in series
         ],
-        "questions": [_question(store, entry, question) for question in collection.questions],
+        "asks": None if collection.ask is None else collection.ask.in_words(len(questions)),
+        "questions": [_question(store, entry, question) for question in questions],
     }
 
 
