@@ -93,6 +93,16 @@ def dearest(losses: Iterable[float], count: int) -> float:
     return sum_up(sorted(losses, reverse=True)[:count])
 
 
+def check_apart(ask: Ask | None, questions: Sequence[str], by: str) -> None:
+    """Refuse a table of two questions that are asked singly: their reports never meet."""
+    if ask is not None and ask.questions is not None and by in questions:
+        raise InputError(
+            f"each person is asked {ask.questions:,} of {len(questions):,} questions, each by "
+            f"itself, so no table of two of them can be made; ask them together, as kind "
+            f'"joint"; got {by!r} beside another'
+        )
+
+
 def checked_ask(given: object, questions: Sequence[Askable], *, resolved: bool) -> Ask | None:
     """What a collection says under `ask`; a contract that is `resolved` says nothing needless."""
     if given is None:

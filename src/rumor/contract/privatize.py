@@ -58,7 +58,8 @@ def privatize_table(
             writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
-        if writer.reports == 0:
+        # Of the people of a small table nobody may have been asked.
+        if writer.reports == 0 and table.whole:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
 
