@@ -121,6 +121,9 @@ def test_the_dashboard_shows_each_questions_own_reports(
         for i in range(3):
             page.get_by_role("button", name=f"Vote {i}?").click()
             expect(page.locator("#figures")).to_contain_text(f"{20 + 10 * i}")
+            # Nothing is on its way any more when the next one is asked for, or the page closed.
+            expect(page.locator("#remarks")).to_contain_text("Method")
+            expect(page.locator("#alarms")).to_contain_text(f"got {20 + 10 * i}")
         expect(page.locator("#asks")).to_have_text(
             "Each person is asked 1 of 3 questions, drawn at random on their device. So every "
             "question has reports of its own, and questions cannot be tabled against each other."

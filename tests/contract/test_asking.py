@@ -152,6 +152,18 @@ def test_revisions_that_draw_further_questions_cost_them_too() -> None:
     assert collections_loss([first, collection()]).epsilon == pytest.approx(3.5, rel=1e-12)
 
 
+def test_a_mechanism_is_chosen_for_the_people_who_answer_its_question() -> None:
+    large = {"kind": "choice", "domain": 100_000, "epsilon": 1.0}
+    wish = {"name": "Many", "series": "many", "contact": "x", "users": 10_000_000}
+    ids = [f"q{i}" for i in range(100)]
+    many = Collection.resolve(
+        {**wish, "ask": {"questions": 1}, "questions": [{**large, "id": id} for id in ids]}
+    )
+    few = Collection.resolve({**wish, "users": 100_000, "questions": [{**large, "id": "q0"}]})
+    all_of_them = Collection.resolve({**wish, "questions": [{**large, "id": "q0"}]})
+    assert many.questions[0] == few.questions[0] != all_of_them.questions[0]
+
+
 def test_days_alone_change_no_price() -> None:
     assert collection_loss(collection({"days": 30})) == collection_loss(collection())
 

@@ -11,42 +11,20 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import sum_up
 from rumor.core.settings import known_keys
-from rumor.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Question
 
 _KEYS = ("questions", "days", "starts")
 _MAX_DAYS = 36_525
 _FIRST, _LAST = datetime.date(1970, 1, 1), datetime.date(2999, 12, 31)
-
-
-class Askable(Protocol):
-    """What must be known of a question to say whether it can be one of many."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """How it is randomised: in how many rounds."""
-        ...
-
-    @property
-    def reports_per_person(self) -> int:
-        """How often a person is asked."""
-        ...
-
-    @property
-    def period_days(self) -> int | None:
-        """How long an answer stands."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +66,17 @@ def how_many(ask: Ask | None, questions: int) -> int:
     return questions if ask is None or ask.questions is None else ask.questions
 
 
+def people_each(users: int | None, given: object, questions: int) -> int | None:
+    """How many of the expected people answer each question, for the choice of its mechanism.
+
+    Before `ask` is checked: what is wrong with it is said when the questions are known.
+    """
+    count = given.get("questions") if isinstance(given, Mapping) else None
+    if users is None or not isinstance(count, int) or not 1 <= count < questions:
+        return users
+    return max(1, users * count // questions)
+
+
 def dearest(losses: Iterable[float], count: int) -> float:
     """What so many of these cost together at most, rounded up: whichever are asked."""
     return sum_up(sorted(losses, reverse=True)[:count])
@@ -103,7 +92,7 @@ def check_apart(ask: Ask | None, questions: Sequence[str], by: str) -> None:
         )
 
 
-def checked_ask(given: object, questions: Sequence[Askable], *, resolved: bool) -> Ask | None:
+def checked_ask(given: object, questions: Sequence[Question], *, resolved: bool) -> Ask | None:
     """What a collection says under `ask`; a contract that is `resolved` says nothing needless."""
     if given is None:
         return None
@@ -163,7 +152,7 @@ def _day(starts: object) -> datetime.date:
     return day
 
 
-def _check_question(ask: Ask, question: Askable) -> None:
+def _check_question(ask: Ask, question: Question) -> None:
     """Refuse what cannot be one of many: each round is a collection, a day is one answer."""
     mechanism, reports = question.mechanism, question.reports_per_person
     if mechanism.rounds > 1:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from rumor.contract.asking import Ask, checked_ask, dearest, how_many
+from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
@@ -155,6 +155,7 @@ class Collection:
                 f"a collection must have at least one [[questions]] table; got {shown(questions)}"
             )
         series = checked_slug(wish, "series", "a collection")
+        users = people_each(users, wish.get("ask"), len(questions))
         return cls._checked(
             checked_text(wish, "name", "a collection"),
             series,
