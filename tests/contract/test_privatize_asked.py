@@ -13,7 +13,11 @@ import pytest
 from scipy.stats import chisquare
 
 from rumor.cli import main
+from rumor.contract.collection import Collection
+from rumor.contract.privatize import privatize_table
 from rumor.contract.privatize_asked import draw_questions
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 
 Outputs = pytest.CaptureFixture[str]
@@ -148,6 +152,14 @@ def test_pairs_in_rows_of_their_own_are_refused(work: Path, capsys: Outputs) -> 
     Path("c.toml").write_text(f"{head}{apps}\n{reads}")
     Path("people.csv").write_text("person,key,value,reads\n" + "x,a,0.5,yes\ny,b,0.5,no\n")
     assert "where a row is a person, not in a table of pairs" in refused(capsys, "--seed", "1")
+
+
+def test_one_question_of_many_is_never_made_of_everybody(work: Path) -> None:
+    contract, table = Collection.load("c.toml"), Table.open("people.csv")
+    with pytest.raises(
+        InputError, match=r"for all of them at once .*; got a table of 'eats'"
+    ):
+        privatize_table(contract, contract.question("eats"), table, "r.parquet")
 
 
 def test_days_take_the_reports_of_their_days(work: Path, capsys: Outputs) -> None:

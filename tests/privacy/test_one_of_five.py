@@ -27,6 +27,7 @@ def test_what_is_shown_is_the_largest_and_not_the_sum(capsys: Outputs) -> None:
     said = capsys.readouterr().out
     assert "costs     at most epsilon 1 for one person who answers 1 of 5 questions\n" in said
     assert "asks      each person 1 of 5 questions, drawn at random on their device\n" in said
+    assert said.count("asked     once of each person who draws it\n") == 5
     assert main(["account", EXAMPLE, "--json"]) == 0
     account = json.loads(capsys.readouterr().out)
     assert account["together"] == account["most"] == facts["epsilon_most"]

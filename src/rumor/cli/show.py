@@ -83,11 +83,11 @@ def _words(collection: Collection) -> str:
     if collection.admission == "invited":
         lines.append("  open to   people with an invitation")
     for question, costs in zip(collection.questions, promise.questions, strict=True):
-        lines += ["", *_question(question, costs)]
+        lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)
 
 
-def _question(question: Question, costs: QuestionPromise) -> list[str]:
+def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
 
@@ -103,7 +103,7 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
         f"  epsilon   {question.epsilon:.6g} for each report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
-        f"  asked     {costs.asked()} of each person"
+        f"  asked     {costs.asked()} of {whom}"
         + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
         "  kept      "
         + (

@@ -43,6 +43,12 @@ class Asked:
     """The one day on which they answer; None where any will do."""
     days: int | None = None
 
+    @classmethod
+    def everything(cls, collection: Collection) -> Asked:
+        """All questions, on any day."""
+        ids = tuple(question.id for question in collection.questions)
+        return cls(ids, len(ids))
+
     def in_words(self) -> str:
         """What the person is told of it; empty where everything is asked on any day."""
         words = []
@@ -95,9 +101,10 @@ class Drawn:
 
     def asked(self, secret: bytes, collection: Collection, today: datetime.date) -> Asked:
         """What this person is asked under a contract: as kept, or drawn and kept now."""
-        ids, ask = [question.id for question in collection.questions], collection.ask
+        whole, ask = Asked.everything(collection), collection.ask
         if ask is None:
-            return Asked(tuple(ids), len(ids))
+            return whole
+        ids = whole.questions
         mine = self._questions(secret, collection.series, ids, ask)
         # In the order of the contract: the order of the draw is of no use to anybody.
         asked = tuple(id for id in ids if id in mine)

@@ -95,6 +95,8 @@ class Respondent(Closing):
 
         Call it before anything is shown. Only these questions can be answered, on that day.
         """
+        if collection.ask is None:
+            return Asked.everything(collection)
         with self._ledger.transaction():
             return self._ledger.drawn.asked(self._secret, collection, self._today())
 

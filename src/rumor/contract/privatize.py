@@ -41,6 +41,11 @@ def privatize_table(
     answer any question of the collection are refused, and `group_sizes` tells of those that
     tell people apart. `day` is today unless said. Leave `random` out for real people.
     """
+    if table.whole and collection.ask is not None and collection.ask.questions is not None:
+        raise InputError(
+            f"{collection.name!r} asks each person some of its questions, which are drawn for all "
+            f"of them at once (privatize_asked); got a table of {question.id!r} alone"
+        )
     kind = KINDS[question.kind]
     answers = kind.answer_column(question.id, column, table)
     for name in keep:

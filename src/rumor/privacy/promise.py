@@ -92,6 +92,11 @@ class CollectionPromise:
             who = f"who answers {self.ask.questions:,} of {len(self.questions):,} questions"
         return f"at most epsilon {self.most:,.6g} for one person {who}"
 
+    def whom(self) -> str:
+        """Of whom each question is asked."""
+        some = self.ask is not None and self.ask.questions is not None
+        return "each person who draws it" if some else "each person"
+
     def asked(self) -> str | None:
         """What each person is asked, where it is not everything on any day."""
         return None if self.ask is None else self.ask.in_words(len(self.questions))
