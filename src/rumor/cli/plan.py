@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.options import AsJson, Curves, option
@@ -30,6 +30,10 @@ Lifetime = Annotated[
     option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
 ]
 Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds, if known.")]
+Questions = Annotated[
+    int | None,
+    option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
+]
 Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
 PlanWrite = Annotated[
     str | None, option("--write FILE", "Write a collection (.toml) to start from.")
@@ -63,6 +67,7 @@ def plan(
     *,
     wanted: Wanted,
     numbers: Numbers,
+    questions: Questions = None,
     simulate: Simulate = False,
     write: PlanWrite = None,
     plot: Curves = None,
@@ -71,7 +76,9 @@ def plan(
     """Choose people, epsilon and error: any two give the third.
 
     All three give the largest domain. A lifetime says what all reports of a person may cost:
-    with their number it gives epsilon, with epsilon their number.
+    with their number it gives epsilon, with epsilon their number. For several questions, with
+    people and epsilon given, the ways to ask them are compared: epsilon divided over all of
+    them, one at random with the whole of it, or some jointly.
 
     \b
     Examples:
@@ -79,6 +86,7 @@ def plan(
       rumor plan --domain 50 --users 20000 --detect 0.01
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
+      rumor plan --domain 8 --users 1e5 --epsilon 1 --questions 5
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
       rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
       rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
@@ -87,6 +95,7 @@ def plan(
 
     from rumor.core.errors import InputError
     from rumor.core.files import write_whole
+    from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
 
     if users is not None and users != int(users):
@@ -95,25 +104,23 @@ def plan(
         raise InputError(f"a collection is written to a .toml file; got {write!r}")
     if write is not None and Path(write).exists():
         raise InputError(f"a collection is written to a new file; {write!r} exists")
-    made = make_plan(
-        kind=kind,
-        domain=domain,
-        users=None if users is None else int(users),
-        **vars(wanted),
-        **vars(numbers),
-    )
+    given: dict[str, Any] = {"kind": kind, "domain": domain, **vars(wanted), **vars(numbers)}
+    given["users"] = None if users is None else int(users)
+    many = None if questions is None else plan_many(questions, **given)
+    made = make_plan(**given) if many is None else many.plan
+    told = made if many is None else many
     found = None
     if simulate:
         with progress("simulating") as on_progress:
             found = made.simulate(on_progress=on_progress)
     if write is not None:
-        write_whole(write, made.to_toml().encode())
+        write_whole(write, told.to_toml().encode())
     if plot is not None:
         made.plot(plot)
     if as_json:
-        print_json({**made.to_dict(), "simulated": None if found is None else vars(found)})
+        print_json({**told.to_dict(), "simulated": None if found is None else vars(found)})
         return
-    print(made.table())
+    print(told.table())
     if found is not None:
         print(_simulated(found, made.topic.unit == "share"))
 

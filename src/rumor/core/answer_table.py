@@ -63,6 +63,11 @@ class Table:
         return cls(file, pa.schema([(name, pa.string()) for name in names]))
 
     @property
+    def whole(self) -> bool:
+        """Whether every row is handed on."""
+        return True
+
+    @property
     def is_csv(self) -> bool:
         """Whether cells are text."""
         return self.path.suffix.lower() == ".csv"
@@ -135,7 +140,7 @@ class Table:
     def _first_row(self, column: str, right: Callable[[str], bool]) -> str:
         """The first row whose cell is not right, as a message names it."""
         before = 0
-        for batch in self.batches([column]):
+        for batch in Table.batches(self, [column]):
             for row, cell in enumerate(batch.column(0).to_pylist()):
                 if not right(cell):
                     return f", row {before + row + 1:,}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rumor.contract.asking import check_apart
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
@@ -191,6 +192,8 @@ def analyse(
     if question is not None or len(collection.questions) == 1:
         checked_choice("method", method, KINDS[collection.question(question).kind].methods())
     asked = None if question is None else collection.question(question)
+    if by is not None:
+        check_apart(collection.ask, [each.id for each in collection.questions], by)
     if isinstance(engine, str):
         checked_engine(engine)
     words = None if candidates is None else read_words(candidates)

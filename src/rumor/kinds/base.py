@@ -157,6 +157,10 @@ class Kind(abc.ABC, Generic[M]):
         table.require(name)
         return name
 
+    def row_is_person(self, table: Table) -> bool:
+        """Whether each row of a table is another person."""
+        return True
+
     def read(
         self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:

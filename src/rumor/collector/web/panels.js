@@ -97,8 +97,9 @@ export function promise(question, overview) {
   const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in all` : "";
   return [
     h("p", {}, question.privacy),
+    overview.asks && h("p", { id: "asks" }, overview.asks),
     h("p", {}, `Asked ${question.asked} of each person${all}.`,
       question.retention_days === null ? " Reports are kept until the collection is deleted." : ` Reports are deleted after ${whole(question.retention_days)} days; the counts stay.`),
     h("p", { class: "soft" }, `${question.mechanism}, ${question.report_bytes === 1 ? "1 byte" : `${whole(question.report_bytes)} bytes`} a report; contract `, h("code", {}, overview.collection)),
-  ];
+  ].filter(Boolean);
 }

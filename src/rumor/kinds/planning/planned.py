@@ -202,6 +202,20 @@ class PlannedQuestion(abc.ABC, Generic[M]):
             None if expected is None else (expected, math.sqrt(default / trials)),
         )
 
+    usual_of: ClassVar[str] = ""
+    """What the usual error is that of, in words; the standard error's unless said."""
+
+    def usual_error(self, mechanism: M, users: int) -> float:
+        """The standard error of something that is not rare, by which ways to ask are compared."""
+        return self.error(mechanism, users)
+
+    def block_variance(self, together: int, epsilon: float) -> float | None:
+        """The variance of one person's answer to a question that is asked jointly with others.
+
+        None where so many of them cannot be one answer.
+        """
+        return None
+
     def second_error(self, mechanism: M, users: int) -> float | None:
         """Of something that is learned as well: the mean of a key, the median of a range."""
         return None
