@@ -21,11 +21,13 @@ _HOMES = {
     "Harmony": "rumor.mechanisms",
     "InputError": "rumor.core.errors",
     "ItemSampling": "rumor.mechanisms",
+    "JointEstimate": "rumor.kinds.joint.result",
     "KeyValueBlock": "rumor.mechanisms",
     "KeyValueEstimate": "rumor.kinds.keyvalue.result",
     "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
     "MeanEstimate": "rumor.kinds.number.result",
+    "Mixed": "rumor.mechanisms",
     "OpenWordEstimate": "rumor.kinds.words.result",
     "OpenWords": "rumor.mechanisms",
     "OrderedEstimate": "rumor.kinds.ordered.result",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
     from rumor.kinds.estimating import estimate as estimate
+    from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import ItemSampling as ItemSampling
     from rumor.mechanisms import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms import LocalHashing as LocalHashing
+    from rumor.mechanisms import Mixed as Mixed
     from rumor.mechanisms import OpenWords as OpenWords
     from rumor.mechanisms import PckvGrr as PckvGrr
     from rumor.mechanisms import Piecewise as Piecewise

@@ -524,7 +524,8 @@ def give_any(page: Page, question: Question) -> None:
     expect(place).to_be_visible()
     ticks, numbers = place.locator("input[type=checkbox]"), place.locator("input[type=number]")
     if place.locator("input[type=radio]").count():
-        place.locator("input[type=radio]").nth(1).check()
+        for group in place.get_by_role("radiogroup").all():
+            group.locator("input[type=radio]").nth(1).check()
     elif place.locator("select").count():
         place.locator("select").select_option(index=8)
     elif ticks.count() or numbers.count():

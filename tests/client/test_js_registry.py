@@ -73,7 +73,7 @@ def test_a_kind_that_browsers_do_not_know_is_said() -> None:
         f"KINDS in {place}.js needs the line further: {{ {said} }},",
     ]
     assert missing_kinds(list(KINDS.values())[:-1]) == [
-        f"KINDS in {place}.js has a line for 'keyvalue', which is no kind"
+        f"KINDS in {place}.js has a line for {list(KINDS)[-1]!r}, which is no kind"
     ]
 
 
@@ -138,3 +138,11 @@ TYPED: list[tuple[str, list[str] | None, str, object]] = [
 def test_answers_are_read_as_they_are_typed() -> None:
     found = node("kinds.mjs", given=[one[:3] for one in TYPED])["typed"]
     assert found == [one[3] for one in TYPED]
+
+
+def test_parts_are_read_as_they_are_typed() -> None:
+    """A comma within a label ends none, and a label may be said by its number."""
+    parts = [{"id": "a", "labels": ["no", "yes, some"]}, {"id": "b-2", "labels": ["x=y", "z"]}]
+    typed = ["a=yes, some, b-2=z", "b-2 = 0,a=no", "a=no"]
+    found = node("kinds.mjs", given=[["joint", {"parts": parts}, text] for text in typed])["typed"]
+    assert found == [{"a": "yes, some", "b-2": "z"}, {"b-2": "x=y", "a": "no"}, {"a": "no"}]

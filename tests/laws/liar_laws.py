@@ -27,6 +27,7 @@ from rumor.mechanisms import (
     Wave,
 )
 from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from tests.laws.laws import refused
 
@@ -86,6 +87,8 @@ def _attack(mechanism: Mechanism) -> Attack:
         return _on_the_mean_position(mechanism)
     if isinstance(mechanism, OpenWords):
         return _on_an_open_word(mechanism)
+    if isinstance(mechanism, Mixed):
+        return _on_a_cell(mechanism)
     assert isinstance(mechanism, KeyValueMechanism)
     return _on_a_key(mechanism)
 
@@ -175,6 +178,33 @@ def _on_an_open_word(mechanism: OpenWords) -> Attack:
         return float(excess / (table.sum() * mechanism.gain))
 
     return Attack(held, raised, noise)
+
+
+def _on_a_cell(mixed: Mixed) -> Attack:
+    """The last cell of the table that fewest are asked for, among people who hold the first.
+
+    How many of them are asked for it is chance, too.
+    """
+    tables = [i for i, one in enumerate(mixed.components) if len(one.asks) > 1]
+
+    def reach(index: int) -> float:
+        one = mixed.components[index]
+        return one.oracle.largest_contribution / (9 * float(one.share) + 1)
+
+    attacked = max(tables, key=reach)
+    one, honest = mixed.components[attacked], PEOPLE - FAKES
+    part, oracle = float(one.share), one.oracle
+    about = honest * part + FAKES
+    said = honest * part * oracle.miss * (1 - oracle.miss) / about**2
+    chosen = honest * part * (1 - part) * (FAKES * (1 - oracle.miss) / about**2) ** 2
+
+    def raised(batch: Reports) -> float:
+        counted = mixed.counted(mixed.tally(batch))[attacked]
+        if not counted.reports:
+            return -math.inf
+        return float(oracle.unbiased(counted.tally, counted.reports)[-1])
+
+    return Attack(mixed.inputs()[0], raised, math.sqrt(said + chosen) / (oracle.hit - oracle.miss))
 
 
 def _words(rappor: Rappor, bound: float) -> None:

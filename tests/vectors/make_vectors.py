@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
+from rumor.core.canonical import Json
 from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Keyed
 from rumor.core.scale import Steps
@@ -30,6 +31,7 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
@@ -107,6 +109,12 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         ItemSampling(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample"),
         PckvGrr(keys=500, epsilon=3.0, cap=4),
         PckvGrr(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample", steps=3),
+        *(Mixed(parts=sizes, epsilon=e) for sizes, e in (((10, 8), 1.0), ((5, 5), 2.0))),
+        Mixed(parts=(5, 5, 5, 5), epsilon=1.0),
+        Mixed(
+            parts=[{"id": "mood", "labels": LABELS}, {"id": "b", "labels": ["no", "ja"]}],
+            epsilon=1.0,
+        ),
     ]
     found: dict[str, list[Mechanism]] = defaultdict(list)
     for one in (*(small for mechanism in REGISTRY for small in mechanism.examples()), *larger):
@@ -114,9 +122,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
     return found
 
 
-def labels(mechanism: Mechanism) -> Sequence[str] | None:
-    """What its values or keys are called."""
-    return mechanism.labels
+def labels(mechanism: Mechanism) -> Json:
+    """What its values, keys or parts are called."""
+    return mechanism.parts.to_json() if isinstance(mechanism, Mixed) else mechanism.labels
 
 
 def values(mechanism: Mechanism) -> Iterator[object]:
@@ -144,6 +152,10 @@ def values(mechanism: Mechanism) -> Iterator[object]:
         for held in sorted({0, 1, min(2, most), min(5, most), min(40, most)}):
             chosen = [names[(7 * i + held) % len(names)] for i in range(held)]
             yield {name: points[i % len(points)] for i, name in enumerate(dict.fromkeys(chosen))}
+    elif isinstance(mechanism, Mixed):
+        cells = mechanism.parts.inputs()
+        for at in sorted({0, 1, len(cells) // 3, len(cells) - 1}):
+            yield dict(zip(mechanism.parts.keys, cells[at], strict=True))
     else:
         yield from WORDS
 
@@ -156,7 +168,11 @@ def _points(low: float, high: float) -> Iterator[float]:
 
 def as_python(mechanism: Mechanism, value: object) -> object:
     """A value as the mechanism takes it: JSON has texts only for keys."""
-    if isinstance(value, Mapping) and labels(mechanism) is None:
+    if (
+        isinstance(value, Mapping)
+        and isinstance(mechanism, KeyValueMechanism)
+        and labels(mechanism) is None
+    ):
         return {int(key): number for key, number in value.items()}
     return value
 

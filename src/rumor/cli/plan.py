@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
-Kind = Annotated[str, option("--kind KIND", "What is asked: choice, text, number or keyvalue.")]
+Kind = Annotated[
+    str,
+    option(
+        "--kind KIND", "What is asked: choice, ordered, text, words, number, keyvalue or joint."
+    ),
+]
 Domain = Annotated[
     int | None, option("--domain N", "How many answers, candidate words or keys there are.")
 ]
@@ -33,6 +38,10 @@ Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds
 Questions = Annotated[
     int | None,
     option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
+]
+Parts = Annotated[
+    str | None,
+    option("--parts NxM", "How many answers each part of a joint question has, such as 5x4."),
 ]
 Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
 PlanWrite = Annotated[
@@ -58,6 +67,7 @@ class Numbers:
     low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0
     high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0
     cap: Cap = None
+    parts: Parts = None
 
 
 def plan(
@@ -90,6 +100,7 @@ def plan(
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
       rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
       rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
+      rumor plan --kind joint --parts 5x4 --users 1e5 --epsilon 1
     """
     from pathlib import Path
 

@@ -68,7 +68,7 @@ class Analysis:
             columns = result.columns(self.view)
             mark: Columns = {}
             if self.by is not None:
-                mark["stratum"] = [stratum] * len(columns["value"])
+                mark["stratum"] = [stratum] * len(next(iter(columns.values())))
             for name, column in (mark | columns).items():
                 whole.setdefault(name, []).extend(column)
         return whole

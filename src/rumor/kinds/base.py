@@ -206,7 +206,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
-    ) -> alt.FacetChart | alt.LayerChart:
+    ) -> alt.FacetChart | alt.LayerChart | alt.VConcatChart:
         """The estimates of several strata in one picture, a chart for each."""
         from rumor.results.charts import strata_chart
 
@@ -227,6 +227,8 @@ class Kind(abc.ABC, Generic[M]):
         """Refuse a size that a question of this kind cannot have."""
         if size.cap is not None and not self.has_cap:
             raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
+        if size.parts is not None:
+            raise InputError(f"parts are for joint questions; got some for a {self.name}")
         if size.domain is not None:
             size.checked(self.least_domain)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.keyvalue_block import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms.local_hashing import LocalHashing as LocalHashing
     from rumor.mechanisms.mean import MeanMechanism as MeanMechanism
+    from rumor.mechanisms.mixed import Mixed as Mixed
     from rumor.mechanisms.open_words import OpenWords as OpenWords
     from rumor.mechanisms.oracle import FrequencyOracle as FrequencyOracle
     from rumor.mechanisms.pckv import PckvGrr as PckvGrr

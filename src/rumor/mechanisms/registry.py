@@ -62,6 +62,7 @@ ENTRIES = (
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),
     Entry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
     Entry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
+    Entry("mixed", "mixed", "Mixed", "joint"),
 )
 
 

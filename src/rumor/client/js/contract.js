@@ -120,14 +120,10 @@ async function readQuestion(given) {
   const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
   matching("id", question.id, SLUG);
   text("text", question.text, true);
-  const { labels = null, parent = null, epsilon } = question;
-  if (labels !== null) {
-    if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
-    labels.forEach((label) => text("a label", label));
-    if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
-    if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
-  }
-  const mechanism = await makeMechanism(question.mechanism, labels);
+  const { labels = null, parts = null, parent = null, epsilon } = question;
+  if (labels !== null) checkLabels(labels);
+  if (parts !== null) checkParts(parts);
+  const mechanism = await makeMechanism(question.mechanism, labels ?? parts);
   if (mechanism.kind !== (kind.borrows ?? question.kind)) {
     refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
   }
@@ -140,6 +136,23 @@ async function readQuestion(given) {
   checkMemo({ ...USUAL_QUESTION, ...question }, mechanism);
   made.set(question, mechanism);
   return question;
+}
+
+function checkLabels(labels) {
+  if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
+  labels.forEach((label) => text("a label", label));
+  if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
+  if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
+}
+
+/** Answers of one table: each part has an id and its labels. */
+function checkParts(parts) {
+  if (!Array.isArray(parts)) refuse("parts must be a list", parts);
+  for (const part of parts) {
+    matching("the id of a part", members("a part", part, ["id", "labels"]).id, SLUG);
+    checkLabels(part.labels);
+  }
+  if (new Set(parts.map(({ id }) => id)).size < parts.length) refuse("ids of parts must be distinct", parts);
 }
 
 /** Which permanent answer reports show: that of the value, or that of the first value of a period. */

@@ -11,4 +11,5 @@ export const KINDS = {
   words: { carries: [], load: () => import("./kinds/words.js") },
   number: { carries: [], load: () => import("./kinds/number.js") },
   keyvalue: { carries: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
+  joint: { carries: ["parts"], load: () => import("./kinds/joint.js") },
 };

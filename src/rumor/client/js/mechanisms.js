@@ -24,6 +24,7 @@ const LOADERS = {
   "privkvm": () => import("./mechanisms/privkvm.js"),
   "item-sampling": () => import("./mechanisms/item-sampling.js"),
   "pckv-grr": () => import("./mechanisms/pckv-grr.js"),
+  "mixed": () => import("./mechanisms/mixed.js"),
 };
 const NAMES = Object.keys(LOADERS);
 

@@ -21,7 +21,7 @@ export class RumorError extends Error {
   constructor(code: string, message: string);
 }
 
-export type Kind = "choice" | "ordered" | "text" | "words" | "number" | "keyvalue";
+export type Kind = "choice" | "ordered" | "text" | "words" | "number" | "keyvalue" | "joint";
 
 /** A choice by label or number, a text, a number, or an object of keys and numbers. */
 export type Answer = string | number | Record<string, number>;
@@ -38,6 +38,8 @@ export interface Question {
   readonly retention_days: number | null;
   /** Of a choice or of key-value data; null where values have no names. */
   readonly labels?: readonly string[] | null;
+  /** Of a joint question: what makes up an answer. */
+  readonly parts?: readonly { readonly id: string; readonly labels: readonly string[] }[] | null;
   /** Of key-value data: the digest of the round before. */
   readonly parent?: string | null;
   /** The first answer of a period stands for all of it; where left out, each value for itself. */
@@ -246,9 +248,9 @@ export function lossOfContract(contract: Contract): {
   ceiling: number;
 };
 
-/** A part of what a report says. `labels` names each bit, where bits have names. */
+/** A part of what a report says. `labels` names each bit, where bits have names; `of` the parts of an answer that it is about. */
 export type Part =
-  | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[] }
+  | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[]; of?: readonly string[] }
   | { name: string; kind: "number"; value: number }
   | { name: string; kind: "text"; value: string };
 

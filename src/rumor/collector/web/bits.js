@@ -18,11 +18,17 @@ export function reportView(card, description, report, value, words) {
   const drawn = description.parts.some((part) => part.kind === "bits");
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
-    labelled ? bitTable(labelled, value, words) : split(description.parts, value, words),
+    labelled ? [others(description.parts, words), bitTable(labelled, ownOf(labelled, card, value), words)] : split(description.parts, value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
     !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null);
 }
+
+/** What a report says beside its labelled bits. */
+const others = (parts, words) => parts.filter((part) => part.kind !== "bits").map((part) => h("dl", {}, partView(part, words)));
+
+/** The answer that the bits are about: of several, those that were asked `of`. */
+const ownOf = (part, card, value) => (part.of && value !== null ? part.of.map((id) => card.value[id]).join(", ") : value);
 
 /** A row for each answer: the truth that stays, and the bit that leaves. */
 function bitTable(part, value, words) {

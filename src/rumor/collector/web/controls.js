@@ -14,6 +14,7 @@ const LOADERS = {
   words: () => import("./controls/words.js"),
   number: () => import("./controls/number.js"),
   keyvalue: () => import("./controls/keyvalue.js"),
+  joint: () => import("./controls/joint.js"),
 };
 const loaded = {};
 

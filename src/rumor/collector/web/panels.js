@@ -2,13 +2,14 @@
 
 import { h } from "./dom.js";
 import { decimals, plain, share, whole } from "./numbers.js";
+import * as joint from "./panels/joint.js";
 import * as keyvalue from "./panels/keyvalue.js";
 import * as number from "./panels/number.js";
 import * as ordered from "./panels/ordered.js";
 import * as shares from "./panels/shares.js";
 
 // What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
-const PANELS = { ordered, number, keyvalue };
+const PANELS = { ordered, number, keyvalue, joint };
 
 /** The charts, columns and units of a question. */
 export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
@@ -49,7 +50,7 @@ const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/,
 /** What the estimate says beside its rows. */
 export function remarks(question, estimate) {
   const digits = decimals(estimate.other_stderr);
-  const hidden = rowsOf(question, estimate).length - 20;
+  const hidden = panelOf(question).whole ? 0 : rowsOf(question, estimate).length - 20;
   const lines = [];
   if (!estimate.estimates.length) lines.push(h("p", {}, "No candidate was detected."));
   if ("other" in estimate) {
@@ -58,6 +59,7 @@ export function remarks(question, estimate) {
         `${whole(estimate.detected)} of ${whole(estimate.candidates)} candidates were detected; ${estimate.controls}.`),
     );
   }
+  lines.push(...(panelOf(question).lines?.(estimate) ?? []).map((line) => h("p", {}, line)));
   if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
   lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}: ${estimate.covers}. Method: ${estimate.method}.`));
   const bound = estimate.diagnostics?.fake_clients?.sentence;

@@ -91,7 +91,7 @@ export default {
     other: "問題が起きました。何も送られていません。",
   },
   said: { nothing: "なし", plus: "あり（多め）", minus: "あり（少なめ）" },
-  parts: { answer: "答え", set: "集合", number: "数", group: "グループ", box: "箱", bit: "ビット", bits: "ビット", a: "a", b: "b" },
+  parts: { answer: "答え", set: "集合", number: "数", group: "グループ", box: "箱", bit: "ビット", bits: "ビット", a: "a", b: "b", asked: "尋ねたもの" },
   captions: {
     "randomized-response": "答えのうちの一つ。本当の答えか、偶然選ばれた別の答えです。",
     unary: "答えごとに一ビット。どのビットにもノイズが入っています。",
@@ -109,5 +109,6 @@ export default {
     privkvm: "偶然選ばれた一つの項目と、その内容。本当とは限りません。",
     "item-sampling": "一つの項目とその内容、または空。本当とは限りません。",
     "pckv-grr": "一つの項目とその内容、または埋め草。本当とは限りません。",
+    mixed: "偶然決まった、答えのうちのどれか（答えには関係ありません）と、その答えの一部を無作為に選んだ集合。本当の答えが入りやすいだけです。",
   },
 };

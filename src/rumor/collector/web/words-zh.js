@@ -91,7 +91,7 @@ export default {
     other: "出了问题，没有发送任何内容。",
   },
   said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少" },
-  parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b" },
+  parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
   captions: {
     "randomized-response": "所有答案中的一个：真实的那个，或者碰巧是另一个。",
     unary: "每个答案对应一个比特，每个比特都带有噪声。",
@@ -109,5 +109,6 @@ export default {
     privkvm: "随机抽出的一个项目及其内容，不一定是真的。",
     "item-sampling": "一个项目及其内容，或者为空；不一定是真的。",
     "pckv-grr": "一个项目及其内容，或者填充项；不一定是真的。",
+    mixed: "随机决定的、报告所关于的答案（与您的回答无关），以及其中随机选出的一部分，只是更可能包含真实的那个。",
   },
 };

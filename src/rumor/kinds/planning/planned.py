@@ -31,6 +31,8 @@ class Size:
     low: float = 0.0
     high: float = 1.0
     cap: int | None = None
+    parts: str | None = None
+    """How many values each part of a joint answer has: "5x4"."""
 
     @property
     def span(self) -> float:
