@@ -45,6 +45,7 @@ _HOMES = {
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
+    "Window": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms import Wave as Wave
+    from rumor.mechanisms import Window as Window
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round

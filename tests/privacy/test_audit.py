@@ -88,6 +88,7 @@ def test_transcripts_are_judged_by_the_model() -> None:
         rumor.PckvGrr(keys=20, epsilon=1.0, cap=4),
         rumor.Harmony(epsilon=1.0),
         rumor.Piecewise(epsilon=1.0),
+        rumor.Window(epsilon=1.0),
     ],
     ids=lambda mechanism: mechanism.name,
 )

@@ -43,6 +43,7 @@ from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
 from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.window import Window
 
 SECRET = bytes(range(32))
 SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
@@ -94,6 +95,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Harmony(low=-0.1, high=0.3, epsilon=0.01, steps=12_345),
         Piecewise(low=-273.15, high=1e6, epsilon=3.0),
         Piecewise(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        Window(low=-273.15, high=1e6, epsilon=3.0),
+        Window(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        Window(low=0.0, high=120.0, epsilon=1.0, outside="clip"),
         Wave(labels=LABELS, epsilon=0.5),
         Wave(low=0, high=110, epsilon=1.0, round_to=[5, 10]),
         Wave(low=-273.15, high=1e6, bins=1000, epsilon=3.0),

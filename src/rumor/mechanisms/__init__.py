@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.subset_selection import SubsetSelection as SubsetSelection
     from rumor.mechanisms.unary import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms.wave import Wave as Wave
+    from rumor.mechanisms.window import Window as Window
 
     REGISTRY: tuple[type[Mechanism], ...]
 

@@ -56,6 +56,7 @@ ENTRIES = (
     Entry("basic-rappor", "basic_rappor", "BasicRappor", "choice"),
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),
+    Entry("window", "window", "Window", "number"),
     Entry("wave", "wave", "Wave", "ordered"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),

@@ -18,6 +18,7 @@ const LOADERS = {
   "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
   "harmony": () => import("./mechanisms/harmony.js"),
   "piecewise": () => import("./mechanisms/piecewise.js"),
+  "window": () => import("./mechanisms/window.js"),
   "wave": () => import("./mechanisms/wave.js"),
   "keyvalue-block": () => import("./mechanisms/keyvalue-block.js"),
   "privkv": () => import("./mechanisms/privkv.js"),
