@@ -134,7 +134,7 @@ export function tables(found) {
         ],
       },
       layer: [
-        { mark: { type: "rect", stroke: colour("--line") }, encoding: { color: { field: "frequency", type: "quantitative", legend: null, scale: { domainMin: 0, range: [colour("--card") || "white", colour("--accent")] } } } },
+        { mark: { type: "rect", stroke: colour("--line") }, encoding: { color: { field: "frequency", type: "quantitative", legend: null, scale: { domainMin: 0, interpolate: "rgb", range: [colour("--card") || "white", colour("--accent")] } } } },
         { mark: { type: "text", fontSize: 13, fontWeight: 600 }, encoding: { text: { field: "frequency", type: "quantitative", format: ".1%" }, color: { condition: dark, value: colour("--ink") } } },
       ],
     };

@@ -28,6 +28,8 @@ class Shrunk(Moments):
 
     independence: float
     """How much of the weight the model of independence has."""
+    kept: Matrix
+    """How much of what was observed is kept, in the basis of tables that sum to zero."""
 
 
 def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
@@ -58,10 +60,14 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
     weights /= weights.sum()
     mean = np.einsum("k,ki->i", weights, np.array(means))
     covariance = np.einsum("k,kij->ij", weights, np.array(covariances))
+    kept = np.linalg.solve(noise, covariance).T
     apart = np.array(means) - mean
     covariance += np.einsum("k,ki,kj->ij", weights, apart, apart)
     return Shrunk(
-        middle + basis @ mean, basis @ covariance @ basis.T, independence=float(weights[0])
+        middle + basis @ mean,
+        basis @ covariance @ basis.T,
+        independence=float(weights[0]),
+        kept=np.asarray(kept, dtype=np.float64),
     )
 
 

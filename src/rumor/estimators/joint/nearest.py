@@ -39,12 +39,22 @@ def nearest_table(known: Moments, fixed: tuple[Matrix, Vector] | None = None) ->
     return np.asarray(found / found.sum())
 
 
+Known = Sequence[tuple[float, Moments]]
+"""What is known of a table, in several ways with their weights, which sum to one."""
+
+
+def averaged_table(known: Known, fixed: tuple[Matrix, Vector] | None = None) -> Vector:
+    """The nearest table of each, averaged."""
+    found = [weight * nearest_table(one, fixed) for weight, one in known]
+    return np.asarray(np.sum(found, axis=0))
+
+
 def consistent_tables(
-    known: Mapping[Pair, Moments], sizes: Sequence[int]
+    known: Mapping[Pair, Known], sizes: Sequence[int]
 ) -> tuple[dict[Pair, Vector], list[Vector]]:
     """Tables of all pairs with the same margins, and these margins."""
     shapes = {pair: (sizes[pair[0]], sizes[pair[1]]) for pair in known}
-    tables = {pair: nearest_table(one) for pair, one in known.items()}
+    tables = {pair: averaged_table(one) for pair, one in known.items()}
     seen: list[list[Vector]] = [[] for _ in sizes]
     for pair, table in tables.items():
         for part, margin in zip(pair, margins(table, shapes[pair]), strict=True):
@@ -53,5 +63,5 @@ def consistent_tables(
     if len(known) > 1:
         for pair, one in known.items():
             sums = np.concatenate([agreed[pair[0]], agreed[pair[1]]])
-            tables[pair] = nearest_table(one, (margin_sums(shapes[pair]), sums))
+            tables[pair] = averaged_table(one, (margin_sums(shapes[pair]), sums))
     return tables, agreed

@@ -1,6 +1,7 @@
 """Tables of joint answers: every method, and the estimate that it becomes.
 
-"auto" (the same as "bayes") draws each table towards independence as far as the reports say so;
+"auto" (the same as "bayes") draws each table towards independence as far as the reports say so,
+and averages it with the plain one by the risk of either;
 "linear" is the unbiased estimate of all reports together, brought to the nearest table without
 negative cells. Tests, intervals and measures of association are those of the linear estimate,
 whatever the method.
@@ -14,7 +15,8 @@ from typing import Any
 from rumor.core.parts import Parts
 from rumor.core.settings import checked_method
 from rumor.estimators.joint.bayes import Shrunk, shrunk
-from rumor.estimators.joint.linear import Linear, Moments, linear, seen_in
+from rumor.estimators.joint.blend import averaged
+from rumor.estimators.joint.linear import Linear, linear, seen_in
 from rumor.estimators.joint.nearest import consistent_tables
 from rumor.kinds.evidence import summarized
 from rumor.kinds.joint.pair_table import PairTable
@@ -58,7 +60,9 @@ def joint_estimate(
         pair: shrunk(known, sizes[pair]) for pair, known in pairs.items()
     }
     plain = method == "linear"
-    known: Mapping[tuple[int, int], Moments] = pairs if plain else models
+    known = {
+        pair: [(1.0, one)] if plain else averaged(one, models[pair]) for pair, one in pairs.items()
+    }
     tables, margins = consistent_tables(known, parts.sizes)
     return JointEstimate(
         parts=parts,

@@ -37,7 +37,7 @@ export function lines({ tables: found }) {
   return found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
     const p = independence.p_value < 1e-4 ? "below 0.0001" : plain(independence.p_value);
     const ratio = odds ? ` Odds ratio ${plain(odds.value)} (${ends(odds)}).` : "";
-    return `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); independent with p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    return `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
   });
 }
 
