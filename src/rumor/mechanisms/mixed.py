@@ -310,6 +310,12 @@ class Mixed(Mechanism):
         """For each component its reports, and how many hold each of its cells."""
         return sum(1 + one.oracle.tally_size for one in self.components)
 
+    @property
+    def counters_per_report(self) -> int | None:
+        """One, and one for each cell of a report, where all components have as many of them."""
+        sizes = {1 + one.oracle.counters_per_report for one in self.components}
+        return sizes.pop() if len(sizes) == 1 else None
+
     def tally(self, reports: Reports) -> Tally:
         """The components' own tallies, each behind the number of its reports."""
         whole = np.zeros(self.tally_size, dtype=np.int64)

@@ -26,7 +26,10 @@ def told(estimate: JointEstimate, view: View, facts: Sequence[str]) -> str:
         lines += [_crossed(estimate, pair, view), ""]
         lines += [wrapped(fact) for fact in together(table, view.level)]
         lines.append("")
-    lines += [wrapped(fact) for fact in (_asked(estimate), *facts)]
+    noted = (
+        [f"note: {estimate.diagnostics['warning']}"] if "warning" in estimate.diagnostics else []
+    )
+    lines += [wrapped(fact) for fact in (_asked(estimate), *facts, *noted)]
     return "\n".join([*lines, *fake_clients_line(estimate.diagnostics)])
 
 
