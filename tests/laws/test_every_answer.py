@@ -29,6 +29,7 @@ from rumor.mechanisms import (
     MeanMechanism,
     Mechanism,
     Rappor,
+    SetMechanism,
     Wave,
 )
 from rumor.mechanisms.open_words import OpenWords
@@ -74,6 +75,12 @@ def pairs(mechanism: Mechanism) -> Answers:
     return st.dictionaries(st.sampled_from(range(mechanism.keys)), numbers(mechanism))
 
 
+def sets(mechanism: Mechanism) -> Answers:
+    """Any of the options, none and all of them among these."""
+    assert isinstance(mechanism, SetMechanism)
+    return st.lists(st.sampled_from(mechanism.labels or range(mechanism.domain)), unique=True)
+
+
 FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
@@ -81,6 +88,7 @@ FAMILIES = {
     MeanMechanism: numbers,
     Wave: ordered,
     KeyValueMechanism: pairs,
+    SetMechanism: sets,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.cli.options import AsJson, CollectionFile, Mark, QuestionId, argument, option
 from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
@@ -38,6 +38,7 @@ def privatize(
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: QuestionId = None,
     column: Column = None,
+    mark: Mark = "|",
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
@@ -63,7 +64,7 @@ def privatize(
         raise InputError(f"--out must be a .parquet file; got {out!r}")
     contract = Collection.load(collection)
     asked = contract.question(question)
-    source = Table.open(table)
+    source = Table.open(table, mark)
     when = parse_day("--day", day)
     if seed is not None:
         warn(

@@ -57,6 +57,8 @@ ENTRIES = (
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),
     Entry("wave", "wave", "Wave", "ordered"),
+    Entry("select", "select", "SetSelect", "set"),
+    Entry("block", "set_block", "SetBlock", "set"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),
