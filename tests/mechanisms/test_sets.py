@@ -253,3 +253,22 @@ def test_thresholds_are_rounded_towards_privacy() -> None:
 def test_estimates_take_reports_without_a_question() -> None:
     mechanism = SetBlock(domain=3, block=1, epsilon=1.0)
     assert rumor.estimate(mechanism, mechanism.privatize([(0,)] * 50)).reports == 50
+
+
+def test_the_counters_of_a_pair_are_where_it_is_read() -> None:
+    """A report about options 1 and 2 of four, both chosen: the fourth pair of all, in order."""
+    block = SetBlock(domain=4, block=2, epsilon=1.0, counted="pairs")
+    counts = block.pair_counts(block.tally(np.array([[1, 2, 3]], dtype=np.uint8)), 1)
+    for found in (counts.both, counts.first, counts.second, counts.trials):
+        assert found.tolist() == [0, 0, 0, 1, 0, 0]
+    select = SetSelect(domain=4, cap=2, size=2, epsilon=1.0, counted="pairs")
+    counts = select.pair_counts(select.tally(np.array([[0b0110]], dtype=np.uint8)), 1)
+    assert counts.both.tolist() == [0, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_people_held_fixed_take_their_own_part_off_the_variance(mechanism: SetMechanism) -> None:
+    """A report is 1 on average for whoever chose the option, else 0: f (1 - f) / n less."""
+    shares = np.array([0.0, 0.1, 0.5, 1.0])
+    population, people = (mechanism.variance(shares, 10, of) for of in ("population", "people"))
+    np.testing.assert_allclose(population - people, shares * (1 - shares) / 10, atol=1e-9)

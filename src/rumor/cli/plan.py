@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
-Kind = Annotated[str, option("--kind KIND", "What is asked: choice, set, text, number or keyvalue.")]
+Kind = Annotated[
+    str, option("--kind KIND", "What is asked: choice, set, text, number or keyvalue.")
+]
 Domain = Annotated[
-    int | None, option("--domain N", "How many answers, options, candidate words or keys there are.")
+    int | None,
+    option("--domain N", "How many answers, options, candidate words or keys there are."),
 ]
 Users = Annotated[
     float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
@@ -29,7 +32,10 @@ Lifetime = Annotated[
     float | None,
     option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
 ]
-Cap = Annotated[int | None, option("--cap N", "The most keys, or options of a set, that a person holds, if known.")]
+Cap = Annotated[
+    int | None,
+    option("--cap N", "The most keys, or options of a set, that a person holds, if known."),
+]
 Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
 PlanWrite = Annotated[
     str | None, option("--write FILE", "Write a collection (.toml) to start from.")

@@ -54,18 +54,17 @@ class SetEstimate(Estimate):
     """Where pairs are counted."""
     _ASIDE: ClassVar[tuple[str, str]] = ("option", "std. error")
 
-    def to_dict(
-        self, view: View | float | None = None, **wishes: Unpack[Wishes]
-    ) -> dict[str, object]:
-        """The estimate as plain data for JSON, pairs beside the options."""
-        found = super().to_dict(view, **wishes)
-        if self.pairs is not None:
-            found["pairs"] = self.pairs.to_dict(view, **wishes)["estimates"]
-        return found
-
     def facts(self) -> dict[str, object]:
         """The cap."""
         return {"cap": self.cap}
+
+    def beside(self, view: View) -> dict[str, object]:
+        """The cap, and pairs where they are counted."""
+        if self.pairs is None:
+            return self.facts()
+        columns = self.pairs.columns(view)
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        return {**self.facts(), "pairs": list(rows)}
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent options as text, then the most frequent pairs."""

@@ -32,5 +32,5 @@ export function sets(p, labels) {
 export const places = (draws, total, count) => draws.sample(total, count).sort((a, b) => a - b);
 
 /** A list of numbers as a page shows it. */
-export const listed = (name, options, called) => ({ name, kind: "text", value: options.map(called).join(", ") || "nothing" });
+export const listed = (name, options, called) => ({ name, kind: "text", value: options.map(called).join(", ") || "–" });
 
