@@ -39,6 +39,9 @@ _HOMES = {
     "Rappor": "rumor.mechanisms",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
+    "SetBlock": "rumor.mechanisms",
+    "SetEstimate": "rumor.kinds.set.result",
+    "SetSelect": "rumor.mechanisms",
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
+    from rumor.kinds.set.result import SetEstimate as SetEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
@@ -84,6 +88,8 @@ if TYPE_CHECKING:
     from rumor.mechanisms import PrivKVM as PrivKVM
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms import Rappor as Rappor
+    from rumor.mechanisms import SetBlock as SetBlock
+    from rumor.mechanisms import SetSelect as SetSelect
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms import Wave as Wave

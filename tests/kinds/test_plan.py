@@ -321,7 +321,7 @@ def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str
         ),
         (
             ["--domain", "9", "--users", "9", "--epsilon", "1", "--cap", "2"],
-            "a cap is for keyvalue questions; got one for a choice",
+            "a cap is for keyvalue and set questions; got one for a choice",
         ),
     ],
 )

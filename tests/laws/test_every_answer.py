@@ -29,6 +29,7 @@ from rumor.mechanisms import (
     MeanMechanism,
     Mechanism,
     Rappor,
+    SetMechanism,
     Wave,
 )
 from rumor.mechanisms.mixed import Mixed
@@ -83,6 +84,12 @@ def tables(mechanism: Mechanism) -> Answers:
     return st.fixed_dictionaries({key: st.sampled_from(values) for key, values in pairs})
 
 
+def sets(mechanism: Mechanism) -> Answers:
+    """Any of the options, none and all of them among these."""
+    assert isinstance(mechanism, SetMechanism)
+    return st.lists(st.sampled_from(mechanism.labels or range(mechanism.domain)), unique=True)
+
+
 FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
@@ -91,6 +98,7 @@ FAMILIES = {
     Wave: ordered,
     KeyValueMechanism: pairs,
     Mixed: tables,
+    SetMechanism: sets,
 }
 
 

@@ -40,6 +40,9 @@ from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.select import SetSelect
+from rumor.mechanisms.set_block import SetBlock
+from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
 from rumor.mechanisms.wave import Wave
@@ -102,6 +105,13 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Wave(low=0, high=110, epsilon=1.0, round_to=[5, 10]),
         Wave(low=-273.15, high=1e6, bins=1000, epsilon=3.0),
         Wave(low=0.1, high=0.7, bins=4096, epsilon=0.1, window=77),
+        SetSelect(domain=LABELS, epsilon=1.0, cap=3, size=2, counted="pairs"),
+        SetSelect(domain=100, epsilon=1.0, cap=7, size=9),
+        SetSelect(domain=300, epsilon=4.0, cap=21, size=5, least=2, over_cap="sample"),
+        SetSelect(domain=1000, epsilon=0.5, cap=100, size=60),
+        *(SetBlock(domain=20, epsilon=float(b), block=b) for b in (1, 2, 4)),
+        SetBlock(domain=1000, epsilon=2.0, block=3),
+        SetBlock(domain=LABELS, epsilon=4.0, block=4, counted="pairs"),
         *(KeyValueBlock(keys=20, epsilon=e, low=0.0, high=6.0) for e in (0.5, 2.0, 6.0)),
         KeyValueBlock(keys=["Maps", "Mail", "Chat"], epsilon=4.0, block=2),
         KeyValueBlock(keys=1000, epsilon=2.0, outside="clip"),
@@ -146,6 +156,10 @@ def values(mechanism: Mechanism) -> Iterator[object]:
             yield from scale.labels or sorted({0, 1, scale.domain - 1})
         else:
             yield from (*_points(float(scale.at(0)), float(scale.at(scale.domain))), -1e9, 1e300)
+    elif isinstance(mechanism, SetMechanism):
+        options = list(mechanism.labels or range(mechanism.domain))
+        yield from (options[:size] for size in sorted({0, 1, mechanism.cap, len(options)} - {1000}))
+        yield options[1::2][::-1][:30]
     elif isinstance(mechanism, KeyValueMechanism):
         names = mechanism.labels or [str(key) for key in range(mechanism.keys)]
         grid = mechanism.grid

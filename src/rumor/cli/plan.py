@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 Kind = Annotated[
     str,
     option(
-        "--kind KIND", "What is asked: choice, ordered, text, words, number, keyvalue or joint."
+        "--kind KIND",
+        "What is asked: choice, ordered, set, text, words, number, keyvalue or joint.",
     ),
 ]
 Domain = Annotated[
-    int | None, option("--domain N", "How many answers, candidate words or keys there are.")
+    int | None,
+    option("--domain N", "How many answers, options, candidate words or keys there are."),
 ]
 Users = Annotated[
     float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
@@ -34,7 +36,10 @@ Lifetime = Annotated[
     float | None,
     option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
 ]
-Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds, if known.")]
+Cap = Annotated[
+    int | None,
+    option("--cap N", "The most keys, or options of a set, that a person holds, if known."),
+]
 Questions = Annotated[
     int | None,
     option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.cli.options import AsJson, CollectionFile, Mark, QuestionId, argument, option
 from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
@@ -38,6 +38,7 @@ def privatize(
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: QuestionId = None,
     column: Column = None,
+    mark: Mark = "|",
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
@@ -77,7 +78,7 @@ def privatize(
     outs = {q.id: _named(out, q.id) if some else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
-    source = Table.open(table)
+    source = Table.open(table, mark)
     when = parse_day("--day", day)
     check_day(contract.ask, when)
     if seed is not None:

@@ -23,7 +23,7 @@ class SomeRows(Table):
     @classmethod
     def of(cls, table: Table, picked: NDArray[np.bool_]) -> SomeRows:
         """The picked rows of a table that has as many."""
-        return cls(table.path, table.schema, picked)
+        return cls(table.path, table.schema, table.mark, picked)
 
     @property
     def whole(self) -> bool:

@@ -226,7 +226,7 @@ class Kind(abc.ABC, Generic[M]):
     def check_size(self, size: Size) -> None:
         """Refuse a size that a question of this kind cannot have."""
         if size.cap is not None and not self.has_cap:
-            raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
+            raise InputError(f"a cap is for keyvalue and set questions; got one for a {self.name}")
         if size.parts is not None:
             raise InputError(f"parts are for joint questions; got some for a {self.name}")
         if size.domain is not None:
@@ -292,6 +292,17 @@ def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
     return table["name"], {key: value for key, value in table.items() if key != "name"}
+
+
+def domain_of(wish: Mapping[str, object]) -> object:
+    """The labels of a question, or how many answers there are: one of the two."""
+    if ("labels" in wish) == ("domain" in wish):
+        given = "both" if "labels" in wish else "neither"
+        raise InputError(f"a question must have either labels or a domain size; got {given}")
+    domain = wish.get("labels", wish.get("domain"))
+    if "labels" in wish and not isinstance(domain, list):
+        raise InputError(f"labels must be a list of strings; got {shown(domain)}")
+    return domain
 
 
 def labels_of(contract: Mapping[str, object]) -> list[object] | None:

@@ -13,6 +13,7 @@ from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.ordered.result import OrderedEstimate
+from rumor.kinds.set.result import SetEstimate
 from rumor.kinds.text.result import WordEstimate
 from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.base import Mechanism
@@ -21,6 +22,7 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
@@ -34,6 +36,8 @@ def estimate(  # type: ignore[overload-overlap]
 def estimate(  # type: ignore[overload-overlap]
     mechanism: KeyValueMechanism, data: object, *, method: str = ...
 ) -> KeyValueEstimate: ...
+@overload
+def estimate(mechanism: SetMechanism, data: object, *, method: str = ...) -> SetEstimate: ...
 @overload
 def estimate(  # type: ignore[overload-overlap]
     mechanism: Wave,

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from rumor.mechanisms.privkv import PrivKVM as PrivKVM
     from rumor.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms.rappor import Rappor as Rappor
+    from rumor.mechanisms.select import SetSelect as SetSelect
+    from rumor.mechanisms.set_block import SetBlock as SetBlock
+    from rumor.mechanisms.sets import SetMechanism as SetMechanism
     from rumor.mechanisms.subset_selection import SubsetSelection as SubsetSelection
     from rumor.mechanisms.unary import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms.wave import Wave as Wave
@@ -44,6 +47,7 @@ _HOMES = {
     "KeyValueMechanism": "keyvalue",
     "MeanMechanism": "mean",
     "Mechanism": "base",
+    "SetMechanism": "sets",
     **{entry.class_name: entry.module for entry in ENTRIES},
 }
 

@@ -58,6 +58,8 @@ ENTRIES = (
     Entry("piecewise", "piecewise", "Piecewise", "number"),
     Entry("window", "window", "Window", "number"),
     Entry("wave", "wave", "Wave", "ordered"),
+    Entry("select", "select", "SetSelect", "set"),
+    Entry("block", "set_block", "SetBlock", "set"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),

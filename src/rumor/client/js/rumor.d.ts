@@ -21,10 +21,10 @@ export class RumorError extends Error {
   constructor(code: string, message: string);
 }
 
-export type Kind = "choice" | "ordered" | "text" | "words" | "number" | "keyvalue" | "joint";
+export type Kind = "choice" | "ordered" | "set" | "text" | "words" | "number" | "keyvalue" | "joint";
 
-/** A choice by label or number, a text, a number, or an object of keys and numbers. */
-export type Answer = string | number | Record<string, number>;
+/** A choice by label or number, a text, a number, a list of options, or an object of keys and numbers. */
+export type Answer = string | number | readonly (string | number)[] | Record<string, number>;
 
 /** A question, with the members that the contract has. */
 export interface Question {
@@ -36,7 +36,7 @@ export interface Question {
   readonly mechanism: { readonly name: string; readonly [parameter: string]: unknown };
   readonly reports_per_person: number;
   readonly retention_days: number | null;
-  /** Of a choice or of key-value data; null where values have no names. */
+  /** Of a choice, a set or key-value data; null where values have no names. */
   readonly labels?: readonly string[] | null;
   /** Of a joint question: what makes up an answer. */
   readonly parts?: readonly { readonly id: string; readonly labels: readonly string[] }[] | null;

@@ -10,6 +10,7 @@ import { h } from "./dom.js";
 const LOADERS = {
   choice: () => import("./controls/choice.js"),
   ordered: () => import("./controls/ordered.js"),
+  set: () => import("./controls/set.js"),
   text: () => import("./controls/text.js"),
   words: () => import("./controls/words.js"),
   number: () => import("./controls/number.js"),

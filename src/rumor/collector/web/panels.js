@@ -6,10 +6,11 @@ import * as joint from "./panels/joint.js";
 import * as keyvalue from "./panels/keyvalue.js";
 import * as number from "./panels/number.js";
 import * as ordered from "./panels/ordered.js";
+import * as set from "./panels/set.js";
 import * as shares from "./panels/shares.js";
 
 // What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
-const PANELS = { ordered, number, keyvalue, joint };
+const PANELS = { ordered, set, number, keyvalue, joint };
 
 /** The charts, columns and units of a question. */
 export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
@@ -59,7 +60,7 @@ export function remarks(question, estimate) {
         `${whole(estimate.detected)} of ${whole(estimate.candidates)} candidates were detected; ${estimate.controls}.`),
     );
   }
-  lines.push(...(panelOf(question).lines?.(estimate) ?? []).map((line) => h("p", {}, line)));
+  lines.push(...(panelOf(question).remarks?.(estimate) ?? []));
   if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
   lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}: ${estimate.covers}. Method: ${estimate.method}.`));
   const bound = estimate.diagnostics?.fake_clients?.sentence;

@@ -90,7 +90,7 @@ export default {
     unreachable: "暂时无法连接收集服务器，请稍后再试。",
     other: "出了问题，没有发送任何内容。",
   },
-  said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少" },
+  said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少", chosen: "已选", "not chosen": "未选" },
   parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
   captions: {
     "randomized-response": "所有答案中的一个：真实的那个，或者碰巧是另一个。",
@@ -105,6 +105,8 @@ export default {
     window: "一个数：更可能（但不一定）接近真实的数所在的位置。",
     piecewise: "一个数：更可能（但不一定）接近真实的数。",
     wave: "一个数：更可能（但不一定）接近答案的位置。",
+    select: "随机抽取的一组选项，只是更可能包含您选择的选项。",
+    block: "偶然抽到的几个选项，以及是否选择了它们；未必属实。",
     "keyvalue-block": "随机抽出的几个项目及其内容，不一定是真的。",
     privkv: "随机抽出的一个项目及其内容，不一定是真的。",
     privkvm: "随机抽出的一个项目及其内容，不一定是真的。",

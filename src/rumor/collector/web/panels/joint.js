@@ -1,6 +1,7 @@
 /** Several answers in one table: each table as a heat map, and how its answers go together. */
 
 import { tables } from "../charts.js";
+import { h } from "../dom.js";
 import { decimals, interval, plain, share } from "../numbers.js";
 import * as shares from "./shares.js";
 
@@ -32,12 +33,13 @@ export const figures = ({ tables: found }) =>
   found.length === 1 ? [[plain(found[0].cramers_v.value, 2), "Cramér's V"]] : [];
 
 /** How the answers of each table go together, in a sentence. */
-export function lines({ tables: found }) {
+export function remarks({ tables: found }) {
   const ends = ({ low, high }) => (high === null ? `${plain(low)} or more` : interval(low, high, (value) => plain(value)));
   return found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
     const p = independence.p_value < 1e-4 ? "below 0.0001" : plain(independence.p_value);
     const ratio = odds ? ` Odds ratio ${plain(odds.value)} (${ends(odds)}).` : "";
-    return `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    const said = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    return h("p", {}, said);
   });
 }
 
