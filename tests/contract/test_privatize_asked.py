@@ -156,9 +156,7 @@ def test_pairs_in_rows_of_their_own_are_refused(work: Path, capsys: Outputs) -> 
 
 def test_one_question_of_many_is_never_made_of_everybody(work: Path) -> None:
     contract, table = Collection.load("c.toml"), Table.open("people.csv")
-    with pytest.raises(
-        InputError, match=r"for all of them at once .*; got a table of 'eats'"
-    ):
+    with pytest.raises(InputError, match=r"for all of them at once .*; got a table of 'eats'"):
         privatize_table(contract, contract.question("eats"), table, "r.parquet")
 
 
