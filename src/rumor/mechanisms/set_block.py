@@ -26,13 +26,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core import exact
 from rumor.core.checks import checked_size
-from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.reports import Reports
 from rumor.core.types import Tally
+from rumor.mechanisms.blocks import BlockReports
 from rumor.mechanisms.keyvalue import sampled_keys
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import PairCounts, SetMechanism, floyd, pairs_of
@@ -42,15 +41,12 @@ MAX_BLOCK = 8
 _CHUNK = 1 << 14
 
 
-class SetBlock(SetMechanism):
+class SetBlock(BlockReports, SetMechanism):
     """Randomised response on a few publicly drawn options: where people choose many of them."""
 
     name = "block"
     OPTIONS = SHAPE = ("block",)
-    THRESHOLDS = ("truth",)
-    truth: int
-    """The threshold of telling the true state."""
-    block: int
+    THINGS = "options"
 
     def __init__(
         self,
@@ -63,20 +59,15 @@ class SetBlock(SetMechanism):
         """`domain` is a number of options or their labels; `block` is b, the best one by `plan`."""
         self._open(domain, counted)
         self._shape(block)
-        power = exact.exp(exact.checked_epsilon(epsilon))
-        self.truth = exact.floor_threshold(power / (power + self.states - 1))
-        self._accept()
-        if self.epsilon > epsilon:
-            raise exact.not_kept(epsilon)
+        self._best_truth(epsilon)
 
     def _shape(self, block: object) -> None:
         self.cap = self.domain
         self.block = checked_size("block", block, 1, min(self.domain, MAX_BLOCK))
-        self.states: int = 2**self.block
-        self._integer = bytes_for(self.domain)
+        self.states = 2**self.block
 
     def _accept(self) -> None:
-        exact.require_above_even(self.truth, self.states, "states")
+        super()._accept()
         if self.pairs and self.block < 2:
             raise InputError(f"pairs need a block of at least 2 options; got {self.block}")
 
@@ -90,17 +81,6 @@ class SetBlock(SetMechanism):
             cls(domain=5, epsilon=4.0, block=5, counted="pairs"),
         ]
 
-    def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the true state, and of each other one."""
-        truth = Fraction(self.truth, exact.WORD)
-        return truth, (1 - truth) / (self.states - 1)
-
-    @property
-    def epsilon(self) -> float:
-        """Truth over lie."""
-        truth, other = self._truth()
-        return exact.worst_log_ratio([truth / other])
-
     @property
     def exact_hit(self) -> Fraction:
         """The true state, and half of the others but one."""
@@ -111,11 +91,6 @@ class SetBlock(SetMechanism):
     def exact_miss(self) -> Fraction:
         """Half of the states, none of them the true one."""
         return self.states // 2 * self._truth()[1]
-
-    @property
-    def share(self) -> float:
-        """A report is about b of the options."""
-        return self.block / self.domain
 
     @property
     def pair_share(self) -> float:
@@ -131,38 +106,12 @@ class SetBlock(SetMechanism):
         none = self.states // 4 * other
         return none, none, none + truth - other
 
-    @property
-    def width(self) -> int:
-        """The options and a byte."""
-        return self.block * self._integer + 1
-
-    @property
-    def alphabet(self) -> int:
-        """Every set of b options with every state."""
-        return math.comb(self.domain, self.block) * self.states
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every set of options, in lexicographic order, with every state."""
-        rows = [
-            self._report(options, state)
-            for options in itertools.combinations(range(self.domain), self.block)
-            for state in range(self.states)
-        ]
-        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, self.width)
-
-    def _report(self, options: Sequence[int], state: int) -> bytes:
-        listed = b"".join(option.to_bytes(self._integer, "little") for option in options)
-        return listed + bytes([state])
-
     def _state(self, held: Sequence[int], asked: Sequence[int]) -> int:
         return sum(1 << i for i, option in enumerate(asked) if option in held)
 
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file."""
-        size, held = self._integer, self.options(value)
-        asked = [
-            int.from_bytes(report[i * size : (i + 1) * size], "little") for i in range(self.block)
-        ]
+        held, asked = self.options(value), self._shown(report)
         truth, other = self._truth()
         chance = truth if self._state(held, asked) == report[-1] else other
         return chance / math.comb(self.domain, self.block)
@@ -174,11 +123,7 @@ class SetBlock(SetMechanism):
         """
         held = self.options(value)
         asked = floyd(draws, self.domain, self.block)
-        state = self._state(held, asked)
-        if not draws.coin(self.truth):
-            other = draws.below(self.states - 1)
-            state = other + (other >= state)
-        return self._report(asked, state)
+        return self._report(asked, self._told(self._state(held, asked), draws))
 
     def _privatize(self, values: object, source: Source) -> Reports:
         sets, stream = self.read(values), source.stream()
@@ -189,26 +134,8 @@ class SetBlock(SetMechanism):
             stop = min(start + step, sets.people)
             asked = sampled_keys(stream, stop - start, self.domain, self.block)
             chosen = np.take_along_axis(sets.table(start, stop), asked, axis=1)
-            states = keep_or_replace(stream, chosen @ powers, self.states, self.truth)
-            listed = little_endian(asked.reshape(-1), self._integer)
-            out[start:stop, :-1] = listed.reshape(stop - start, -1)
-            out[start:stop, -1] = states
+            self._written(stream, asked, chosen @ powers, out[start:stop])
         return out
-
-    def _fields(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Options (n, b) and states."""
-        flat = np.ascontiguousarray(reports[:, :-1]).reshape(-1, self._integer)
-        asked = narrow_integers(flat).reshape(len(reports), self.block)
-        return asked.astype(np.int64), reports[:, -1]
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = (
-            f"a report has {self.block} ascending integers from 0 to {self.domain - 1:,} "
-            f"and a state from 0 to {self.states - 1}"
-        )
-        asked, states = self._fields(reports)
-        ascending = (np.diff(asked, axis=1) > 0).all(axis=1)
-        return Validity(ascending & (asked[:, -1] < self.domain) & (states < self.states), reason)
 
     @property
     def tally_size(self) -> int:
@@ -221,7 +148,8 @@ class SetBlock(SetMechanism):
 
     def tally(self, reports: Reports) -> Tally:
         """Counts by option and, where they are counted, by pair."""
-        asked, states = self._fields(reports)
+        shown, states = self._fields(reports)
+        asked = shown.astype(np.int64)
         yes = states[:, None] >> np.arange(self.block, dtype=np.uint8) & 1
         counts = np.bincount(asked.reshape(-1), minlength=self.domain)
         chosen = np.bincount(asked[yes == 1], minlength=self.domain)

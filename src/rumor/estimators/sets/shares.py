@@ -65,9 +65,9 @@ def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
 def _weighed(evidence: Vector) -> tuple[Vector, float]:
     """The weights of laws that were equally likely before, and their evidence together."""
     best = float(evidence.max())
-    weights = np.exp(evidence - best)
-    total = float(weights.sum())
-    return weights / total, best + math.log(total / weights.size)
+    odds = np.exp(evidence - best)
+    total = float(odds.sum())
+    return odds / total, best + math.log(total / odds.size)
 
 
 def _fitted_law(table: CountTable, start: Vector) -> tuple[Vector, float]:

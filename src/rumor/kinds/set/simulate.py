@@ -10,9 +10,10 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets, joined
 from rumor.core.randomness import System
-from rumor.kinds.choice.simulate import Simulation
-from rumor.kinds.dry_run import Trials, checked_trials
+from rumor.kinds.choice.simulate import Simulation, repeated
+from rumor.kinds.dry_run import Trials
 from rumor.kinds.set.estimate import estimate
+from rumor.kinds.set.result import SetEstimate
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 
@@ -39,33 +40,19 @@ def dry_run(
 
 def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: Trials) -> Simulation:
     """Privatise and estimate these people some times."""
-    count, people = checked_trials(trials.count), crowd.people
+    people, truth = crowd.people, crowd.shares()
     source = System() if trials.random is None else trials.random
-    truth = crowd.shares()
-    total, squares, covered = (np.zeros(mechanism.domain) for _ in range(3))
-    for trial in range(count):
+
+    def trial(number: int) -> SetEstimate:
         summary = Summary.empty(mechanism)
         for part in _parts(crowd):
             summary = summary.update(mechanism.privatize(part, random=source))
             if trials.on_progress is not None:
-                trials.on_progress(trial * people + summary.reports, count * people)
-        result = estimate(mechanism, summary, trials.method, {})
-        low, high = result.interval(trials.level, of="people")
-        total += result.frequency
-        squares += (result.frequency - truth) ** 2
-        covered += (low <= truth) & (truth <= high)
-    return Simulation(
-        values=result.values,
-        truth=truth,
-        frequency=total / count,
-        error=np.sqrt(squares / count),
-        expected=np.sqrt(mechanism.variance(truth, people, "people")),
-        coverage=covered / count,
-        people=people,
-        trials=count,
-        level=trials.level,
-        last=result,
-    )
+                trials.on_progress(number * people + summary.reports, trials.count * people)
+        return estimate(mechanism, summary, trials.method, {})
+
+    expected = np.sqrt(mechanism.variance(truth, people, "people"))
+    return repeated(trial, truth, expected, people, trials.count, trials.level)
 
 
 def _parts(crowd: OptionSets) -> Iterator[OptionSets]:
