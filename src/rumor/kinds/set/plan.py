@@ -91,10 +91,10 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         return next(c for c in candidates if c.mechanism == chosen)
 
     def reason(self, best: object, options: object) -> str | None:
-        """The one with the least noise on an option that a usual share of people chose."""
+        """The least variance over the options of a usual crowd."""
         return (
-            "the least error on an option that is chosen as often as others are, where people "
-            "choose half as many as they may (mean_size says otherwise)."
+            "the least variance over options whose shares fall like 1/rank, where people choose "
+            "half as many as they may (mean_size says otherwise)."
         )
 
     def notes(self, mechanism: SetMechanism, users: int) -> list[str]:
