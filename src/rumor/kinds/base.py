@@ -133,6 +133,10 @@ class Kind(abc.ABC, Generic[M]):
         """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
         return text
 
+    def how_many(self, mechanism: M) -> str:
+        """Of a list of answers so many may be given, in words; nothing where it is one."""
+        return ""
+
     @abc.abstractmethod
     def hint(self, mechanism: M) -> str:
         """What a person may type."""

@@ -74,6 +74,10 @@ class SetQuestion(Kind[SetMechanism]):
         given = [int(p[:20]) if plain and p.isascii() and p.isdigit() else p for p in parts]
         return list(mechanism.named(mechanism.options(given)))
 
+    def how_many(self, mechanism: SetMechanism) -> str:
+        """Up to the cap."""
+        return "any of " if mechanism.cap == mechanism.domain else f"up to {mechanism.cap} of "
+
     def hint(self, mechanism: SetMechanism) -> str:
         """The options, and how many of them."""
         most = "" if mechanism.cap == mechanism.domain else f" (up to {mechanism.cap})"
