@@ -274,3 +274,13 @@ def test_strength_ends_at_one() -> None:
     found = cramers_v(known, (2, 2), known.mean, 0.95)
     assert found.high == 1.0
     assert 0.3 < found.low < found.value <= 1.0
+
+
+def test_a_row_that_nobody_is_in_does_not_drown_the_strength() -> None:
+    """Two answers that agree, and a third label of the first that nobody chose."""
+    truth = np.array([0.45, 0.05, 0.05, 0.45, 0.0, 0.0])
+    noise = table_covariance(SubsetSelection(domain=6, epsilon=1.0), truth) / 20_000
+    shares = np.array([0.45, 0.05, 0.05, 0.449, 0.001, 0.0])
+    found = cramers_v(Moments(truth, noise), (3, 2), shares, 0.95)
+    assert found.value == pytest.approx(0.8, abs=0.02)
+    assert 0.7 < found.low < 0.8 < found.high < 0.9

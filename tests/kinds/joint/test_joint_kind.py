@@ -64,6 +64,20 @@ def test_shares_are_asked_by_name(result: JointEstimate) -> None:
         result.pair("smokes", "age")
 
 
+def test_rows_of_one_table_are_added_up(result: JointEstimate) -> None:
+    names = [f"smokes yes, drinks {name}" for name in ("never", "some, at most", "much")]
+    share, whole = (
+        result.together(names, rumor.View()),
+        result.together(["smokes yes"], rumor.View()),
+    )
+    assert share.unbiased == pytest.approx(whole.unbiased)
+    assert share.stderr == pytest.approx(whole.stderr)
+    assert share.low < 0.25 < share.high
+    for wrong in (["tea"], ["smokes yes", "drinks much"], ["smokes yes", "smokes yes"], []):
+        with pytest.raises(InputError, match="a share is of rows of one table"):
+            result.together(wrong, rumor.View())
+
+
 def test_how_the_answers_go_together(result: JointEstimate) -> None:
     table = result.pair()
     assert table.test.p_value < 1e-6

@@ -16,13 +16,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor.core.types import Vector
-from rumor.estimators.joint.bayes import margins
+from rumor.estimators.joint.bayes import margin_sums, margins
 from rumor.estimators.joint.coordinates import Matrix, contrasts
 from rumor.estimators.joint.linear import Moments
 
-# Margins below this tell nothing of what their cells have beyond them.
 _EMPTY = 1e-9
 _STEPS = 80
 
@@ -72,7 +72,7 @@ def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: flo
     """Cramer's V, with the margins of `shares` below the squares."""
     beyond = beyond_margins(table, sizes)
     middle = np.kron(*margins(shares, sizes))
-    kept = middle > _EMPTY
+    kept = _known(table, sizes, shares)
     scale = 1 / np.sqrt(middle[kept])
     away = beyond.mean[kept] * scale
     noise = beyond.covariance[np.ix_(kept, kept)] * np.outer(scale, scale)
@@ -88,6 +88,19 @@ def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: flo
     high = _crossing(lambda strength: above(strength) >= 1 - tail, most)
     ends = [math.sqrt(min(max(x, 0.0) / most, 1.0)) for x in (seen - first, low, high)]
     return Ends(ends[0], min(ends[0], ends[1]), max(ends[0], ends[2]))
+
+
+def _known(table: Moments, sizes: tuple[int, int], shares: Vector) -> NDArray[np.bool_]:
+    """Cells of rows and columns that are larger than their noise.
+
+    What is divided by a share that may be zero would drown all else; and rows that hardly anybody
+    is in add next to nothing to the true strength.
+    """
+    sums = margin_sums(sizes)
+    noise = np.sqrt(np.maximum(np.diag(sums @ table.covariance @ sums.T), 0.0))
+    large = np.concatenate(margins(shares, sizes)) > np.maximum(noise, _EMPTY)
+    both = np.outer(large[: sizes[0]], large[sizes[0] :]).ravel()
+    return both if both.any() else np.ones_like(both)
 
 
 def _above(seen: float, strength: float, first: float, second: float, along: float) -> float:

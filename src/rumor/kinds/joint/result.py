@@ -19,6 +19,7 @@ from rumor.kinds.joint.pair_table import PairTable, stretched
 from rumor.kinds.joint.question import COLUMNS
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
+from rumor.results.shares import Share
 from rumor.results.view import View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -84,6 +85,26 @@ class JointEstimate(Tabular):
             key = self.parts.keys[part]
             raise InputError(f"a share of {key!r} is of one of its values; got {shown(label)}")
         return str(label)
+
+    def together(self, values: Sequence[int | str], view: View) -> Share:
+        """The share of several cells of one table, or values of one part, called as rows are."""
+        named = {name: row for row, name in enumerate(self.values)}
+        rows = [named.get(str(value), -1) for value in values]
+        start = 0
+        for one in self._linear:
+            own = [row - start for row in rows if start <= row < start + one.mean.size]
+            if len(own) == len(set(rows)) == len(rows) > 0:
+                unbiased = float(one.mean[own].sum())
+                stderr = float(np.sqrt(one.covariance[np.ix_(own, own)].sum()))
+                z = critical_value(view.level, 1)
+                low, high = np.clip([unbiased - z * stderr, unbiased + z * stderr], 0.0, 1.0)
+                said = [str(value) for value in values]
+                return Share(said, unbiased, stderr, float(low), float(high), view.level, view.of)
+            start += one.mean.size
+        raise InputError(
+            f"a share is of rows of one table, called as {shown(self.values[0])}, each once; "
+            f"got {shown(list(values))}"
+        )
 
     # Rows
 
