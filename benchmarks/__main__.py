@@ -32,6 +32,7 @@ BENCHMARKS = (
     "aggregate",
     "subset",
     "hadamard",
+    "projective",
     "hashing",
     "streaming",
     "spark",
