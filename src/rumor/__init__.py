@@ -35,6 +35,7 @@ _HOMES = {
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
     "PrivKVM": "rumor.mechanisms",
+    "Projective": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
     "Respondent": "rumor.client.respondent",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import Piecewise as Piecewise
     from rumor.mechanisms import PrivKV as PrivKV
     from rumor.mechanisms import PrivKVM as PrivKVM
+    from rumor.mechanisms import Projective as Projective
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms import Rappor as Rappor
     from rumor.mechanisms import SetBlock as SetBlock

@@ -38,6 +38,7 @@ from rumor.mechanisms.pckv import PckvGrr
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
+from rumor.mechanisms.projective import Projective
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.select import SetSelect
@@ -83,6 +84,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
             for d, e in ((1000, 1.0), (1000, 5.0), (70_000, 2))
         ),
         HadamardResponse(domain=257, epsilon=3.0, blocks=16),
+        *(Projective(domain=d, epsilon=e) for d, e in ((1000, 1.0), (70_000, 4.0), (10**6, 1.0))),
+        Projective(domain=2 * 10**6, epsilon=8.0),
+        Projective(domain=LABELS, epsilon=2.0, field=7),
         *(LocalHashing(domain=d, epsilon=e) for d, e in ((1000, 1.0), (65_536, 7.0), (10**6, 3.0))),
         Rappor.full(key=key),
         Rappor.one_time(key=key, f=0.25, bits=32, hashes=3, cohorts=1),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.piecewise import Piecewise as Piecewise
     from rumor.mechanisms.privkv import PrivKV as PrivKV
     from rumor.mechanisms.privkv import PrivKVM as PrivKVM
+    from rumor.mechanisms.projective import Projective as Projective
     from rumor.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms.rappor import Rappor as Rappor
     from rumor.mechanisms.select import SetSelect as SetSelect

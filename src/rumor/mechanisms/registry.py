@@ -50,6 +50,7 @@ ENTRIES = (
     Entry("unary", "unary", "UnaryEncoding", "choice"),
     Entry("subset-selection", "subset_selection", "SubsetSelection", "choice"),
     Entry("hadamard", "hadamard", "HadamardResponse", "choice"),
+    Entry("projective", "projective", "Projective", "choice"),
     Entry("local-hashing", "local_hashing", "LocalHashing", "choice"),
     Entry("rappor", "rappor", "Rappor", "text"),
     Entry("open-words", "open_words", "OpenWords", "words"),

@@ -12,6 +12,7 @@ const LOADERS = {
   "unary": () => import("./mechanisms/unary.js"),
   "subset-selection": () => import("./mechanisms/subset-selection.js"),
   "hadamard": () => import("./mechanisms/hadamard.js"),
+  "projective": () => import("./mechanisms/projective.js"),
   "local-hashing": () => import("./mechanisms/local-hashing.js"),
   "rappor": () => import("./mechanisms/rappor.js"),
   "open-words": () => import("./mechanisms/open-words.js"),
