@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "rumor.client.client",
     "Collection": "rumor.contract.collection",
+    "Comparison": "rumor.results.comparison",
     "Estimate": "rumor.results.estimate",
     "HadamardResponse": "rumor.mechanisms",
     "Harmony": "rumor.mechanisms",
@@ -44,6 +45,7 @@ _HOMES = {
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
+    "compare": "rumor.kinds.comparing",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.kinds.comparing import compare as compare
     from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round
+    from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
     from rumor.results.view import View as View
 

@@ -12,6 +12,7 @@ from rumor.cli.answer import answer
 from rumor.cli.attack import attack
 from rumor.cli.audit import audit
 from rumor.cli.collections import collections
+from rumor.cli.compare import compare
 from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
@@ -73,6 +74,7 @@ for command in (
     simulate,
     privatize,
     estimate,
+    compare,
     merge,
     attack,
     serve,

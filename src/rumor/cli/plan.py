@@ -24,6 +24,16 @@ Error = Annotated[
     option("--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."),
 ]
 Detect = Annotated[float | None, option("--detect X", "The smallest frequency to detect.")]
+Difference = Annotated[
+    float | None,
+    option("--difference X", "A difference between two groups to notice; people are then of each."),
+]
+Share = Annotated[
+    float | None, option("--share F", "The share of the first of two groups (0.1 unless said).")
+]
+Power = Annotated[
+    float | None, option("--power P", "How surely the difference is to be noticed (0.8).")
+]
 Reports = Annotated[int | None, option("--reports N", "How many reports each person makes.")]
 Lifetime = Annotated[
     float | None,
@@ -48,6 +58,15 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Two groups that are to be compared; people are those of each."""
+
+    difference: Difference = None
+    share: Share = None
+    power: Power = None
+
+
+@dataclass(frozen=True)
 class Numbers:
     """What is known of numbers, and of keys with numbers."""
 
@@ -62,6 +81,7 @@ def plan(
     users: Users = None,
     *,
     wanted: Wanted,
+    groups: Groups,
     numbers: Numbers,
     simulate: Simulate = False,
     write: PlanWrite = None,
@@ -77,6 +97,7 @@ def plan(
     Examples:
       rumor plan --domain 1000 --users 1e5 --epsilon 1
       rumor plan --domain 50 --users 20000 --detect 0.01
+      rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
@@ -100,6 +121,7 @@ def plan(
         domain=domain,
         users=None if users is None else int(users),
         **vars(wanted),
+        **vars(groups),
         **vars(numbers),
     )
     found = None
