@@ -36,6 +36,7 @@ _HOMES = {
     "PrivKVM": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
+    "Regression": "rumor.results.regression",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
     "SubsetSelection": "rumor.mechanisms",
@@ -50,6 +51,7 @@ _HOMES = {
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
+    "regress": "rumor.kinds.regressing",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
+    from rumor.kinds.regressing import regress as regress
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
     from rumor.privacy.rounds import next_round as next_round
     from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
+    from rumor.results.regression import Regression as Regression
     from rumor.results.view import View as View
 
 

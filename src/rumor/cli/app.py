@@ -24,6 +24,7 @@ from rumor.cli.options import grouped
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
+from rumor.cli.regress import regress
 from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
@@ -75,6 +76,7 @@ for command in (
     privatize,
     estimate,
     compare,
+    regress,
     merge,
     attack,
     serve,

@@ -310,6 +310,14 @@ def _source(
     return path
 
 
+def stored_reports(
+    path: PathLike, collection: Collection, question: str | None, window: Days
+) -> ParquetSource:
+    """The reports of a question in a file or folder, in these days."""
+    asked = None if question is None else collection.question(question)
+    return ParquetSource(_of_question(path, collection, asked), collection, asked, window=window)
+
+
 def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
     """Where the reports of a question are in a folder that `rumor export` wrote."""
     if asked is None and len(collection.questions) == 1:

@@ -13,6 +13,7 @@ are files with fixed names, each loaded when it is asked for:
     plan.py       planned(size)
     compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
                   followed; overall(first, second): whether two groups differ in anything
+    regress.py    chances(mechanism, reports): what each report says of each value
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys, nearest
-from rumor.core.types import Progress, Target
+from rumor.core.types import Progress, Rows, Target, Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.registry import of_kind
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
+    from rumor.core.reports import Reports
     from rumor.estimators.compare.overall import Overall
     from rumor.kinds.dry_run import DryRun, Trials
     from rumor.kinds.measures import Measures
@@ -232,9 +234,22 @@ class Kind(abc.ABC, Generic[M]):
         return found
 
     def _comparable(self) -> None:
-        homes = [name for name in (self.name, self.borrows) if name is not None]
-        if not any(importlib.util.find_spec(f"rumor.kinds.{name}.compare") for name in homes):
+        if not self._has("compare"):
             raise InputError(f"questions of kind {self.name!r} cannot be compared; got one")
+
+    def chances(self, mechanism: M, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
+        """P(report | value) for a regression: of each report, which output it is, of all."""
+        if not self._has("regress"):
+            raise InputError(
+                f"a regression explains a choice by public columns; got kind {self.name!r}"
+            )
+        found: tuple[Vector, Rows | None, Vector | None]
+        found = self._part("regress").chances(mechanism, reports)
+        return found
+
+    def _has(self, part: str) -> bool:
+        homes = [name for name in (self.name, self.borrows) if name is not None]
+        return any(importlib.util.find_spec(f"rumor.kinds.{name}.{part}") for name in homes)
 
     # Before anybody is asked.
 

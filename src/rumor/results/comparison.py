@@ -244,8 +244,8 @@ class Comparison(Tabular):
                     show("second_estimate"),
                     show("difference", sign=True),
                     ends,
-                    _chance(columns["p_value"][k]),
-                    _chance(columns["adjusted"][k]),
+                    chance(columns["p_value"][k]),
+                    chance(columns["adjusted"][k]),
                 )
             )
         lines.append(aligned(head, body, left=(0, 1)))
@@ -256,10 +256,10 @@ class Comparison(Tabular):
             found = pair.overall
             among = ""
             if len(self.pairs) > 1 and pair.overall_adjusted is not None:
-                among = f", among {len(self.pairs)} pairs (Holm) {_chance(pair.overall_adjusted)}"
+                among = f", among {len(self.pairs)} pairs (Holm) {chance(pair.overall_adjusted)}"
             lines.append(
                 f"all at once: {found.test} {found.statistic:.2f} on {found.freedom} degrees of "
-                f"freedom, p-value {_chance(found.p_value)}{among}"
+                f"freedom, p-value {chance(found.p_value)}{among}"
             )
         return "\n".join(lines)
 
@@ -295,7 +295,8 @@ def _shown(columns: Mapping[str, Column], k: int) -> _Show:
     return show
 
 
-def _chance(p_value: object) -> str:
+def chance(p_value: object) -> str:
+    """A p-value as text."""
     if not isinstance(p_value, float):
         return "none"
     return f"{p_value:.2g}" if p_value > _TINY else f"< {_TINY:g}"

@@ -22,7 +22,8 @@ def measures(
 ) -> Measures:
     """A share for each value."""
     score = oracle.score(summary.tally, summary.reports)
-    return Measures.shares(list(oracle.inputs()), Sample.of_score(score, summary.reports, of))  # type: ignore[arg-type]
+    values = range(oracle.domain) if oracle.labels is None else oracle.labels
+    return Measures.shares(values, Sample.of_score(score, summary.reports, of))
 
 
 def overall(first: Summary, second: Summary) -> Overall | None:
