@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "rumor.client.client",
     "Collection": "rumor.contract.collection",
+    "Combined": "rumor.results.combined",
     "Comparison": "rumor.results.comparison",
     "Estimate": "rumor.results.estimate",
     "HadamardResponse": "rumor.mechanisms",
@@ -46,12 +47,14 @@ _HOMES = {
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
+    "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
     "regress": "rumor.kinds.regressing",
+    "weigh": "rumor.kinds.combining",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -64,6 +67,8 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.kinds.combining import combine as combine
+    from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare
     from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
@@ -91,6 +96,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round
+    from rumor.results.combined import Combined as Combined
     from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
     from rumor.results.regression import Regression as Regression

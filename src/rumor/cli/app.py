@@ -12,6 +12,7 @@ from rumor.cli.answer import answer
 from rumor.cli.attack import attack
 from rumor.cli.audit import audit
 from rumor.cli.collections import collections
+from rumor.cli.combine import combine
 from rumor.cli.compare import compare
 from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
@@ -77,6 +78,7 @@ for command in (
     estimate,
     compare,
     regress,
+    combine,
     merge,
     attack,
     serve,

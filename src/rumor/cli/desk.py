@@ -13,10 +13,13 @@ from rumor.cli.estimate import (
     DistinctIds,
     Engine,
     First,
+    How,
     Last,
     Master,
     Plot,
+    Rows,
     SkipInvalid,
+    Written,
 )
 from rumor.cli.options import option
 
@@ -112,3 +115,46 @@ class Files:
             print_json(result.to_dict(view))
         else:
             print(result.table(view))
+
+
+def weighed(
+    collection: str,
+    reports: str,
+    question: str | None,
+    how: How,
+    rows: Rows,
+    skip_invalid: bool,
+    view: View,
+    written: Written,
+    as_json: bool,
+) -> None:
+    """`rumor estimate --weights`: groups weighted to a population."""
+    from rumor.core.errors import InputError
+    from rumor.engines.combining import weigh_reports
+
+    if how.method != "auto" or written.save_summary is not None:
+        raise InputError(
+            "weighted estimates are unbiased ones and no summary; got --method or --save-summary"
+        )
+    assert rows.weights is not None
+    said = vars(rows)
+    counted = Counted(
+        said["first"],
+        said["last"],
+        said["distinct_ids"],
+        skip_invalid,
+        how.engine,
+        how.master,
+        how.candidates,
+    )
+    with counted.counting() as counting:
+        found = weigh_reports(
+            collection,
+            reports,
+            rows.weights,
+            question=question,
+            by=rows.by,
+            of=view.of,
+            counting=counting,
+        )
+    Files(written.plot, written.csv).deliver(found, view, as_json, title=found.heading)

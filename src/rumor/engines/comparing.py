@@ -125,9 +125,14 @@ def compare_reports(
         against=against,
         of=of,
         options=how.options(asked),
-        heading=f"{asked.id}: {asked.text}" if asked.text else asked.id,
+        heading=question_heading(asked),
         notes=notes,
     )
+
+
+def question_heading(asked: Question) -> str:
+    """The question over a table."""
+    return f"{asked.id}: {asked.text}" if asked.text else asked.id
 
 
 def period_name(window: Days) -> str:

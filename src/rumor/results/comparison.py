@@ -151,18 +151,18 @@ class Comparison(Tabular):
             "second": [pair.second for pair in of_pair],
             "quantity": [self.quantities[i % each] for i in rows],
             "value": [self.values[i % each] for i in rows],
-            "first_estimate": _finite(
+            "first_estimate": finite(
                 [p.estimates[0][i % each] for p, i in zip(of_pair, rows, strict=True)]
             ),
-            "second_estimate": _finite(
+            "second_estimate": finite(
                 [p.estimates[1][i % each] for p, i in zip(of_pair, rows, strict=True)]
             ),
-            "difference": _finite(self.difference[places]),
-            "low": _finite(low),
-            "high": _finite(high),
-            "stderr": _finite(self.stderr[places]),
-            "p_value": _finite(self.p_value[places]),
-            "adjusted": _finite(self.adjusted[places]),
+            "difference": finite(self.difference[places]),
+            "low": finite(low),
+            "high": finite(high),
+            "stderr": finite(self.stderr[places]),
+            "p_value": finite(self.p_value[places]),
+            "adjusted": finite(self.adjusted[places]),
         }
 
     def _ends(self, shown: int, view: View) -> Bounds:
@@ -234,7 +234,7 @@ class Comparison(Tabular):
         head = ("", "value", *names, "difference", *tests)
         body = []
         for k in mine:
-            show = _shown(columns, k)
+            show = row_text(columns, k)
             ends = f"{show('low')} to {show('high')}"
             body.append(
                 (
@@ -270,15 +270,20 @@ class Comparison(Tabular):
         return comparison_chart(self, view, title)
 
 
-def _finite(numbers: Sequence[float] | Vector) -> list[object]:
+def finite(numbers: Sequence[float] | Vector) -> list[object]:
+    """Numbers as a column, unknown ones as None."""
     return [float(x) if np.isfinite(x) else None for x in numbers]
 
 
-class _Show(Protocol):
-    def __call__(self, column: str, sign: bool = False) -> str: ...
+class Show(Protocol):
+    """How a row's numbers are written."""
+
+    def __call__(self, column: str, sign: bool = False) -> str:
+        """The number in this column."""
+        ...
 
 
-def _shown(columns: Mapping[str, Column], k: int) -> _Show:
+def row_text(columns: Mapping[str, Column], k: int) -> Show:
     """The numbers of a row as text, with the digits that its error leaves."""
     error = columns["stderr"][k]
     known = float(error) if isinstance(error, float) else 0.0
