@@ -306,6 +306,7 @@ GROUPS = {
         "Comparison",
         "Regression",
         "Combined",
+        "Trend",
         "View",
     ),
     "Functions": (
@@ -314,6 +315,7 @@ GROUPS = {
         "regress",
         "weigh",
         "combine",
+        "trend",
         "merge",
         "key_value",
         "next_round",

@@ -43,6 +43,7 @@ _HOMES = {
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
+    "Trend": "rumor.results.trend",
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
@@ -54,6 +55,7 @@ _HOMES = {
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
     "regress": "rumor.kinds.regressing",
+    "trend": "rumor.kinds.following",
     "weigh": "rumor.kinds.combining",
 }
 
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare
     from rumor.kinds.estimating import estimate as estimate
+    from rumor.kinds.following import trend as trend
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
     from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
     from rumor.results.regression import Regression as Regression
+    from rumor.results.trend import Trend as Trend
     from rumor.results.view import View as View
 
 

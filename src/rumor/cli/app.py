@@ -30,6 +30,7 @@ from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
+from rumor.cli.trend import trend
 from rumor.cli.withdraw import withdraw
 
 app = typer.Typer(
@@ -79,6 +80,7 @@ for command in (
     compare,
     regress,
     combine,
+    trend,
     merge,
     attack,
     serve,
