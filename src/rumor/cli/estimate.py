@@ -36,6 +36,13 @@ DetectionLevel = Annotated[
 ]
 By = Annotated[str | None, option("--by COLUMN", "Estimate each value of a public column apart.")]
 First = Annotated[str | None, option("--from YYYY-MM-DD", "Only reports of this day and later.")]
+Weights = Annotated[
+    str | None,
+    option(
+        "--weights FILE",
+        "Weigh groups to a population: a CSV of a public column's values and how many have each.",
+    ),
+]
 Last = Annotated[
     str | None, option("--to YYYY-MM-DD", "Only reports up to and including this day.")
 ]
@@ -89,6 +96,7 @@ class Rows:
     """Which reports are counted, and into what."""
 
     by: By = None
+    weights: Weights = None
     first: First = None
     last: Last = None
     distinct_ids: DistinctIds = False
@@ -147,12 +155,17 @@ def estimate(
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values())
-    keep_inputs(collection, reports, how.candidates, **vars(written))
+    keep_inputs(collection, reports, how.candidates, rows.weights, **vars(written))
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
         checked_chart_path(written.plot)
     window = rows.window()
+    if rows.weights is not None:
+        from rumor.cli.desk import weighed
+
+        weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
+        return
     note = ""
 
     def tell(status: object) -> None:
