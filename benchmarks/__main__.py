@@ -47,6 +47,7 @@ BENCHMARKS = (
 
 # What people call it, and the module whose `main` prints it.
 TABLES = {
+    "compare": "compare_table",
     "honest": "honest_table",
     "open-words": "open_words",
     "ordered": "ordered_table",

@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "rumor.client.client",
     "Collection": "rumor.contract.collection",
+    "Combined": "rumor.results.combined",
+    "Comparison": "rumor.results.comparison",
     "Estimate": "rumor.results.estimate",
     "HadamardResponse": "rumor.mechanisms",
     "Harmony": "rumor.mechanisms",
@@ -38,6 +40,7 @@ _HOMES = {
     "Projective": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
+    "Regression": "rumor.results.regression",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
     "SetBlock": "rumor.mechanisms",
@@ -46,15 +49,21 @@ _HOMES = {
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
+    "Trend": "rumor.results.trend",
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
     "Window": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
+    "combine": "rumor.kinds.combining",
+    "compare": "rumor.kinds.comparing",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
+    "regress": "rumor.kinds.regressing",
+    "trend": "rumor.kinds.following",
+    "weigh": "rumor.kinds.combining",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -67,12 +76,17 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.kinds.combining import combine as combine
+    from rumor.kinds.combining import weigh as weigh
+    from rumor.kinds.comparing import compare as compare
     from rumor.kinds.estimating import estimate as estimate
+    from rumor.kinds.following import trend as trend
     from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
+    from rumor.kinds.regressing import regress as regress
     from rumor.kinds.set.result import SetEstimate as SetEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
@@ -99,7 +113,11 @@ if TYPE_CHECKING:
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round
+    from rumor.results.combined import Combined as Combined
+    from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
+    from rumor.results.regression import Regression as Regression
+    from rumor.results.trend import Trend as Trend
     from rumor.results.view import View as View
 
 

@@ -162,6 +162,7 @@ def test_invalid_reports_are_refused_or_left_out_and_counted() -> None:
         (["--linked", "drinks.parquet"], "--linked and --on go together"),
         (["--on", "person"], "--linked and --on go together"),
         (["--by", "day"], "got --by beside it"),
+        (["--weights", "w.csv"], "got --weights beside it"),
         (["--engine", "spark"], "got --engine beside it"),
         (["--save-summary", "s.json"], "got --save-summary beside it"),
         (["--question", "smokes"], "got --question beside it"),

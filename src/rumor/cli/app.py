@@ -12,6 +12,8 @@ from rumor.cli.answer import answer
 from rumor.cli.attack import attack
 from rumor.cli.audit import audit
 from rumor.cli.collections import collections
+from rumor.cli.combine import combine
+from rumor.cli.compare import compare
 from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
@@ -23,10 +25,12 @@ from rumor.cli.options import grouped
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
+from rumor.cli.regress import regress
 from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
+from rumor.cli.trend import trend
 from rumor.cli.withdraw import withdraw
 
 app = typer.Typer(
@@ -73,6 +77,10 @@ for command in (
     simulate,
     privatize,
     estimate,
+    compare,
+    regress,
+    combine,
+    trend,
     merge,
     attack,
     serve,

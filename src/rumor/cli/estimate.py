@@ -41,6 +41,13 @@ DetectionLevel = Annotated[
 ]
 By = Annotated[str | None, option("--by COLUMN", "Estimate each value of a public column apart.")]
 First = Annotated[str | None, option("--from YYYY-MM-DD", "Only reports of this day and later.")]
+Weights = Annotated[
+    str | None,
+    option(
+        "--weights FILE",
+        "Weigh groups to a population: a CSV of a public column's values and how many have each.",
+    ),
+]
 Last = Annotated[
     str | None, option("--to YYYY-MM-DD", "Only reports up to and including this day.")
 ]
@@ -105,6 +112,7 @@ class Rows:
     """Which reports are counted, and into what."""
 
     by: By = None
+    weights: Weights = None
     first: First = None
     last: Last = None
     distinct_ids: DistinctIds = False
@@ -165,7 +173,7 @@ def estimate(
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values())
-    keep_inputs(collection, reports, how.candidates, rows.linked, **vars(written))
+    keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
@@ -177,10 +185,15 @@ def estimate(
         "view": view,
         "together": share or (),
     }
-    if rows.linked is None and rows.on is None:
-        analysis = _counted(collection, reports, question, how, rows, common)
-    else:
+    if rows.linked is not None or rows.on is not None:
         analysis = _joined(collection, reports, question, how, rows, written, common)
+    elif rows.weights is not None:
+        from rumor.cli.desk import weighed
+
+        weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
+        return
+    else:
+        analysis = _counted(collection, reports, question, how, rows, common)
     if written.save_summary is not None:
         analysis.summary().save(written.save_summary)
     if written.csv is not None:
@@ -245,6 +258,7 @@ def _joined(
     others = {
         "--question": question,
         "--by": rows.by,
+        "--weights": rows.weights,
         "--distinct-ids": rows.distinct_ids,
         "--engine": how.engine != "local",
         "--master": how.master,

@@ -31,6 +31,16 @@ Error = Annotated[
     option("--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."),
 ]
 Detect = Annotated[float | None, option("--detect X", "The smallest frequency to detect.")]
+Difference = Annotated[
+    float | None,
+    option("--difference X", "A difference between two groups to notice; people are then of each."),
+]
+Share = Annotated[
+    float | None, option("--share F", "The share of the first of two groups (0.1 unless said).")
+]
+Power = Annotated[
+    float | None, option("--power P", "How surely the difference is to be noticed (0.8).")
+]
 Reports = Annotated[int | None, option("--reports N", "How many reports each person makes.")]
 Lifetime = Annotated[
     float | None,
@@ -66,6 +76,15 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Two groups that are to be compared; people are those of each."""
+
+    difference: Difference = None
+    share: Share = None
+    power: Power = None
+
+
+@dataclass(frozen=True)
 class Numbers:
     """What is known of numbers, and of keys with numbers."""
 
@@ -81,6 +100,7 @@ def plan(
     users: Users = None,
     *,
     wanted: Wanted,
+    groups: Groups,
     numbers: Numbers,
     questions: Questions = None,
     simulate: Simulate = False,
@@ -99,6 +119,7 @@ def plan(
     Examples:
       rumor plan --domain 1000 --users 1e5 --epsilon 1
       rumor plan --domain 50 --users 20000 --detect 0.01
+      rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
       rumor plan --domain 8 --users 1e5 --epsilon 1 --questions 5
@@ -120,8 +141,9 @@ def plan(
         raise InputError(f"a collection is written to a .toml file; got {write!r}")
     if write is not None and Path(write).exists():
         raise InputError(f"a collection is written to a new file; {write!r} exists")
-    given: dict[str, Any] = {"kind": kind, "domain": domain, **vars(wanted), **vars(numbers)}
+    given: dict[str, Any] = {"kind": kind, "domain": domain}
     given["users"] = None if users is None else int(users)
+    given |= {**vars(wanted), **vars(groups), **vars(numbers)}
     many = None if questions is None else plan_many(questions, **given)
     made = make_plan(**given) if many is None else many.plan
     told = made if many is None else many

@@ -200,19 +200,73 @@ def analyse(
     `rumor.engines.spark.engine.SparkEngine` of your session; one that has yet to be started is when
     the rest has been checked.
     """
-    collection = (
-        collection_file
-        if isinstance(collection_file, Collection)
-        else Collection.load(collection_file)
-    )
+    collection = opened(collection_file)
     if question is not None or len(collection.questions) == 1:
         checked_choice("method", method, KINDS[collection.question(question).kind].methods())
+    words = None if candidates is None else read_words(candidates)
+    with ExitStack() as stack:
+        counted = stack.enter_context(
+            count(
+                collection,
+                path,
+                question=question,
+                engine=engine,
+                by=by,
+                window=window,
+                distinct_ids=distinct_ids,
+                skip_invalid=skip_invalid,
+                on_progress=on_progress,
+            )
+        )
+        asked, totals = counted.question, counted.totals
+        kind = KINDS[asked.kind]
+        known = kind.dictionary(asked.id, asked.mechanism, words, on_progress)
+        settings = {**known, **(options or {})}
+        estimates = {
+            stratum: kind.estimate(
+                asked.mechanism, _material(stratum, summary, counted.kept), method, settings
+            )
+            for stratum, summary in totals.summaries.items()
+        }
+    return Analysis(
+        collection, asked, totals, estimates, by, view or View(), tuple(together), counted.repeated
+    )
+
+
+def opened(collection: PathLike | Collection) -> Collection:
+    """A collection, or the one in a file."""
+    return collection if isinstance(collection, Collection) else Collection.load(collection)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The reports of one question, counted; `kept` are the reports where they can be read again."""
+
+    question: Question
+    totals: Totals
+    repeated: int | None
+    kept: KeptReports | None
+
+
+@contextmanager
+def count(
+    collection: Collection,
+    path: PathLike | QuestionSource,
+    *,
+    question: str | None = None,
+    engine: str | Engine | AbstractContextManager[Engine] = "local",
+    by: str | None = None,
+    window: Days = (None, None),
+    distinct_ids: bool = False,
+    skip_invalid: bool = False,
+    on_progress: Progress | None = None,
+) -> Iterator[Counted]:
+    """Count one question's reports, stratum by stratum; see `analyse`."""
     asked = None if question is None else collection.question(question)
     if by is not None:
         check_apart(collection.ask, [each.id for each in collection.questions], by)
     if isinstance(engine, str):
         checked_engine(engine)
-    words = None if candidates is None else read_words(candidates)
     with ExitStack() as stack:
         kept: KeptReports | None = None
         repeated: int | None = None
@@ -249,18 +303,7 @@ def analyse(
                 + ("" if window == (None, None) else " of these days")
             )
         totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
-        kind = KINDS[asked.kind]
-        known = kind.dictionary(asked.id, asked.mechanism, words, on_progress)
-        settings = {**known, **(options or {})}
-        estimates = {
-            stratum: kind.estimate(
-                asked.mechanism, _material(stratum, summary, kept), method, settings
-            )
-            for stratum, summary in totals.summaries.items()
-        }
-    return Analysis(
-        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
-    )
+        yield Counted(asked, totals, repeated, kept)
 
 
 def _source(
@@ -284,6 +327,14 @@ def _source(
     if asked is not None and path.question != asked:
         raise InputError(f"the source must be of question {asked.id!r}; got {path.question.id!r}")
     return path
+
+
+def stored_reports(
+    path: PathLike, collection: Collection, question: str | None, window: Days
+) -> ParquetSource:
+    """The reports of a question in a file or folder, in these days."""
+    asked = None if question is None else collection.question(question)
+    return ParquetSource(_of_question(path, collection, asked), collection, asked, window=window)
 
 
 def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:

@@ -22,7 +22,7 @@ from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.reports import Reports
 from rumor.core.types import Days
-from rumor.engines.analysis import Analysis
+from rumor.engines.analysis import Analysis, opened
 from rumor.engines.sources import ParquetSource
 from rumor.engines.summarize import Totals
 from rumor.kinds.joint.estimate import METHODS
@@ -84,11 +84,7 @@ def analyse_linked(
     `on` is a public column that both have, with another value for each person. The files may be
     given in any order; which question is rows is as the collection declares it.
     """
-    collection = (
-        collection_file
-        if isinstance(collection_file, Collection)
-        else Collection.load(collection_file)
-    )
+    collection = opened(collection_file)
     ids = _declared(collection)
     checked_choice("method", method, METHODS)
     sources = [_source(place, collection, window) for place in (path, linked)]

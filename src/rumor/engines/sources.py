@@ -134,7 +134,7 @@ class _RowGroup:
         """Which of some rows are selected; None for all of them."""
         chosen = None
         if self.window is not None:
-            inside = _within(rows.column("day"), self.window)
+            inside = within(rows.column("day"), self.window)
             chosen = np.array(inside.to_numpy(zero_copy_only=False), dtype=np.bool_)
         if self.left_out is not None:
             first, last = np.searchsorted(self.left_out, [start, start + len(rows)])
@@ -276,7 +276,8 @@ def _share_inside(group: pq.RowGroupMetaData, window: Days) -> str:
     return "all" if inside else "some"
 
 
-def _within(days: pa.Array, window: Days) -> pa.Array:
+def within(days: pa.Array, window: Days) -> pa.Array:
+    """Which days lie within a window that has an end at least."""
     first, last = window
     bounds = []
     if first is not None:

@@ -11,6 +11,9 @@ are files with fixed names, each loaded when it is asked for:
     estimate.py   METHODS, and estimate(mechanism, data, method, options)
     simulate.py   dry_run(mechanism, table, id, column, trials)
     plan.py       planned(size)
+    compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
+                  followed; overall(first, second): whether two groups differ in anything
+    regress.py    chances(mechanism, reports): what each report says of each value
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import known_keys, nearest
-from rumor.core.types import Progress
+from rumor.core.types import Progress, Rows, Target, Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.registry import of_kind
 
@@ -35,7 +38,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
+    from rumor.core.reports import Reports
+    from rumor.estimators.compare.overall import Overall
     from rumor.kinds.dry_run import DryRun, Trials
+    from rumor.kinds.measures import Measures
     from rumor.kinds.planning.planned import PlannedQuestion, Size
     from rumor.kinds.reading import Reader
     from rumor.mechanisms.summary import Summary
@@ -217,6 +223,41 @@ class Kind(abc.ABC, Generic[M]):
         if not self.shares:
             raise InputError(f"charts of numbers have no strata; got --by {by}")
         return strata_chart(estimates, by, view, title=title)
+
+    # What is made of several estimates.
+
+    def measures(
+        self, mechanism: M, summary: Summary, of: Target, options: Mapping[str, Any]
+    ) -> Measures:
+        """The unbiased quantities of one group, which are compared with those of others."""
+        self._comparable()
+        found: Measures = self._part("compare").measures(mechanism, summary, of, options)
+        return found
+
+    def overall(self, first: Summary, second: Summary) -> Overall | None:
+        """The test that two groups differ in nothing; None where there is no such test."""
+        self._comparable()
+        test = getattr(self._part("compare"), "overall", None)
+        found: Overall | None = None if test is None else test(first, second)
+        return found
+
+    def _comparable(self) -> None:
+        if not self._has("compare"):
+            raise InputError(f"questions of kind {self.name!r} cannot be compared; got one")
+
+    def chances(self, mechanism: M, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
+        """P(report | value) for a regression: of each report, which output it is, of all."""
+        if not self._has("regress"):
+            raise InputError(
+                f"a regression explains a choice by public columns; got kind {self.name!r}"
+            )
+        found: tuple[Vector, Rows | None, Vector | None]
+        found = self._part("regress").chances(mechanism, reports)
+        return found
+
+    def _has(self, part: str) -> bool:
+        homes = [name for name in (self.name, self.borrows) if name is not None]
+        return any(importlib.util.find_spec(f"rumor.kinds.{name}.{part}") for name in homes)
 
     # Before anybody is asked.
 

@@ -264,6 +264,26 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         first = f if of == "people" else f * f
         return np.asarray((second - gain**2 * first) / (reports * gain**2))
 
+    def covariance(self, frequencies: Vector, reports: int) -> Vector:
+        """Two rows of a block make a third, whose own value says how often they agree.
+
+        A report adds the product of two signs to the second moment of two values of one block,
+        which is the sign of the row j ^ k; values of different blocks never share a report.
+        """
+        gain, outside = float(self.exact_gain), float(2 * self.half * self._other)
+        inside = float(self.exact_hit + self.half * self._other)
+        share = np.bincount(self._block_of, weights=frequencies, minlength=self.blocks)
+        second = np.zeros((self.domain, self.domain))
+        table = self._in_blocks(frequencies)
+        for block in range(self.blocks):
+            members = np.flatnonzero(self._block_of == block)
+            rows = 1 + members % (self.block - 1)
+            agree = gain * table[block, rows ^ rows[:, None]]
+            np.fill_diagonal(agree, share[block] * inside + (1 - share[block]) * outside)
+            second[np.ix_(members, members)] = agree
+        first = gain * frequencies
+        return np.asarray((second - np.outer(first, first)) / (reports * gain**2))
+
     def _in_blocks(self, h: Vector) -> Vector:
         """A vector over values as rows of the matrix, block by block; row 0 is nobody's."""
         padded = np.zeros(self.blocks * (self.block - 1))

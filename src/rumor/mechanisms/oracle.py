@@ -317,3 +317,15 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
         else:
             spread = f * self.hit * (1 - self.hit) + (1 - f) * self.miss * (1 - self.miss)
         return np.asarray(spread / (reports * gain**2))
+
+    def covariance(self, frequencies: Vector, reports: int) -> Vector:
+        """The exact covariance of all unbiased estimates, of people drawn from these frequencies.
+
+        Two values are supported together as `pair_rates` says, by whoever holds one of them or
+        neither.
+        """
+        gain, (own, other) = float(self.exact_hit - self.exact_miss), self.pair_rates()
+        support = self.miss + gain * frequencies
+        both = other + (own - other) * (frequencies + frequencies[:, None])
+        np.fill_diagonal(both, support)
+        return np.asarray((both - np.outer(support, support)) / (reports * gain**2))

@@ -21,7 +21,7 @@ from rumor.estimators.joint.association import (
 from rumor.estimators.joint.bayes import margin_sums, margins, shrunk
 from rumor.estimators.joint.blend import averaged, weight_of_model
 from rumor.estimators.joint.coordinates import Coordinates, contrasts
-from rumor.estimators.joint.linear import Moments, Seen, linear, seen_in, table_covariance
+from rumor.estimators.joint.linear import Moments, Seen, linear, seen_in
 from rumor.estimators.joint.nearest import averaged_table, consistent_tables, nearest_table
 from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.subset_selection import SubsetSelection
@@ -39,7 +39,7 @@ def expected(mixed: Mixed, truth: Vector, people: float) -> list[Seen]:
     for one in mixed.components:
         others = tuple(set(range(mixed.parts.count)) - set(one.asks))
         table = whole.sum(axis=others).ravel()
-        noise = table_covariance(one.oracle, table) / (people * float(one.share))
+        noise = one.oracle.covariance(table, 1) / (people * float(one.share))
         found.append(Seen(one.asks, Moments(table, noise)))
     return found
 
@@ -55,7 +55,7 @@ def test_the_covariance_is_that_of_the_channel(size: int) -> None:
     mean = chances @ added
     np.testing.assert_allclose(mean, truth, atol=1e-12)
     covariance = (added * chances[:, None]).T @ added - np.outer(mean, mean)
-    np.testing.assert_allclose(table_covariance(oracle, truth), covariance, atol=1e-10)
+    np.testing.assert_allclose(oracle.covariance(truth, 1), covariance, atol=1e-10)
 
 
 def test_coordinates_and_tables_are_the_same_thing() -> None:
@@ -140,7 +140,7 @@ def test_one_model_is_that_of_a_dirichlet_law() -> None:
 
 def test_the_nearest_table_is_nearest_in_its_metric() -> None:
     rng = np.random.default_rng(2)
-    noise = table_covariance(SubsetSelection(domain=12, epsilon=1.0), DEPENDENT) / 500
+    noise = SubsetSelection(domain=12, epsilon=1.0).covariance(DEPENDENT, 1) / 500
     known = Moments(rng.multivariate_normal(DEPENDENT, noise), noise)
     assert known.mean.min() < 0
     found = nearest_table(known)
@@ -206,7 +206,7 @@ def test_the_drawn_table_weighs_where_it_has_less_risk() -> None:
 
 
 def test_what_cells_have_beyond_their_margins_varies_as_its_derivative_says() -> None:
-    noise = table_covariance(SubsetSelection(domain=12, epsilon=2.0), DEPENDENT) / 1e7
+    noise = SubsetSelection(domain=12, epsilon=2.0).covariance(DEPENDENT, 1) / 1e7
     rng = np.random.default_rng(9)
     drawn = rng.multivariate_normal(DEPENDENT, noise, size=4_000)
     seen = [beyond_margins(Moments(one, noise), SIZES).mean for one in drawn]
@@ -269,7 +269,7 @@ def test_fieller_allows_for_what_may_be_zero() -> None:
 
 
 def test_strength_ends_at_one() -> None:
-    noise = table_covariance(SubsetSelection(domain=4, epsilon=1.0), np.array([0.5, 0, 0, 0.5]))
+    noise = SubsetSelection(domain=4, epsilon=1.0).covariance(np.array([0.5, 0, 0, 0.5]), 1)
     known = Moments(np.array([0.5, 0.0, 0.0, 0.5]), noise / 500)
     found = cramers_v(known, (2, 2), known.mean, 0.95)
     assert found.high == 1.0
@@ -279,7 +279,7 @@ def test_strength_ends_at_one() -> None:
 def test_a_row_that_nobody_is_in_does_not_drown_the_strength() -> None:
     """Two answers that agree, and a third label of the first that nobody chose."""
     truth = np.array([0.45, 0.05, 0.05, 0.45, 0.0, 0.0])
-    noise = table_covariance(SubsetSelection(domain=6, epsilon=1.0), truth) / 20_000
+    noise = SubsetSelection(domain=6, epsilon=1.0).covariance(truth, 1) / 20_000
     shares = np.array([0.45, 0.05, 0.05, 0.449, 0.001, 0.0])
     found = cramers_v(Moments(truth, noise), (3, 2), shares, 0.95)
     assert found.value == pytest.approx(0.8, abs=0.02)

@@ -117,7 +117,7 @@ def test_the_test_for_change_errs_as_often_as_it_says() -> None:
     for _ in range(1000):
         first = rng.multinomial(2_000, band.forward(law))
         second = rng.multinomial(6_000, band.forward(law))
-        p_values.append(changed(band, first, second)[1])
+        p_values.append(changed(band, first, second).p_value)
     # Of 1000 draws at .05, four standard deviations are .028; the mean of evens is .5 +- .037.
     assert abs(np.mean(np.array(p_values) < 0.05) - 0.05) < 0.028
     assert abs(np.mean(p_values) - 0.5) < 0.037
@@ -130,14 +130,17 @@ def test_a_change_is_found() -> None:
     rng = np.random.default_rng(6)
     first = rng.multinomial(20_000, band.forward(before / before.sum()))
     second = rng.multinomial(20_000, band.forward(after / after.sum()))
-    statistic, p_value = changed(band, first, second)
+    found = changed(band, first, second)
+    statistic, p_value = found.statistic, found.p_value
     assert p_value < 1e-6
-    assert changed(band, second, first)[0] == pytest.approx(statistic)
+    assert changed(band, second, first).statistic == pytest.approx(statistic)
     # The same histogram, and one of ten times the people with the same shares, changed nothing.
-    assert changed(band, first, 10 * first) == pytest.approx((0, 1), abs=1e-9)
+    same = changed(band, first, 10 * first)
+    assert (same.statistic, same.p_value) == pytest.approx((0, 1), abs=1e-9)
     few = np.zeros(band.outcomes)
     few[3] = 1
-    assert changed(band, few, few) == (0.0, 1.0)
+    none = changed(band, few, few)
+    assert (none.statistic, none.p_value) == (0.0, 1.0)
     with pytest.raises(InputError, match="each of the 51 outputs"):
         changed(band, first, second[:-1])
 

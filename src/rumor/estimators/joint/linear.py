@@ -17,7 +17,6 @@ from rumor.core.types import Rows, Vector
 from rumor.estimators.frequency.simplex import project
 from rumor.estimators.joint.coordinates import Coordinates, Matrix, Pair
 from rumor.mechanisms.mixed import Counted
-from rumor.mechanisms.oracle import FrequencyOracle
 
 # What is not known at all: as much as any coordinate of a table can be.
 _NOTHING_KNOWN = 1.0
@@ -88,16 +87,6 @@ def seen_in(counted: Sequence[Counted]) -> list[Seen]:
         if one.reports:
             oracle = one.component.oracle
             mean = oracle.unbiased(one.tally, one.reports)
-            covariance = table_covariance(oracle, project(mean)) / one.reports
+            covariance = oracle.covariance(project(mean), one.reports)
             found.append(Seen(one.component.asks, Moments(mean, covariance)))
     return found
-
-
-def table_covariance(oracle: FrequencyOracle, shares: Vector) -> Matrix:
-    """The covariance of one report's unbiased estimate, where people hold cells in these shares."""
-    own, other = oracle.pair_rates()
-    gain = float(oracle.exact_hit - oracle.exact_miss)
-    support = oracle.miss + gain * shares
-    both = other + (own - other) * (shares[:, None] + shares[None, :])
-    np.fill_diagonal(both, support)
-    return np.asarray((both - np.outer(support, support)) / gain**2)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from rumor.core.band import Band
+from rumor.estimators.compare.overall import Overall, beyond
 from rumor.estimators.ordered.seen import checked_outputs
 
 _MOMENTS = 5
 
 
-def changed(band: Band, before: object, after: object) -> tuple[float, float]:
+def changed(band: Band, before: object, after: object) -> Overall:
     """The statistic, and the probability of one as large if nothing changed."""
     first, second = checked_outputs(band, before), checked_outputs(band, after)
     moments = min(_MOMENTS, band.outcomes - 1)
@@ -29,10 +30,4 @@ def changed(band: Band, before: object, after: object) -> tuple[float, float]:
     # A handful of reports may leave some moments without spread: those say nothing.
     statistic = float(people * (difference @ np.linalg.pinv(spread, hermitian=True) @ difference))
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    return statistic, _beyond(statistic, freedom)
-
-
-def _beyond(statistic: float, freedom: int) -> float:
-    from scipy.special import chdtrc
-
-    return 1.0 if freedom == 0 else float(chdtrc(freedom, statistic))
+    return Overall("smooth test", statistic, freedom, beyond(statistic, freedom))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rumor.core.randomness import Seeded
+from rumor.estimators.compare.power import Between
 from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
@@ -73,6 +75,16 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     def detectable(self, mechanism: FrequencyOracle, users: int) -> float:
         """By a test of one answer alone."""
         return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+
+    def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
+        """Upwards from the share that the first group has, or downwards from a high one."""
+        high = between.start > 0.5
+        start = 1 - between.start if high else between.start
+        return replace(between, start=start).difference(
+            lambda share: float(mechanism.variance(1 - share if high else share, 1)),
+            users,
+            1 - start,
+        )
 
     def choose(
         self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish

@@ -13,7 +13,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.parts import Parts
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.estimators.joint.linear import Linear, Moments, Seen, linear, table_covariance
+from rumor.estimators.joint.linear import Linear, Moments, Seen, linear
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.measures import mean_square, told_apart
@@ -71,7 +71,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         for one in mechanism.components:
             others = tuple(set(range(parts.count)) - set(one.asks))
             table = whole.sum(axis=others).ravel()
-            noise = table_covariance(one.oracle, table) / (users * float(one.share))
+            noise = one.oracle.covariance(table, 1) / (users * float(one.share))
             seen.append(Seen(one.asks, Moments(table, noise)))
         return linear(parts.sizes, seen)
 

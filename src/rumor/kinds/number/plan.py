@@ -9,6 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
+from rumor.estimators.compare.power import Between
 from rumor.kinds.planning.measures import noticed
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
@@ -55,6 +56,11 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
     def detectable(self, mechanism: MeanMechanism, users: int) -> float:
         """A one-sided test against a known number."""
         return noticed(self.error(mechanism, users), self.asked.span)
+
+    def difference(self, mechanism: MeanMechanism, users: int, between: Between) -> float:
+        """Of means, where numbers are spread evenly."""
+        variance = self.spread_variance(mechanism, 1)
+        return between.difference(lambda mean: variance, users, self.asked.span)
 
     def choose(
         self, candidates: Sequence[Candidate[MeanMechanism]], users: int, wish: Wish

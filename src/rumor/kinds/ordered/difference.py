@@ -68,4 +68,4 @@ class Difference:
             raise InputError(
                 "whether anything changed is asked of reports of one mechanism; got two"
             )
-        return changed(self.first.band, self.first.counts, self.second.counts)[1]
+        return changed(self.first.band, self.first.counts, self.second.counts).p_value

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
+from rumor.estimators.compare.power import Between
 from rumor.estimators.ordered.forecast import Forecast as Expected
 from rumor.estimators.ordered.forecast import forecast
 from rumor.kinds.planning.measures import noticed
@@ -58,6 +59,11 @@ class PlannedOrdered(PlannedQuestion[Wave]):
     def detectable(self, mechanism: Wave, users: int) -> float:
         """A one-sided test against a known number."""
         return noticed(self.error(mechanism, users), self.asked.span)
+
+    def difference(self, mechanism: Wave, users: int, between: Between) -> float:
+        """Of means, where answers are spread evenly."""
+        variance = users * self.error(mechanism, users) ** 2
+        return between.difference(lambda mean: variance, users, self.asked.span)
 
     def choose(
         self, candidates: Sequence[Candidate[Wave]], users: int, wish: Wish

@@ -20,6 +20,8 @@ from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import MAX_EPSILON, checked_epsilon
 from rumor.core.types import Progress
+from rumor.estimators.compare.power import POWER as USUAL_POWER
+from rumor.estimators.compare.power import Between
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.measures import LEVEL, POWER
@@ -50,11 +52,33 @@ class Plan:
     best: Option[Any]
     solved: str
     """Which of people, epsilon, error and the rest was found from the others."""
+    between: Between | None = None
+    """Where two groups are to be compared: people are then those of each."""
 
     @property
     def epsilon(self) -> float:
         """The loss of one report, at most."""
         return self.wish.epsilon
+
+    @functools.cached_property
+    def difference(self) -> float | None:
+        """The smallest difference between two groups that is noticed, where there are to be two."""
+        if self.between is None:
+            return None
+        return self.topic.difference(self.best.mechanism, self.users, self.between)
+
+    def _told_apart(self) -> list[str]:
+        """The same in a sentence."""
+        if self.between is None or self.difference is None:
+            return []
+        share = self.topic.unit == "share"
+        show = _share if share else _number
+        start = f" from a share of {self.between.start:.3g}" if share else ""
+        return [
+            f"Two groups of {self.users:,} people each: a difference of {show(self.difference)}"
+            f"{start} is noticed with power {self.between.power:.0%} at level "
+            f"{self.between.level:.0%} (rumor compare)."
+        ]
 
     @functools.cached_property
     def range(self) -> Range | None:
@@ -101,6 +125,7 @@ class Plan:
             f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
             f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
             f"with power {POWER:.0%}.",
+            *self._told_apart(),
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
         ]
@@ -178,6 +203,7 @@ class Plan:
             "recommended": self.best.name,
             "reason": self.reason,
             "default_range": None if self.range is None else vars(self.range),
+            "difference": self.difference,
             "notes": list(self.topic.notes(self.best.mechanism, self.users)),
             "options": [
                 {
@@ -278,6 +304,9 @@ def make_plan(
     epsilon: float | None = None,
     error: float | None = None,
     detect: float | None = None,
+    difference: float | None = None,
+    share: float | None = None,
+    power: float | None = None,
     reports: int | None = None,
     lifetime: float | None = None,
     low: float = 0.0,
@@ -287,9 +316,11 @@ def make_plan(
 ) -> Plan:
     """The plan that follows from what is given.
 
-    Two of people, epsilon and an error (or a frequency to detect) give the third; all three
-    give the largest `domain`. Instead of epsilon, a `lifetime` and the number of `reports`
-    say what each may cost; with epsilon, a lifetime says how many reports there may be.
+    Two of people, epsilon and an error (or a frequency to detect, or a `difference` between two
+    groups, from a `share`, with a `power`) give the third; all three give the largest `domain`.
+    With a difference, people are those of each group. Instead of epsilon, a `lifetime` and the
+    number of `reports` say what each may cost; with epsilon, a lifetime says how many reports
+    there may be.
     """
     if kind not in KINDS:
         raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
@@ -301,7 +332,9 @@ def make_plan(
         checked_size("reports", reports, 1, 1_000_000)
     epsilon = None if epsilon is None else checked_epsilon(epsilon)
     lifetime = None if lifetime is None else checked_epsilon(lifetime)
-    measure, wanted = _measure(error, detect, KINDS[kind].largest_error(size))
+    between = _between(difference, share, power)
+    wishes = {"error": error, "detect": detect, "difference": difference}
+    measure, wanted = _measure(wishes, KINDS[kind].largest_error(size), between)
     epsilon, reports, said = _over_time(KINDS[kind].memoises, epsilon, reports, lifetime)
     given = sum(x is not None for x in (users, epsilon, wanted))
     if given < 2:
@@ -321,13 +354,15 @@ def make_plan(
             )
         wish = Wish(epsilon, reports, lifetime)
         most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
-        return _plan(topic(most, users), users, wish, f"the largest domain for the rest{said}")
+        said = f"the largest domain for the rest{said}"
+        return _plan(topic(most, users), users, wish, said, between)
     if users is None:
         assert epsilon is not None
         assert wanted is not None
         wish = Wish(epsilon, reports, lifetime)
         users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
-        return _plan(topic(domain, users), users, wish, f"people needed for the rest{said}")
+        said = f"people needed for the rest{said}"
+        return _plan(topic(domain, users), users, wish, said, between)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
@@ -335,24 +370,46 @@ def make_plan(
         said = "epsilon needed for the rest"
     else:
         said = said.removeprefix(", ") or "as asked"
-    return _plan(about, users, Wish(epsilon, reports, lifetime), said)
+    return _plan(about, users, Wish(epsilon, reports, lifetime), said, between)
 
 
 Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 
 
 def _measure(
-    error: float | None, detect: float | None, most: float
+    wishes: Mapping[str, float | None], most: float, between: Between | None
 ) -> tuple[Measure, float | None]:
     """How well is well enough, and by which measure."""
-    if error is not None and detect is not None:
-        raise InputError("a plan takes an error or a frequency to detect; got both")
-    wanted, name = (error, "error") if detect is None else (detect, "detect")
-    if wanted is not None and not (isinstance(wanted, (int, float)) and 0 < wanted < most):
-        raise InputError(f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}")
-    if detect is None:
-        return (lambda topic, mechanism, users: topic.error(mechanism, users)), wanted
-    return (lambda topic, mechanism, users: topic.detectable(mechanism, users)), wanted
+    said = {name: wanted for name, wanted in wishes.items() if wanted is not None}
+    if len(said) > 1:
+        raise InputError(
+            f"a plan takes an error, a frequency to detect or a difference; got "
+            f"{' and '.join(said)}"
+        )
+    for name, wanted in said.items():
+        if not (isinstance(wanted, (int, float)) and 0 < wanted < most):
+            raise InputError(
+                f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}"
+            )
+    aim = next(iter(said.values()), None)
+    if between is not None and "difference" in said:
+        return (lambda topic, mechanism, n: topic.difference(mechanism, n, between)), aim
+    if "detect" in said:
+        return (lambda topic, mechanism, users: topic.detectable(mechanism, users)), aim
+    return (lambda topic, mechanism, users: topic.error(mechanism, users)), aim
+
+
+_SHARE = 0.1
+
+
+def _between(difference: float | None, share: float | None, power: float | None) -> Between | None:
+    """Two groups, where anything is said of them."""
+    if difference is None and share is None and power is None:
+        return None
+    for name, value in (("share", share), ("power", power)):
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
+            raise InputError(f"{name} must be a number above 0 and below 1; got {shown(value)}")
+    return Between(_SHARE if share is None else share, USUAL_POWER if power is None else power)
 
 
 def _over_time(
@@ -384,12 +441,14 @@ def _over_time(
     return epsilon, reports, ""
 
 
-def _plan(topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str) -> Plan:
+def _plan(
+    topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str, between: Between | None
+) -> Plan:
     options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
     best = topic.choose(options, users, wish)
     assert isinstance(best, Option)
-    return Plan(topic, users, wish, ranked, best, solved)
+    return Plan(topic, users, wish, ranked, best, solved, between)
 
 
 def _expected(

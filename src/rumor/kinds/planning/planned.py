@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic, Self, TypeVar
 
 from rumor.core.checks import checked_size
+from rumor.core.errors import InputError
 from rumor.core.types import Progress
+from rumor.estimators.compare.power import Between
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.permanent import LIFETIME
 from rumor.mechanisms.base import Mechanism
@@ -162,6 +164,12 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     @abc.abstractmethod
     def detectable(self, mechanism: M, users: int) -> float:
         """The smallest frequency, or difference, that is noticed with the stated power."""
+
+    def difference(self, mechanism: M, users: int, between: Between) -> float:
+        """The smallest difference that two groups of so many people each notice."""
+        raise InputError(
+            f"differences are planned for choices, numbers and ordered answers; got {self.kind!r}"
+        )
 
     @abc.abstractmethod
     def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:

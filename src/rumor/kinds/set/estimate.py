@@ -43,20 +43,17 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
     """The shares of all options, by any method."""
     mechanism = summary.mechanism
     assert isinstance(mechanism, SetMechanism)
-    counted = mechanism.items(summary.tally, summary.reports)
-    items = with_trials(counted)
+    items, score = share_scores(mechanism, summary)
     told: dict[str, object] = {}
     if method == "auto":
         frequency, told = shrunk(items)
     else:
         frequency = clipped(items) if method == "clip" else items.unbiased
     shares = np.clip(frequency, 0.0, 1.0)
-    about = np.maximum(items.trials / summary.reports, 1e-9)
-    score = _score(mechanism, items, about)
     v0, v1, v2 = score.spread["population"]
     plausible = np.clip(items.unbiased, 0.0, 1.0)
     variance = (v0 + v1 * plausible + v2 * plausible**2) / (summary.reports * mechanism.gain**2)
-    exact = ExactIntervals(counted)
+    exact = ExactIntervals(mechanism.items(summary.tally, summary.reports))
     return SetEstimate(
         values=range(mechanism.domain) if mechanism.labels is None else mechanism.labels,
         frequency=frequency,
@@ -73,10 +70,12 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
     )
 
 
-def _score(mechanism: SetMechanism, items: ItemCounts, about: Vector | float) -> Score:
-    """The counts as a score: binomial out of the reports that are about an option."""
+def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts, Score]:
+    """The counts of options, and as a score: binomial out of the reports about each."""
+    items = with_trials(mechanism.items(summary.tally, summary.reports))
     excess = items.counts / items.trials - mechanism.miss
-    return Score(excess, mechanism.gain, mechanism.spread(about))  # type: ignore[arg-type]
+    about = np.maximum(items.trials / summary.reports, 1e-9)
+    return items, Score(excess, mechanism.gain, mechanism.spread(about))  # type: ignore[arg-type]
 
 
 def _facts(mechanism: SetMechanism, summary: Summary) -> dict[str, object]:

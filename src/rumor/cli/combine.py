@@ -1,0 +1,62 @@
+"""`rumor combine`: several sources of the same question, one estimate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from rumor.cli.desk import Counted, DifferentPeople, Files
+from rumor.cli.estimate import Shown
+from rumor.cli.options import AsJson, QuestionId, argument, option
+from rumor.core.errors import InputError
+
+Sources = Annotated[
+    list[str],
+    argument("COLLECTION REPORTS...", "A collection and its reports, for each of the sources."),
+]
+Chosen = Annotated[
+    bool, option("--chosen", "Say that people chose their source; then --weights are needed.")
+]
+Weights = Annotated[
+    str | None,
+    option("--weights FILE", "A CSV: each source's file name and its part of the population."),
+]
+
+
+def combine(
+    sources: Sources,
+    question: QuestionId = None,
+    chosen: Chosen = False,
+    weights: Weights = None,
+    *,
+    different_people: DifferentPeople = False,
+    counted: Counted,
+    shown: Shown,
+    written: Files,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate from several collections that ask the same.
+
+    Revisions with another epsilon, a second service: each source has the weight of its own noise.
+
+    \b
+    Example:
+      rumor combine first.toml first.parquet second.toml second.rumor
+    """
+    from rumor.engines.combining import combine_reports, read_weights
+    from rumor.results.view import View
+
+    if len(sources) % 2:
+        raise InputError(f"sources are pairs of a collection and reports; got {len(sources)} files")
+    view = View(*vars(shown).values())
+    written.check(*sources, weights)
+    with counted.counting() as counting:
+        found = combine_reports(
+            list(zip(sources[::2], sources[1::2], strict=True)),
+            question=question,
+            chosen=chosen,
+            weights=None if weights is None else read_weights(weights)[1],
+            different_people=different_people,
+            of=view.of,
+            counting=counting,
+        )
+    written.deliver(found, view, as_json, title=found.heading)

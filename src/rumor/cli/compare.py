@@ -1,0 +1,97 @@
+"""`rumor compare`: do groups differ, did something change?"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Annotated
+
+from rumor.cli.common import parse_day
+from rumor.cli.desk import Counted, DifferentPeople, Files
+from rumor.cli.estimate import Shown
+from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.core.errors import InputError
+
+A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
+B = Annotated[str | None, argument("B", "Another one; the differences are B's less A's.")]
+By = Annotated[
+    str | None, option("--by COLUMN", "Compare the groups of a public column of A, or its days.")
+]
+Against = Annotated[
+    str | None, option("--against GROUP", "Compare each group with this one, not all pairs.")
+]
+Period = Annotated[
+    list[str] | None,
+    option("--period FIRST..LAST", "Compare periods of days in A; give the option for each."),
+]
+Other = Annotated[
+    str | None,
+    option("--other FILE", "The collection of B, where it is another one that asks the same."),
+]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What is compared."""
+
+    by: By = None
+    against: Against = None
+    period: Period = None
+    other: Other = None
+    different_people: DifferentPeople = False
+
+
+def compare(
+    collection: CollectionFile,
+    one: A,
+    another: B = None,
+    question: QuestionId = None,
+    *,
+    groups: Groups,
+    counted: Counted,
+    shown: Shown,
+    written: Files,
+    as_json: AsJson = False,
+) -> None:
+    """What differs between groups, days or files.
+
+    Differences are of unbiased estimates, with intervals and tests. Each row has a p-value of its
+    own and one among all rows (Holm); each pair has a test of whether it differs in anything.
+
+    \b
+    Example:
+      rumor compare examples/browser.toml before.parquet after.parquet
+      rumor compare examples/browser.toml reports/ --by country --against DE
+      rumor compare examples/browser.toml reports/ --period 2026-03-01..2026-03-07 \\
+        --period 2026-03-08..2026-03-14
+    """
+    from rumor.engines.comparing import compare_reports
+    from rumor.results.view import View
+
+    view = View(*vars(shown).values())
+    written.check(collection, one, another, groups.other)
+    periods = [_period(text) for text in groups.period or ()]
+    with counted.counting() as counting:
+        found = compare_reports(
+            collection,
+            one,
+            another,
+            question=question,
+            other=groups.other,
+            by=groups.by,
+            against=groups.against,
+            periods=periods,
+            different_people=groups.different_people,
+            of=view.of,
+            counting=counting,
+        )
+    written.deliver(found, view, as_json, title=found.heading)
+
+
+def _period(text: str) -> tuple[datetime.date | None, datetime.date | None]:
+    """FIRST..LAST, either of which may be left out, or one day."""
+    first, dots, last = text.partition("..")
+    if not first and not last:
+        raise InputError(f"a period must be days written FIRST..LAST; got {text!r}")
+    start = parse_day("--period", first or None)
+    return start, parse_day("--period", last or None) if dots else start

@@ -1,0 +1,160 @@
+"""What the commands of an analyst share: how reports are counted, what is shown and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
+from rumor.cli.estimate import (
+    Candidates,
+    DistinctIds,
+    Engine,
+    First,
+    How,
+    Last,
+    Master,
+    Plot,
+    Rows,
+    SkipInvalid,
+    Written,
+)
+from rumor.cli.options import option
+
+if TYPE_CHECKING:
+    from rumor.engines.comparing import Counting
+    from rumor.results.rows import Tabular
+    from rumor.results.view import View
+
+DifferentPeople = Annotated[
+    bool,
+    option("--different-people", "Say that nobody is in two of the groups, days or files."),
+]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Which reports are counted, and where."""
+
+    first: First = None
+    last: Last = None
+    distinct_ids: DistinctIds = False
+    skip_invalid: SkipInvalid = False
+    engine: Engine = "local"
+    master: Master = None
+    candidates: Candidates = None
+
+    @contextmanager
+    def counting(self) -> Iterator[Counting]:
+        """The same for engines, with a bar while it runs."""
+        from rumor.engines.analysis import checked_engine, chosen_engine
+        from rumor.engines.comparing import Counting
+
+        checked_engine(self.engine)
+        window = parse_day("--from", self.first), parse_day("--to", self.last)
+        note = ""
+
+        def tell(status: object) -> None:
+            nonlocal note
+            note = str(status)
+
+        # A new engine for each file that is counted.
+        started: Any = _Started(lambda: chosen_engine(self.engine, self.master, tell))
+        with noted_progress("counting") as update:
+            yield Counting(
+                started,
+                window,
+                self.distinct_ids,
+                self.skip_invalid,
+                self.candidates,
+                lambda done, total: update(done, total, note),
+            )
+
+
+class _Started:
+    """An engine that starts anew whenever it is entered."""
+
+    def __init__(self, start: Any) -> None:
+        self._start, self._running = start, []  # type: ignore[var-annotated]
+
+    def __enter__(self) -> Any:
+        running = self._start()
+        self._running.append(running)
+        return running.__enter__()
+
+    def __exit__(self, *problem: Any) -> Any:
+        return self._running.pop().__exit__(*problem)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that are written."""
+
+    plot: Plot = None
+    csv: Annotated[str | None, option("--csv FILE", "Write the rows as CSV too.")] = None
+
+    def check(self, *inputs: str | None) -> None:
+        """Refuse files that would replace what is read, or that no chart can be."""
+        keep_inputs(*inputs, **vars(self))
+        if self.plot is not None:
+            from rumor.results.chart_files import checked_chart_path
+
+            checked_chart_path(self.plot)
+
+    def deliver(self, result: Tabular, view: View, as_json: bool, title: str | None = None) -> None:
+        """Write what was asked for, and print the rest."""
+        if self.csv is not None:
+            from rumor.core.files import write_whole
+
+            write_whole(self.csv, result.to_csv(view).encode("utf-8"))
+        if self.plot is not None:
+            result.plot(self.plot, view, title=title)
+        if as_json:
+            print_json(result.to_dict(view))
+        else:
+            print(result.table(view))
+
+
+def weighed(
+    collection: str,
+    reports: str,
+    question: str | None,
+    how: How,
+    rows: Rows,
+    skip_invalid: bool,
+    view: View,
+    written: Written,
+    as_json: bool,
+) -> None:
+    """`rumor estimate --weights`: groups weighted to a population."""
+    from rumor.core.errors import InputError
+    from rumor.engines.combining import weigh_reports
+
+    if how.method != "auto" or written.save_summary is not None:
+        raise InputError(
+            "weighted estimates are unbiased ones and no summary; got --method or --save-summary"
+        )
+    assert rows.weights is not None
+    said = vars(rows)
+    counted = Counted(
+        said["first"],
+        said["last"],
+        said["distinct_ids"],
+        skip_invalid,
+        how.engine,
+        how.master,
+        how.candidates,
+    )
+    with counted.counting() as counting:
+        found = weigh_reports(
+            collection,
+            reports,
+            rows.weights,
+            question=question,
+            by=rows.by,
+            of=view.of,
+            counting=counting,
+        )
+    Files(written.plot, written.csv).deliver(found, view, as_json, title=found.heading)

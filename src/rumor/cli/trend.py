@@ -1,0 +1,50 @@
+"""`rumor trend`: how answers move from day to day, and where they changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from rumor.cli.desk import Counted, DifferentPeople, Files
+from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+
+Reports = Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")]
+Every = Annotated[str, option("--every day|week", "How long a period is.")]
+
+
+def trend(
+    collection: CollectionFile,
+    reports: Reports,
+    question: QuestionId = None,
+    every: Every = "day",
+    level: Level = 0.95,
+    top: Top = None,
+    *,
+    different_people: DifferentPeople = False,
+    counted: Counted,
+    written: Files,
+    as_json: AsJson = False,
+) -> None:
+    """How answers move over time, and where they changed.
+
+    A line as smooth as the evidence says, and for each value its largest change, with a p-value
+    that allows for having been looked for on every day.
+
+    \b
+    Example:
+      rumor trend examples/browser.toml reports/ --every week --plot trend.html
+    """
+    from rumor.engines.following import follow_reports
+    from rumor.results.view import View
+
+    view = View(level, rows=top)
+    written.check(collection, reports)
+    with counted.counting() as counting:
+        found = follow_reports(
+            collection,
+            reports,
+            question=question,
+            every=every,
+            different_people=different_people,
+            counting=counting,
+        )
+    written.deliver(found, view, as_json, title=found.heading)

@@ -1,0 +1,1 @@
+"""What analysts ask of estimates: differences, weights, several sources, trends."""

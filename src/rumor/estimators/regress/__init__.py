@@ -1,0 +1,1 @@
+"""Private answers explained by public columns."""

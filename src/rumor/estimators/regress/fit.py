@@ -1,0 +1,190 @@
+"""Logistic and multinomial regression of an answer that only a noisy report tells of.
+
+A person with columns x holds value v with probability softmax(x B)_v, and a report has the
+probability P(report | v) that its mechanism says. So a report's likelihood is the mean of P over
+the values, weighted by softmax: noise is part of the model, and coefficients are those of the
+answers themselves (Maddala 1983; Blair, Imai and Zhou 2015 for randomised response). Fisher
+scoring where every output can be listed, else Newton's steps; each step is halved until the
+likelihood grows. Columns are centred and scaled for the steps alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.errors import InputError
+from rumor.core.types import Vector
+
+_STEPS = 200
+_HALVINGS = 30
+_TOLERANCE = 1e-13
+# As far from 0 as a coefficient of a scaled column may go: beyond, columns tell answers apart.
+_SEPARATED = 15.0
+_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What reports say of the values: P(report | value), and how many people share each row.
+
+    `channel` is the whole of P (values by outputs) where outputs can be listed. Where they cannot,
+    `chances` may lack a factor of the report alone, and so does the likelihood.
+    """
+
+    chances: Vector
+    people: Vector
+    channel: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Coefficients (columns by values but the reference), their covariance, and the likelihood."""
+
+    coefficients: Vector
+    covariance: Vector
+    log_likelihood: float
+    steps: int
+
+
+def fit(columns: Vector, answers: Answers, reference: int = 0) -> Fitted:
+    """The most likely coefficients; `columns` has an intercept, or it has none."""
+    model = _Model(columns, answers, reference)
+    scaled = np.zeros((columns.shape[1], model.others.size))
+    value = model.log_likelihood(scaled)
+    for step in range(_STEPS):
+        slope, information = model.slope(scaled), model.information(scaled)
+        move = _solved(information, slope, model.safe(scaled))
+        gain = float(slope @ move)
+        if gain < _TOLERANCE * max(1.0, abs(value)):
+            return model.unscaled(scaled, value, step)
+        for halving in range(_HALVINGS):
+            tried = scaled + (move * 0.5**halving).reshape(scaled.T.shape).T
+            better = model.log_likelihood(tried)
+            if better > value:
+                break
+        else:
+            return model.unscaled(scaled, value, step)
+        scaled, value = tried, better
+        if np.abs(scaled).max() > _SEPARATED:
+            break
+    raise InputError(
+        "the columns of a regression must leave the answers uncertain; these tell them apart (or "
+        "the reports are too few), so that a coefficient grows without end"
+    )
+
+
+def _solved(information: Vector, slope: Vector, safe: Vector) -> Vector:
+    """A step uphill: by the information where that is one, else by that of known answers."""
+    for matrix in (information, safe):
+        try:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            continue
+        return np.asarray(np.linalg.solve(matrix, slope))
+    raise InputError(
+        "the columns of a regression must differ from each other and vary between people; "
+        "one of these follows from the others"
+    )
+
+
+class _Model:
+    """Likelihood, slope and information at coefficients of scaled columns."""
+
+    def __init__(self, columns: Vector, answers: Answers, reference: int) -> None:
+        self.answers, self.people = answers, answers.people
+        values = answers.chances.shape[1]
+        self.others = np.array([v for v in range(values) if v != reference])
+        total = self.people.sum()
+        centre = (self.people @ columns) / total
+        spread = np.sqrt(self.people @ (columns - centre) ** 2 / total)
+        constant = spread <= 1e-12 * np.maximum(np.abs(centre), 1.0)
+        self._centre = np.where(constant, 0.0, centre)
+        self._scale = np.where(constant, 1.0, spread)
+        self._constant = np.flatnonzero(constant)
+        if self._constant.size == 0:
+            self._centre = np.zeros_like(centre)  # nothing takes up what centring leaves
+        self.x = (columns - self._centre) / self._scale
+
+    def shares(self, scaled: Vector) -> Vector:
+        """The chance of each value for each row."""
+        scores = np.zeros(self.answers.chances.shape)
+        scores[:, self.others] = self.x @ scaled
+        scores -= scores.max(axis=1, keepdims=True)
+        powers = np.exp(scores)
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def log_likelihood(self, scaled: Vector) -> float:
+        """Of all reports."""
+        seen = (self.shares(scaled) * self.answers.chances).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            return float(self.people @ np.log(seen))
+
+    def _posterior(self, scaled: Vector) -> tuple[Vector, Vector]:
+        shares = self.shares(scaled)
+        joint = shares * self.answers.chances
+        return shares, np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+    def slope(self, scaled: Vector) -> Vector:
+        """Values that reports make likelier than the columns do."""
+        shares, posterior = self._posterior(scaled)
+        more = (posterior - shares)[:, self.others] * self.people[:, None]
+        return np.asarray((more.T @ self.x).reshape(-1))
+
+    def information(self, scaled: Vector) -> Vector:
+        """Expected over all outputs where they can be listed, else observed."""
+        shares, posterior = self._posterior(scaled)
+        if self.answers.channel is None:
+            return self._summed(
+                _covariances(shares, self.others) - _covariances(posterior, self.others)
+            )
+        total = np.zeros((self.others.size * self.x.shape[1],) * 2)
+        channel = self.answers.channel
+        size = max(1, _CELLS // channel.size)
+        for start in range(0, len(shares), size):
+            part = shares[start : start + size]
+            seen = part @ channel
+            joint = part[:, :, None] * channel
+            expected = np.einsum("ivy,iwy->ivw", joint / seen[:, None], joint)
+            expected -= part[:, :, None] * part[:, None]
+            total += self._summed(
+                expected[:, self.others][:, :, self.others], slice(start, start + size)
+            )
+        return total
+
+    def safe(self, scaled: Vector) -> Vector:
+        """The information that known answers would have: never less, and always a way uphill."""
+        return self._summed(_covariances(self.shares(scaled), self.others))
+
+    def _summed(self, each: Vector, rows: slice = slice(None)) -> Vector:
+        """Rows' matrices over values as one over values and columns."""
+        x, people = self.x[rows], self.people[rows]
+        values, columns = each.shape[1], x.shape[1]
+        total = np.zeros((values, columns, values, columns))
+        for v in range(values):
+            for w in range(values):
+                total[v, :, w] = (x * (people * each[:, v, w])[:, None]).T @ x
+        return total.reshape(values * columns, values * columns)
+
+    def unscaled(self, scaled: Vector, value: float, steps: int) -> Fitted:
+        """Coefficients of the columns as they were given, in the order value, column."""
+        information = self.information(scaled)
+        if np.linalg.eigvalsh(information).min() <= 0:
+            information = self.safe(scaled)
+        columns = self.x.shape[1]
+        back = np.diag(1 / self._scale)
+        if self._constant.size:
+            back[self._constant[0]] -= self._centre / self._scale
+        whole = np.kron(np.eye(self.others.size), back)
+        covariance = whole @ np.linalg.inv(information) @ whole.T
+        return Fitted((back @ scaled).reshape(columns, -1), covariance, value, steps)
+
+
+def _covariances(shares: Vector, others: Vector) -> Vector:
+    """Of which value a row is, one matrix for each row."""
+    some = shares[:, others.astype(np.intp)]
+    found = -some[:, :, None] * some[:, None]
+    index = np.arange(some.shape[1])
+    found[:, index, index] += some
+    return np.asarray(found)

@@ -1,0 +1,44 @@
+"""What is compared of choices: the unbiased share of every value, and all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rumor.core.types import Target
+from rumor.estimators.compare.overall import MAX_VALUES, Overall, chi_squared
+from rumor.estimators.compare.pooled import Pooled
+from rumor.estimators.compare.sample import Sample
+from rumor.estimators.frequency.simplex import project
+from rumor.kinds.measures import Measures
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.summary import Summary
+
+
+def measures(
+    oracle: FrequencyOracle, summary: Summary, of: Target, options: Mapping[str, Any]
+) -> Measures:
+    """A share for each value."""
+    score = oracle.score(summary.tally, summary.reports)
+    values = range(oracle.domain) if oracle.labels is None else oracle.labels
+    return Measures.shares(values, Sample.of_score(score, summary.reports, of))
+
+
+def overall(first: Summary, second: Summary) -> Overall | None:
+    """Whether any share differs; None where there are too many values for their covariance."""
+    sides = [_side(summary) for summary in (first, second)]
+    if sides[0][0].domain > MAX_VALUES:
+        return None
+    samples = [sample for _, sample, _ in sides]
+    common = project(Pooled(samples).mean)
+    covariance = np.asarray(sum(oracle.covariance(common, n) for oracle, _, n in sides))
+    return chi_squared(samples[1].mean - samples[0].mean, covariance)
+
+
+def _side(summary: Summary) -> tuple[FrequencyOracle, Sample, int]:
+    oracle = summary.mechanism.oracle
+    assert oracle is not None  # a choice is answered by an oracle
+    score = oracle.score(summary.tally, summary.reports)
+    return oracle, Sample.of_score(score, summary.reports, "population"), summary.reports

@@ -1,0 +1,104 @@
+"""A question followed over time, from what its kind measures on every day or week."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from rumor.core.checks import checked_choice
+from rumor.core.errors import InputError, shown
+from rumor.estimators.compare.differences import holm
+from rumor.estimators.compare.pooled import Pooled
+from rumor.estimators.compare.trend import change, smooth
+from rumor.kinds import kind_of
+from rumor.kinds.base import Kind
+from rumor.kinds.evidence import summarized
+from rumor.kinds.measures import alike
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.summary import Summary
+from rumor.results.trend import Trend
+
+EVERY = ("day", "week")
+_LEAST = 3
+
+
+def trend(
+    mechanism: Mechanism, days: Mapping[Any, object], *, every: str = "day", **options: Any
+) -> Trend:
+    """How answers move over time.
+
+    `days` are reports, or summaries of them, by day (a date, or "2026-03-01"); `every` "week" puts
+    the days of a week together. Each value has its unbiased estimates, a line that is as smooth as
+    the evidence says, and its largest change with a p-value that allows for having been looked
+    for on every day. Days must be of different people.
+    """
+    summaries = {_day(day): summarized(mechanism, data) for day, data in days.items()}
+    return follow(kind_of(mechanism), summaries, every=every, options=options)
+
+
+def follow(
+    kind: Kind[Any],
+    days: Mapping[datetime.date, Summary],
+    *,
+    every: str = "day",
+    options: Mapping[str, Any] | None = None,
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Trend:
+    """The same for a question whose kind is known."""
+    length = 7 if checked_choice("every", every, EVERY) == "week" else 1
+    periods: dict[datetime.date, list[Summary]] = {}
+    for day in sorted(days):
+        start = day - datetime.timedelta(days=day.weekday() if length == 7 else 0)
+        periods.setdefault(start, []).append(days[day])
+    if len(periods) < _LEAST:
+        raise InputError(
+            f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
+        )
+    summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
+    measured = [kind.measures(s.mechanism, s, "population", options or {}) for s in summaries]
+    first, samples = alike(measured), [one.sample for one in measured]
+    observed = np.array([sample.mean for sample in samples])
+    common = Pooled(samples).mean
+    # Variances at the common truth: a day's own would be small where its noise is.
+    variance = np.array([sample.variance(sample.plausible(common)) for sample in samples])
+    known = np.isfinite(variance).all(axis=0)
+    if not known.any():
+        raise InputError("a trend needs a value that every period says something of; got none")
+    observed, variance = observed[:, known], variance[:, known]
+    starts = np.array([day.toordinal() for day in periods])
+    line, found = smooth(observed, variance, np.diff(starts) / length), change(observed, variance)
+    kept: list[int] = np.flatnonzero(known).tolist()
+    values: list[Any] = [first.values[i] for i in kept]
+    return Trend(
+        periods=[day.isoformat() for day in periods],
+        values=values,
+        quantities=[first.quantities[i] for i in kept],
+        unbiased=observed,
+        stderr=np.sqrt(variance),
+        line=line.mean,
+        deviation=line.deviation,
+        change=found.day,
+        before=found.before,
+        after=found.after,
+        p_value=found.p_value,
+        adjusted=holm(found.p_value),
+        counts=[summary.reports for summary in summaries],
+        reports=sum(summary.reports for summary in summaries),
+        epsilon=max(summary.mechanism.epsilon for summary in summaries),
+        heading=heading,
+        notes=tuple(notes),
+    )
+
+
+def _day(day: object) -> datetime.date:
+    if isinstance(day, datetime.date):
+        return day if not isinstance(day, datetime.datetime) else day.date()
+    try:
+        return datetime.date.fromisoformat(str(day))
+    except ValueError:
+        raise InputError(f"a day must be a date, or written YYYY-MM-DD; got {shown(day)}") from None

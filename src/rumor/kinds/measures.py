@@ -1,0 +1,55 @@
+"""What analysts compare, weigh and follow of a question: unbiased quantities, by name.
+
+A kind's `compare.py` makes them of a summary. Shares of a choice, the mean of a number, mean,
+quantiles and running shares of ordered answers: to everybody else they are rows alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumor.core.errors import InputError
+from rumor.core.types import Vector
+from rumor.estimators.compare.sample import Sample
+
+SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Quantities of one group: what each is, of which value, and what the reports say."""
+
+    values: Sequence[str] | Sequence[int]
+    quantities: Sequence[str]
+    sample: Sample
+
+    @classmethod
+    def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:
+        """A share for each value."""
+        return cls(values, [SHARE] * len(values), sample)
+
+    @classmethod
+    def known(
+        cls, parts: Mapping[str, tuple[Sequence[str] | Sequence[int], Vector, Vector]]
+    ) -> Measures:
+        """By quantity: values, estimates and their standard errors."""
+        values = [value for names, _, _ in parts.values() for value in names]
+        quantities = [name for name, (names, _, _) in parts.items() for _ in names]
+        mean, stderr = (np.concatenate([part[i] for part in parts.values()]) for i in (1, 2))
+        return cls(values, quantities, Sample.known(mean, stderr))  # type: ignore[arg-type]
+
+
+def alike(groups: Sequence[Measures]) -> Measures:
+    """The first of them, checked to be of what all the others are of."""
+    first = groups[0]
+    for other in groups:
+        same = list(other.values) == list(first.values)
+        if not same or list(other.quantities) != list(first.quantities):
+            raise InputError(
+                "groups must answer the same question, with the same answers to choose from; "
+                "got different ones"
+            )
+    return first

@@ -1,0 +1,22 @@
+"""What is compared of words: the shares of all candidates, found or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rumor.core.types import Target
+from rumor.estimators.compare.sample import Sample
+from rumor.kinds.measures import Measures
+from rumor.kinds.text.estimate import estimate
+from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.summary import Summary
+
+
+def measures(
+    mechanism: Rappor, summary: Summary, of: Target, options: Mapping[str, Any]
+) -> Measures:
+    """A share for each candidate; infinite errors where the reports say nothing."""
+    found = estimate(mechanism, summary, "auto", options)
+    low, high = found.intervals.bounds(1.0, of)
+    return Measures.shares(found.words, Sample.known(found.unbiased, (high - low) / 2))

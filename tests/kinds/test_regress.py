@@ -1,0 +1,164 @@
+"""Regression of stored reports: formulas, mechanisms, tables, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import rumor
+from rumor.cli import main
+from rumor.contract.collection import Collection
+from rumor.contract.report_file import write_reports
+from rumor.core.errors import InputError
+from rumor.kinds.choice import regress as chances
+from rumor.kinds.formula import column_names, design
+from rumor.mechanisms import BY_NAME, FrequencyOracle
+
+Outputs = pytest.CaptureFixture[str]
+COLUMNS = {
+    "age": np.array([20.0, 30, 40, 50]),
+    "country": np.array(["DE", "FR", "DE", "IT"]),
+    "old": np.array([False, False, True, True]),
+}
+
+
+def crowd(n: int, seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    age, country = rng.integers(2, 7, n), rng.choice(["DE", "FR"], n)
+    odds = np.exp(-2 + 0.4 * age + 0.5 * (country == "FR"))
+    return {"age": age, "country": country}, (rng.random(n) < odds / (1 + odds)).astype(int)
+
+
+def test_formulas() -> None:
+    found = design("y ~ age + country + old", COLUMNS)
+    assert found.names == ["Intercept", "age", "country[T.FR]", "country[T.IT]", "old[T.True]"]
+    assert {term: list(places) for term, places in found.terms.items()} == {
+        "age": [1],
+        "country": [2, 3],
+        "old": [4],
+    }
+    np.testing.assert_array_equal(found.matrix[:, 3], [0, 0, 0, 1])
+    assert found.without("country").shape == (4, 3)
+    assert design("1 + C(age)", COLUMNS).names[1] == "C(age)[T.30.0]"
+    assert column_names("y ~ age + age2", ["age", "country"]) == ["age"]
+    for formula, sentence in (
+        ("y ~ agee", "got 'agee' \\(did you mean 'age'\\?\\)"),
+        ("~", "is written ANSWER ~ COLUMN"),
+        ("y ~ 1", "must name a column at least"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            design(formula, COLUMNS)
+    with pytest.raises(InputError, match="must vary; country has one value alone"):
+        design("country", {"country": np.array(["DE", "DE"])})
+    if importlib.util.find_spec("formulaic") is None:
+        with pytest.raises(InputError, match="unless the package formulaic is installed"):
+            design("age * country", COLUMNS)
+    else:
+        assert "age:country[T.FR]" in design("age * country", COLUMNS).names
+
+
+@pytest.mark.parametrize("name", ["randomized-response", "unary", "hadamard", "local-hashing"])
+def test_every_mechanism_of_a_choice_finds_the_law(name: str) -> None:
+    mechanism = BY_NAME[name](domain=["no", "yes"], epsilon=3.0)  # type: ignore[call-arg]
+    assert isinstance(mechanism, FrequencyOracle)
+    columns, answers = crowd(8000)
+    reports = mechanism.privatize(np.array(["no", "yes"])[answers], random=rumor.Seeded(3))
+    found = rumor.regress(mechanism, reports, columns, "age + country")
+    assert found.terms == ["Intercept", "age", "country[T.FR]"]
+    assert (found.values, found.reference) == (["yes"], "no")
+    # Four standard errors: 12 such comparisons are all met but once in a thousand seeds.
+    assert (np.abs(found.coefficients[:, 0] - [-2, 0.4, 0.5]) < 4 * found.stderr[:, 0]).all()
+    assert found.tests[0].p_value < 1e-6
+    assert found.overall.freedom == 2
+    back = rumor.regress(mechanism, reports, columns, reference="yes")
+    np.testing.assert_allclose(back.coefficients, -found.coefficients, rtol=1e-4)
+
+
+def test_unlisted_outputs_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's steps on what reports support, and Fisher's on the channel, end in one place."""
+    mechanism = rumor.UnaryEncoding(domain=3, epsilon=2.0)
+    columns, answers = crowd(3000)
+    reports = mechanism.privatize(answers + (columns["age"] > 5), random=rumor.Seeded(3))
+    listed = rumor.regress(mechanism, reports, columns)
+    monkeypatch.setattr(chances, "_LISTED", 0)
+    found = rumor.regress(mechanism, reports, columns)
+    np.testing.assert_allclose(found.coefficients, listed.coefficients, rtol=1e-4, atol=1e-5)
+    assert (listed.whole_likelihood, found.whole_likelihood) == (True, False)
+    ratio = [one.log_likelihood - one.null_log_likelihood for one in (listed, found)]
+    assert ratio[0] == pytest.approx(ratio[1], rel=1e-6)
+    np.testing.assert_allclose(found.stderr, listed.stderr, rtol=0.1)
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    asked = {"id": "asked", "kind": "choice", "text": "Do you?", "labels": ["no", "yes"]}
+    wish = {"name": "n", "series": "s", "contact": "c@d.example"}
+    contract = Collection.resolve({**wish, "questions": [{**asked, "epsilon": 2.0}]})
+    Path("c.json").write_bytes(contract.canonical())
+    question = contract.question()
+    columns, answers = crowd(3000)
+    ages = [None if i < 5 else str(a) for i, a in enumerate(columns["age"])]
+    schema = pa.schema([("age", pa.string()), ("country", pa.string())])
+    with write_reports(
+        "r.parquet", contract, question, strata=schema, random=rumor.Seeded(1)
+    ) as file:
+        for day, part in ((1, slice(0, 2000)), (2, slice(2000, 3000))):
+            reports = question.mechanism.unlabelled().privatize(
+                answers[part], random=rumor.Seeded(day)
+            )
+            kept = {"age": pa.array(ages[part]), "country": pa.array(columns["country"][part])}
+            file.write(reports, datetime.date(2026, 3, day), kept)
+    return tmp_path
+
+
+def test_the_command(work: Path, capsys: Outputs) -> None:
+    arguments = ["regress", "c.json", "r.parquet", "asked ~ age + country"]
+    assert main([*arguments, "--plot", "x.svg", "--csv", "x.csv"]) == 0
+    table = capsys.readouterr().out
+    assert "asked: Do you?\nasked ~ age + country\n\nyes " in table
+    assert "log-odds against 'no'" in table
+    assert "5 people with an unknown column were left out" in table
+    assert "<svg" in Path("x.svg").read_text()
+    assert Path("x.csv").read_text().startswith("value,term,coefficient,stderr,z,p_value,low,high")
+    assert main([*arguments, "--json", "--to", "2026-03-01", "--level", "0.5"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["reports"], told["left_out"]) == (1995, 5)
+    age = told["estimates"][1]
+    # Numbers in a table of text are numbers; half of the normal law is within .6745.
+    assert age["term"] == "age"
+    assert age["high"] - age["coefficient"] == pytest.approx(0.67449 * age["stderr"], rel=1e-4)
+    assert [test["term"] for test in told["tests"]] == ["age", "country"]
+    assert main(["estimate", "c.json", "r.parquet", "--save-summary", "s.rumor"]) == 0
+    capsys.readouterr()
+    for rest, sentence in (
+        (["r.parquet", "asked ~ wealth"], "public columns of the reports (age, country)"),
+        (["s.rumor", "asked ~ age"], "'s.rumor' is a summary"),
+        (["r.parquet", "asked ~ age", "--reference", "maybe"], "must be one of the answers"),
+        (["r.parquet", "~"], "is written ANSWER ~ COLUMN"),
+        (["r.parquet", "y ~ age", "--from", "2027-01-01"], "at least one report; got none"),
+    ):
+        assert main(["regress", "c.json", *rest]) == 2
+        said = capsys.readouterr()
+        assert said.err.count("\n") == 1
+        assert sentence in said.err
+
+
+def test_what_is_refused() -> None:
+    mechanism = rumor.RandomizedResponse(domain=2, epsilon=1.0)
+    reports = mechanism.privatize([0, 1, 0], random=rumor.Seeded(1))
+    with pytest.raises(InputError, match="a row for each of the 3 reports; 'age' has 2"):
+        rumor.regress(mechanism, reports, {"age": [1, 2]})
+    with pytest.raises(InputError, match="columns must be a table or a mapping"):
+        rumor.regress(mechanism, reports, [1, 2, 3])
+    with pytest.raises(InputError, match="people whose columns are all known; got none"):
+        rumor.regress(mechanism, reports, {"age": [None, None, None]})
+    number = rumor.Harmony(epsilon=1.0)
+    with pytest.raises(InputError, match="a regression explains a choice"):
+        rumor.regress(number, number.privatize([0.5]), {"age": [1]})
