@@ -25,6 +25,7 @@ const LOADERS = {
   "privkv": () => import("./mechanisms/privkv.js"),
   "privkvm": () => import("./mechanisms/privkvm.js"),
   "item-sampling": () => import("./mechanisms/item-sampling.js"),
+  "key-set": () => import("./mechanisms/key-set.js"),
   "pckv-grr": () => import("./mechanisms/pckv-grr.js"),
 };
 const NAMES = Object.keys(LOADERS);
