@@ -88,6 +88,7 @@ def answer(
       rumor answer http://127.0.0.1:8000 < answers.json
     """
     from rumor.client.client import Client
+    from rumor.privacy.promise import collection_promise
 
     named = questions or []
     if any("=" in name for name in named):
@@ -115,6 +116,8 @@ def answer(
             client.check_asked(named)  # before anything is typed
             if asked.in_words():
                 print(asked.in_words(), file=sys.stderr)
+            if (joined := collection_promise(client.collection()).joined()) is not None:
+                print(joined, file=sys.stderr)
             given = _answers(client.collection(), named or asked.questions, piped)
         receipt = client.answer(given) if given else client.flush()
         spent = client.spent

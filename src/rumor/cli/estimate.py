@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
 from rumor.cli.methods import Method
 from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+from rumor.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.engines.analysis import Analysis
 
 Reports = Annotated[
     str, argument("REPORTS", "A reports file (.parquet), a folder of them, or a saved summary.")
@@ -71,6 +76,17 @@ SaveSummary = Annotated[
     str | None,
     option("--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."),
 ]
+Linked = Annotated[
+    str | None,
+    option(
+        "--linked REPORTS",
+        "Reports of the question that the collection declares linked: the table of both.",
+    ),
+]
+On = Annotated[
+    str | None,
+    option("--on COLUMN", "For --linked: the kept column that tells whose reports are whose."),
+]
 SkipInvalid = Annotated[
     bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
 ]
@@ -100,6 +116,8 @@ class Rows:
     first: First = None
     last: Last = None
     distinct_ids: DistinctIds = False
+    linked: Linked = None
+    on: On = None
 
     def window(self) -> tuple[datetime.date | None, datetime.date | None]:
         """The days between which reports count."""
@@ -149,47 +167,33 @@ def estimate(
       rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
       rumor estimate examples/words.toml reports.parquet --candidates words.txt
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
+      rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
     """
-    from rumor.engines.analysis import analyse, checked_engine, chosen_engine
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values())
-    keep_inputs(collection, reports, how.candidates, rows.weights, **vars(written))
+    keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
         checked_chart_path(written.plot)
-    window = rows.window()
-    if rows.weights is not None:
+    common: dict[str, Any] = {
+        "method": how.method,
+        "window": rows.window(),
+        "skip_invalid": skip_invalid,
+        "view": view,
+        "together": share or (),
+    }
+    if rows.linked is not None or rows.on is not None:
+        analysis = _joined(collection, reports, question, how, rows, written, common)
+    elif rows.weights is not None:
         from rumor.cli.desk import weighed
 
         weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
         return
-    note = ""
-
-    def tell(status: object) -> None:
-        nonlocal note
-        note = str(status)
-
-    checked_engine(how.engine)
-    with noted_progress("counting") as update:
-        analysis = analyse(
-            collection,
-            reports,
-            question=question,
-            method=how.method,
-            engine=chosen_engine(how.engine, how.master, tell),
-            by=rows.by,
-            window=window,
-            distinct_ids=rows.distinct_ids,
-            skip_invalid=skip_invalid,
-            view=view,
-            together=share or (),
-            candidates=how.candidates,
-            options=how.options(),
-            on_progress=lambda done, total: update(done, total, note),
-        )
+    else:
+        analysis = _counted(collection, reports, question, how, rows, common)
     if written.save_summary is not None:
         analysis.summary().save(written.save_summary)
     if written.csv is not None:
@@ -202,3 +206,67 @@ def estimate(
         print_json(analysis.to_dict())
     else:
         print(analysis.table())
+
+
+def _counted(
+    collection: str,
+    reports: str,
+    question: str | None,
+    how: How,
+    rows: Rows,
+    common: Mapping[str, Any],
+) -> Analysis:
+    """One question, counted by an engine."""
+    from rumor.engines.analysis import analyse, checked_engine, chosen_engine
+
+    note = ""
+
+    def tell(status: object) -> None:
+        nonlocal note
+        note = str(status)
+
+    checked_engine(how.engine)
+    with noted_progress("counting") as update:
+        return analyse(
+            collection,
+            reports,
+            question=question,
+            engine=chosen_engine(how.engine, how.master, tell),
+            by=rows.by,
+            distinct_ids=rows.distinct_ids,
+            candidates=how.candidates,
+            options=how.options(),
+            on_progress=lambda done, total: update(done, total, note),
+            **common,
+        )
+
+
+def _joined(
+    collection: str,
+    reports: str,
+    question: str | None,
+    how: How,
+    rows: Rows,
+    written: Written,
+    common: Mapping[str, Any],
+) -> Analysis:
+    """Two questions, joined person by person; what goes with one question alone is refused."""
+    from rumor.engines.linked import analyse_linked
+
+    if rows.linked is None or rows.on is None:
+        raise InputError("--linked and --on go together: other reports, and whose each one is")
+    others = {
+        "--question": question,
+        "--by": rows.by,
+        "--weights": rows.weights,
+        "--distinct-ids": rows.distinct_ids,
+        "--engine": how.engine != "local",
+        "--master": how.master,
+        "--candidates": how.candidates,
+        "--detection-level": how.detection_level,
+        "--save-summary": written.save_summary,
+    }
+    said = [name for name, value in others.items() if value not in (None, False)]
+    if said:
+        raise InputError(f"--linked joins two questions into one table; got {said[0]} beside it")
+    return analyse_linked(collection, reports, rows.linked, on=rows.on, **common)

@@ -55,6 +55,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "digest": collection.digest,
         "revision": collection.revision,
         **({} if collection.ask is None else {"ask": collection.ask.contract()}),
+        **({} if collection.linked is None else {"linked": list(collection.linked)}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -65,6 +66,7 @@ def _facts(collection: Collection) -> dict[str, object]:
 
 
 def _words(collection: Collection) -> str:
+    from rumor.core.plain_text import wrapped
     from rumor.privacy.promise import collection_promise
 
     promise = collection_promise(collection)
@@ -76,6 +78,8 @@ def _words(collection: Collection) -> str:
     ]
     if (asked := promise.asked()) is not None:
         lines.append(f"  asks      each person {asked}")
+    if (joined := promise.joined()) is not None:
+        lines.append("  linked    " + wrapped(joined).replace("\n", "\n            "))
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
+from rumor.privacy.promise import collection_promise
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,12 @@ class Change:
 
     def in_words(self) -> str:
         """The question, in plain words."""
+        joined = collection_promise(self.collection).joined()
         return (
             f"{self.collection.name!r} was revised. When you first answered, it could cost you at "
             f"most epsilon {self.before:.4g} in all; you have spent {self.spent:.4g} of it. The "
-            f"revision may cost you up to epsilon {self.after:.4g} in all. Is that all right?"
+            f"revision may cost you up to epsilon {self.after:.4g} in all. "
+            f"{'' if joined is None else joined + ' '}Is that all right?"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rumor.collector.store.base import Registered, Store
 from rumor.contract.collection import Collection, Question
 from rumor.kinds import KINDS
-from rumor.privacy.promise import question_promise
+from rumor.privacy.promise import collection_promise, question_promise
 
 
 def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
@@ -28,9 +28,14 @@ def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> d
             }
             for each in series
         ],
-        "asks": _asks(collection),
+        "asks": " ".join(filter(None, _said(collection))) or None,
         "questions": [_question(store, entry, question) for question in collection.questions],
     }
+
+
+def _said(collection: Collection) -> list[str | None]:
+    """What people are told of the collection as a whole, where there is anything to tell."""
+    return [_asks(collection), collection_promise(collection).joined()]
 
 
 def _asks(collection: Collection) -> str | None:

@@ -13,12 +13,13 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
+from rumor.contract.linking import Linked, checked_linked
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
@@ -50,8 +51,11 @@ _USUAL: Mapping[str, object] = {
     "previous": None,
     "series_epsilon": None,
     "ask": None,
+    "linked": None,
 }
 _USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
+# Of what is no plain data already, how a contract says it.
+_PLAIN: Mapping[str, Callable[[Any], Json]] = {"ask": Ask.contract, "linked": list}
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
 
 
@@ -121,6 +125,8 @@ class Collection:
     """What the whole series may cost one person at most, all revisions together, where said."""
     ask: Ask | None = None
     """How few of the questions and days each person is asked, where it is not all of them."""
+    linked: Linked | None = None
+    """Two questions whose reports of one person may be joined, where that was said."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -194,6 +200,7 @@ class Collection:
             _previous(said["previous"], revision),
             _series_epsilon(said["series_epsilon"], questions, ask),
             ask,
+            checked_linked(said["linked"], questions, ask),
         )
 
     @classmethod
@@ -387,7 +394,7 @@ def _series_epsilon(
 def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[str, Json]:
     """The members that a contract says, since they are not what they usually are."""
     said = {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
-    return {key: value.contract() if key == "ask" else value for key, value in said.items()}
+    return {key: _PLAIN[key](value) if key in _PLAIN else value for key, value in said.items()}
 
 
 def _kind(table: Mapping[str, object]) -> Kind[Any]:

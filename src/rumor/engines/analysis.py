@@ -82,7 +82,7 @@ class Analysis:
             "skipped": self.totals.skipped,
             **({} if self.repeated is None else {"repeated": self.repeated}),
             "collection": self.collection.digest,
-            "question": self.question.id,
+            **self._names(),
             "epsilon": first.epsilon,
             "method": first.method,
             "level": view.level,
@@ -106,6 +106,27 @@ class Analysis:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {**facts, "estimates": rows}
 
+    def _names(self) -> dict[str, object]:
+        """What the reports answer."""
+        return {"question": self.question.id}
+
+    def _title(self) -> str:
+        """What a picture is called."""
+        return self.question.text or self.question.id
+
+    def _heading(self) -> str:
+        """What stands above the tables; nothing where their rows say it all."""
+        return f"{self.question.id}: {self.question.text}" if self.question.text else ""
+
+    def _left_out(self) -> list[str]:
+        """Which reports were not counted, a sentence for each reason."""
+        found = []
+        if self.totals.skipped:
+            found.append(f"{self.totals.skipped:,} invalid reports were left out")
+        if self.repeated is not None:
+            found.append(f"{self.repeated:,} repeated reports were left out")
+        return found
+
     def _beside(self, result: Any) -> dict[str, object]:
         """What there is to say of an estimate beside its rows."""
         share = self._share(result)
@@ -127,23 +148,18 @@ class Analysis:
 
     def table(self) -> str:
         """A table for each stratum, as text."""
-        heading = f"{self.question.id}: {self.question.text}" if self.question.text else ""
-        blocks = [heading] if heading else []
+        blocks = [heading] if (heading := self._heading()) else []
         for stratum, result in self.estimates.items():
             mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
             share = self._share(result)
             blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
-        if self.totals.skipped:
-            blocks.append(f"{self.totals.skipped:,} invalid reports were left out")
-        if self.repeated is not None:
-            blocks.append(f"{self.repeated:,} repeated reports were left out")
-        return "\n\n".join(blocks)
+        return "\n\n".join([*blocks, *self._left_out()])
 
     def plot(self, path: PathLike) -> None:
         """Draw the estimates into a file (.html, .png or .svg)."""
         from rumor.results.charts import save_chart
 
-        title = self.question.text or self.question.id
+        title = self._title()
         if self.by is None:
             self.estimates[None].plot(str(path), self.view, title=title)
             return

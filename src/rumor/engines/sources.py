@@ -94,6 +94,11 @@ class _RowGroup:
             strata = rows.column(self.by) if self.by else None
             yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
 
+    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """A column of the selected rows, and their reports."""
+        for _, rows in self._read("report", column):
+            yield _plain(rows.column(column)), report_bytes(rows.column("report"))
+
     def ids(self) -> Iterator[tuple[Rows, Reports]]:
         """The numbers of the selected rows, and their ids."""
         for (start, chosen), rows in self._read("id"):
@@ -173,7 +178,7 @@ class ParquetSource:
         for file in self.files:
             file.require(collection, self.question)
             if by is not None:
-                _check_stratum(file, by)
+                _check_public(file, by, "strata")
         self._by, self._window = by, checked_window(window)
         self._left_out: Mapping[int, Rows] = {}
 
@@ -181,6 +186,13 @@ class ParquetSource:
     def reports(self) -> int:
         """How many reports the files hold, before any selection."""
         return sum(file.footer.num_rows for file in self.files)
+
+    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """A public column and the reports next to it, some rows at a time."""
+        for file in self.files:
+            _check_public(file, column, "what reports are joined on")
+        for part in self.parts():
+            yield from part.beside(column)
 
     def leave_out(self, rows: Mapping[int, Rows]) -> None:
         """Leave out these rows of these parts, numbered as in `parts` and in ascending order."""
@@ -219,11 +231,11 @@ def _asked(file: ReportFile, collection: Collection, named: str) -> Question:
     raise AssertionError("unreachable")
 
 
-def _check_stratum(file: ReportFile, by: str) -> None:
+def _check_public(file: ReportFile, by: str, what: str) -> None:
     public = [name for name in file.schema.names if name not in ("id", "report")]
     if by not in public:
         raise InputError(
-            f"{file.path}: strata must be a public column of the reports "
+            f"{file.path}: {what} must be a public column of the reports "
             f"({', '.join(public)}); got {shown(by)}"
         )
     kind = file.schema.field(by).type
@@ -236,7 +248,7 @@ def _check_stratum(file: ReportFile, by: str) -> None:
         or pa.types.is_dictionary(kind)
     ):
         raise InputError(
-            f"{file.path}: strata must be texts, integers, booleans or dates; got {by!r} of {kind}"
+            f"{file.path}: {what} must be texts, integers, booleans or dates; got {by!r} of {kind}"
         )
 
 
@@ -288,14 +300,17 @@ def split_strata(reports: Reports, strata: pa.Array | None, origin: str) -> Iter
 
 def _groups(column: pa.Array) -> Iterator[tuple[Stratum, Rows]]:
     """Each distinct value of a column with the indices of its rows, in a fixed order."""
-    plain = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-    coded = plain.dictionary_encode()
+    coded = _plain(column).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     found, starts = np.unique(codes[order], return_index=True)
     names = coded.dictionary.to_pylist()
     for code, index in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
         yield _stratum(names[code]) if code >= 0 else None, index
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 def _stratum(value: object) -> Stratum:

@@ -66,6 +66,8 @@ class Mechanism(abc.ABC):
     """What a collection may say of it beside what its kind says."""
     FRESH: ClassVar[tuple[str, ...]] = ()
     """The parameters of noise that comes afresh on top of a permanent answer."""
+    says_value: ClassVar[bool] = False
+    """Whether a report is one of the values: two of a person then make a cell of a table."""
     labels: tuple[str, ...] | None = None
     """What the values (or keys) are called, where they have names."""
     rounds: int = 1

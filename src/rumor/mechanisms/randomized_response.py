@@ -33,6 +33,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
     name = "randomized-response"
     MAX_DOMAIN = 1_000_000
     THRESHOLDS = ("truth",)
+    says_value = True
     truth: int
     """The threshold of telling the truth."""
 

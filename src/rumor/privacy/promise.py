@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
+from rumor.contract.linking import Linked
+from rumor.core.exact import sum_up
 from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
 from rumor.privacy.sentences import consequence, in_words
 
@@ -84,6 +86,7 @@ class CollectionPromise:
     ceiling: float
     """What a device lets the series cost at most, unless the person agrees to more."""
     ask: Ask | None = None
+    linked: Linked | None = None
 
     def in_words(self) -> str:
         """The end of a sentence about what it costs."""
@@ -100,6 +103,16 @@ class CollectionPromise:
     def asked(self) -> str | None:
         """What each person is asked, where it is not everything on any day."""
         return None if self.ask is None else self.ask.in_words(len(self.questions))
+
+    def joined(self) -> str | None:
+        """That two reports of a person may be joined, in a sentence, where they may."""
+        if self.linked is None:
+            return None
+        both = sum_up(one.most for one in self.questions if one.question in self.linked)
+        return (
+            f"The reports of one person on {' and '.join(map(repr, self.linked))} may be joined. "
+            f"Together they tell at most what both cost, epsilon {both:,.6g}, which is counted."
+        )
 
 
 def question_promise(question: Question) -> QuestionPromise:
@@ -122,4 +135,5 @@ def collection_promise(collection: Collection) -> CollectionPromise:
         collection_loss(collection).epsilon,
         series_ceiling(collection),
         collection.ask,
+        collection.linked,
     )

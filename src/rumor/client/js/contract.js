@@ -15,7 +15,7 @@ const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null };
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null };
 const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -47,8 +47,9 @@ export async function parseContract(given, { digest } = {}) {
   const said = { ...USUAL, ...table };
   oneOf("admission", said.admission, ["open", "invited"]);
   checkRevision(said);
-  // Few contracts ask one of many, and only their pages load how.
+  // Few contracts say these, and only their pages load how.
   if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
+  if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
   if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -64,6 +65,7 @@ export async function parseContract(given, { digest } = {}) {
     previous: said.previous,
     series_epsilon: said.series_epsilon,
     ask: said.ask && Object.freeze({ ...said.ask }),
+    linked: said.linked && Object.freeze([...said.linked]),
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {

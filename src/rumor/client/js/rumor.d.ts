@@ -62,6 +62,8 @@ export interface Contract {
   readonly series_epsilon: number | null;
   /** How few of the questions, and of how many days one, each person is asked; null: all, on any day. */
   readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
+  /** Two questions whose reports of one person may be joined; null: none. */
+  readonly linked: readonly [string, string] | null;
   readonly questions: readonly Question[];
   /** The question with this id; throws where there is none. */
   question(id: string): Question;

@@ -14,7 +14,7 @@ const LANGUAGES = ["en", "ja", "zh"];
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, asking: false, asked: null, one: null,
+  refusal: null, asking: false, asked: null, one: null, linked: null,
 };
 
 const number = (value, digits = 3) =>
@@ -102,7 +102,7 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...linkedViews(), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -111,6 +111,13 @@ async function render() {
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
   await renderBack();
+}
+
+/** That two reports of a person may be joined, where the contract says so. */
+function linkedViews() {
+  if (!page.linked) return [];
+  const both = page.contract.linked.reduce((sum, id) => sum + lossOf(page.contract.question(id)).answer, 0);
+  return [page.linked.linkedView(page.contract, number(both, 4), page.lang)];
 }
 
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
@@ -331,6 +338,7 @@ async function start() {
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
     if (contract.ask) page.one = await import("./asked.js");
+    if (contract.linked) page.linked = await import("./linked.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();

@@ -3,30 +3,34 @@
 Both reports of a person are needed, row by row, so the two must have been collected as linked: what
 a person spends is then the sum of both, and whoever sees them sees both. It says far less of how
 answers go together than asking for the pair would (kind "joint"), at the same cost; so the estimate
-warns.
+warns, and says how much less.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.exact import sum_up
+from rumor.core.exact import MAX_EPSILON, sum_up
 from rumor.core.parts import Parts
 from rumor.core.reports import as_reports
 from rumor.core.types import Vector
 from rumor.estimators.joint.linear import Seen, linear
 from rumor.estimators.joint.linked import linked_table
 from rumor.kinds.joint.estimate import joint_estimate
+from rumor.kinds.joint.plan import planned
+from rumor.kinds.joint.question import linked_parts
 from rumor.kinds.joint.result import Asked, JointEstimate
+from rumor.kinds.planning.measures import mean_square
+from rumor.kinds.planning.planned import Size
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.oracle import FrequencyOracle
 
-WARNING = (
-    "the two answers were randomised apart: weak associations drown in the noise, and strong ones "
-    "are drawn towards independence where epsilon is small; ask for the pair (kind joint) instead"
-)
+# People in each cell of the even table by which two ways to ask are compared.
+_MANY = 1_000_000_000
 
 
 def estimate_linked(
@@ -38,7 +42,7 @@ def estimate_linked(
     sizes: list[int] = []
     seen: list[Vector] = []
     for id, (oracle, reports) in asked.items():
-        if not oracle.counts_outputs or oracle.alphabet != oracle.domain:
+        if not oracle.says_value:
             raise InputError(
                 f"linked reports must be of randomised response; got {oracle.name!r} for {id!r}"
             )
@@ -51,27 +55,42 @@ def estimate_linked(
             f"linked reports must be of the same people, at least one; got {sizes[0]:,} and "
             f"{sizes[1]:,}"
         )
-    oracles = [oracle for oracle, _ in asked.values()]
-    parts = _parts(list(asked), oracles)
+    first, second = (oracle for oracle, _ in asked.values())
+    rates = (first.hit, first.miss), (second.hit, second.miss)
+    epsilon = sum_up([first.epsilon, second.epsilon])
+    parts = linked_parts({id: oracle for id, (oracle, _) in asked.items()})
     counts = np.zeros(parts.sizes, dtype=np.int64)
     np.add.at(counts, (seen[0].astype(np.int64), seen[1].astype(np.int64)), 1)
-    table = linked_table(
-        counts, ((oracles[0].hit, oracles[0].miss), (oracles[1].hit, oracles[1].miss))
-    )
+    times = _times_sharper(parts, rates, epsilon)
     return joint_estimate(
         parts,
-        linear(parts.sizes, [Seen((0, 1), table)]),
+        linear(parts.sizes, [Seen((0, 1), linked_table(counts, rates))]),
         method,
         (Asked((0, 1), sizes[0]),),
         sizes[0],
-        sum_up(oracle.epsilon for oracle in oracles),
-        {"warning": WARNING},
+        epsilon,
+        {"warning": _warning(times), "pair_sharper": times},
     )
 
 
-def _parts(ids: list[str], oracles: list[FrequencyOracle]) -> Parts:
-    named = [
-        {"id": id, "labels": list(oracle.labels or map(str, range(oracle.domain)))}
-        for id, oracle in zip(ids, oracles, strict=True)
-    ]
-    return Parts.of(named)
+def _times_sharper(
+    parts: Parts, rates: tuple[tuple[float, float], tuple[float, float]], epsilon: float
+) -> float:
+    """How much smaller the error of a cell were, had the pair been asked for at this epsilon.
+
+    Of the unbiased estimates, where all cells are as frequent.
+    """
+    apart = linked_table(np.full(parts.sizes, _MANY, dtype=np.int64), rates)
+    pair = Mixed(parts=parts.sizes, epsilon=min(epsilon, MAX_EPSILON))
+    size = Size(parts="x".join(map(str, parts.sizes)))
+    together = planned(size).error(pair, _MANY * parts.cells)
+    return math.sqrt(mean_square(apart.deviation)) / together
+
+
+def _warning(times: float) -> str:
+    return (
+        f"the two answers were randomised apart, so weak associations drown in the noise, and "
+        f"strong ones are drawn towards independence where epsilon is small; asking for the pair "
+        f"(kind joint) at the same cost would have made the error of a cell {times:.1f} times "
+        f"smaller"
+    )

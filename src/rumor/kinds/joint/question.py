@@ -105,6 +105,18 @@ def _checked_parts(wish: object) -> Parts:
     return parts
 
 
+def linked_parts(mechanisms: Mapping[str, Mechanism]) -> Parts:
+    """The parts of a table of questions that were asked apart, each report of which is a value."""
+    asked = list(mechanisms.items())
+    Parts.of([own.alphabet for _, own in asked])  # what is too large is never named
+    return _checked_parts(
+        [
+            {"id": id, "labels": list(own.labels or map(str, range(own.alphabet)))}
+            for id, own in asked
+        ]
+    )
+
+
 def _number(text: str) -> object:
     plain = text.strip()
     return int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 9 else plain

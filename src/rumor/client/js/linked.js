@@ -1,0 +1,23 @@
+/** Two questions whose reports of one person may be joined, where a contract declares it. */
+
+import { refuse } from "./checks.js";
+import { mechanismOf } from "./contract.js";
+
+const MAX_CELLS = 100;
+/** What rows of a table of two questions have beside a key for each of them. */
+const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
+
+/** Check what a contract says under `linked`. */
+export function checkLinked({ linked, ask }, questions) {
+  const rule = "linked must be the ids of two questions";
+  if (!Array.isArray(linked) || linked.length !== 2 || linked[0] === linked[1]) refuse(rule, linked);
+  const found = linked.map((id) => questions.find((question) => question.id === id) ?? refuse(rule, id));
+  for (const { id, mechanism, reports_per_person: reports } of found) {
+    if (mechanism.name !== "randomized-response") refuse("linked questions must be choices by randomised response", mechanism.name);
+    if (reports > 1) refuse("linked questions must be asked once", reports);
+    if (TAKEN.includes(id)) refuse("a linked question must not be called as a column of results", id);
+  }
+  if (ask?.questions !== undefined) refuse("linked cannot go with questions of ask", ask.questions);
+  const cells = found.reduce((product, question) => product * mechanismOf(question).domain, 1);
+  if (cells > MAX_CELLS) refuse(`linked questions must make a table of at most ${MAX_CELLS} cells`, cells);
+}

@@ -1,0 +1,68 @@
+"""Two questions whose reports may be joined: declared before anybody answers, or refused.
+
+Reports of one person that are held side by side tell what both of them cost, the sum. A device
+debits the sum anyhow, so declaring it changes no price; it tells people, and nobody can join what
+was collected without telling them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rumor.contract.asking import Ask
+from rumor.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Question
+
+Linked = tuple[str, str]
+"""The ids of two questions, the rows of their table first."""
+
+
+def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None) -> Linked | None:
+    """What a collection says under `linked`."""
+    if given is None:
+        return None
+    rule = 'linked must be the ids of two questions, such as ["smokes", "drinks"]'
+    if not isinstance(given, (list, tuple)) or not all(isinstance(id, str) for id in given):
+        raise InputError(f"{rule}; got {shown(given)}")
+    if len(given) != 2:
+        raise InputError(f"{rule}; got {len(given)}")
+    known = {question.id: question for question in questions}
+    for id in given:
+        if id not in known:
+            raise InputError(f"linked must name questions of {', '.join(known)}; got {shown(id)}")
+    first, second = given
+    if first == second:
+        raise InputError(f"linked must name two questions; got {first!r} twice")
+    for id in given:
+        _check_question(known[id])
+    if ask is not None and ask.questions is not None:
+        raise InputError(
+            f"linked cannot go with questions of ask, since who answers one of two seldom answers "
+            f"the other; got {ask.questions:,} of {len(questions):,} questions"
+        )
+    # Devices load what tables are made of only for the few contracts that say so.
+    from rumor.kinds.joint.question import linked_parts
+
+    try:
+        linked_parts({id: known[id].mechanism for id in given})
+    except InputError as problem:
+        raise InputError(f"linked questions make one table: {problem}") from None
+    return first, second
+
+
+def _check_question(question: Question) -> None:
+    """Refuse what cannot be joined: a report is one value, and a person has one."""
+    mechanism, reports = question.mechanism, question.reports_per_person
+    if not mechanism.says_value:
+        raise InputError(
+            f"linked questions must be of kind choice with mechanism = "
+            f'"randomized-response"; got {mechanism.name!r} of question {question.id!r}'
+        )
+    if reports > 1:
+        raise InputError(
+            f"linked questions must be asked once, so that each person has one report of each; "
+            f"got reports_per_person {reports:,} of question {question.id!r}"
+        )
