@@ -222,3 +222,15 @@ def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) 
         expect(page.locator("#name")).to_have_text("A test")
         expect(page.locator("#shares svg .layer_0_marks path")).to_have_count(3)
         expect(page.locator("#promise code")).to_have_text(older.collection.digest)
+
+
+def test_how_the_answers_moved(open_page: OpenPage) -> None:
+    """Asked for when somebody looks: lines of the values, and the largest change of each."""
+    with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:
+        page = signed_in(open_page, several)
+        expect(chart(page, "moved")).to_have_count(0)
+        page.get_by_text("How the answers moved").click()
+        expect(chart(page, "moved")).to_be_visible()
+        changes = page.locator("#changes tbody tr")
+        assert changes.count() >= 3
+        expect(page.locator("#changes")).to_contain_text("having been looked for on every day")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,24 @@ def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
     """The estimate as plain data, with what would halve its error."""
     answer: Mapping[str, Any] = result.to_dict(query.view)
     return {**answer, "halving": _halving(result)}
+
+
+def trend_data(
+    question: Question,
+    days: Mapping[datetime.date, Summary],
+    every: str,
+    different_people: bool,
+    dictionary: Sequence[str] | None,
+) -> Mapping[str, Any]:
+    """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
+    from rumor.engines.people import require_different
+    from rumor.kinds.following import follow
+
+    kind = KINDS[question.kind]
+    notes = require_different(question, "days", different_people)
+    some = {day: summary for day, summary in days.items() if summary.reports}
+    options = kind.served_with(dictionary)
+    return follow(kind, some, every=every, options=options, notes=notes).to_dict()
 
 
 def _halving(result: Any) -> dict[str, Any]:

@@ -315,6 +315,25 @@ class Service:
             await self._refresh()
             return await _analysed(seen, await self._named(collection))
 
+    async def trend(
+        self, question: str, collection: str | None, every: str, different_people: bool
+    ) -> Mapping[str, Any]:
+        """How the answers to a question moved from day to day, or from week to week."""
+        async with self._estimating:
+            await self._refresh()
+            entry = await self._named(collection)
+            asked = self.question(entry.collection, question)
+
+            def followed() -> Mapping[str, Any]:
+                from rumor.collector.estimating import trend_data
+
+                self.store.summarize()
+                _, days = self.store.counted(entry, asked.id)
+                found = trend_data(asked, days, every, different_people, self.dictionary)
+                return {"collection": entry.collection.digest, "question": asked.id, **found}
+
+            return await _analysed(followed)
+
     async def integrity(self, question: str, collection: str | None) -> Mapping[str, Any]:
         """Whether the newest reports of a question look crafted."""
         async with self._estimating:

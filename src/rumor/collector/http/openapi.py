@@ -25,6 +25,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/v1/withdrawals": {"post": _withdrawals(limits)},
             "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
+            "/v1/trends/{question}": {"get": _trends()},
             "/v1/integrity/{question}": {"get": _integrity()},
             "/v1/openapi.json": {"get": _plain("This document.")},
             "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
@@ -217,6 +218,32 @@ def _overview() -> dict[str, Any]:
         "summary": "The collections of the series, and the questions of one of them.",
         "security": [{"analyst": []}],
         "parameters": [_which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _trends() -> dict[str, Any]:
+    rows = {"type": "array", "items": {"type": "object"}}
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "periods", "changes", "estimates"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer"},
+            "periods": {"type": "array", "items": {"type": "string", "format": "date"}},
+            "changes": {**rows, "description": "For each value its largest change."},
+            "estimates": {**rows, "description": "A row for each period and value."},
+        },
+    }
+    options = {
+        "every": {"enum": ["day", "week"], "default": "day"},
+        "different_people": {"type": "boolean", "default": False},
+    }
+    queries = [{"name": name, "in": "query", "schema": one} for name, one in options.items()]
+    return {
+        "summary": "How the answers to a question moved from day to day.",
+        "security": [{"analyst": []}],
+        "parameters": [_path("question"), _which_collection(), *queries],
         "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
     }
 

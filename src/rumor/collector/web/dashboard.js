@@ -1,10 +1,10 @@
 /** The analysts' page: a token, the questions, and the estimate of one of them as it sharpens. */
 
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
-import { days, draw } from "./charts.js";
+import { days, draw, moved } from "./charts.js";
 import { at, h } from "./dom.js";
 import { whole } from "./numbers.js";
-import { alarms, figures, halving, panelOf, promise, remarks, table } from "./panels.js";
+import { alarms, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -118,7 +118,10 @@ async function show(id) {
       h("details", {}, h("summary", {}, "As a table"), h("div", { id: "table" })),
       h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
         ["csv", "parquet", "png"].map((format) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, { csv: "CSV", parquet: "Parquet", png: "PNG" }[format])))),
-    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
+    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." }),
+      question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "How the answers moved"),
+        h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
+        h("div", { id: "changes" }))),
     section("halving", "To halve the error", h("div", { id: "halving" })),
     section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))));
   await refresh();
@@ -184,6 +187,20 @@ async function render() {
   }
   await Promise.all(drawings);
   if (page.question === question.id) heard();
+}
+
+/** How the answers moved from day to day, asked for when somebody looks. */
+async function overTime() {
+  const id = page.question;
+  try {
+    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection }));
+    if (page.question !== id) return;
+    at("changes").replaceChildren(...found.parts);
+    await draw(at("moved"), moved(found.rows, found.isShare));
+  } catch (problem) {
+    if (refusedFor(problem)) at("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
+    else failed(problem);
+  }
 }
 
 // News
