@@ -15,6 +15,7 @@ from rumor.collector.store import ingest
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.engines.comparing import read_period
 from tests.collector.tools import batch, call
 from tests.engines.test_comparing import memoised
 
@@ -51,8 +52,25 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert call(address, "/v1/trends/q?every=hour", headers=headers).problem == "invalid-query"
         assert call(address, "/v1/trends/q?level=1", headers=headers).problem == "invalid-query"
         assert call(address, "/v1/trends/none", headers=headers).problem == "not-found"
+        both = "first=2026-03-01..2026-03-04&second=2026-03-05.."
+        compared = call(address, f"/v1/comparisons/q?{both}", headers=headers).json()
+        for query, sentence in (
+            ("first=2026-03-01", "a first and a second period; got one"),
+            ("first=2026-03-01&second=2027-01-01..", "needs reports of both periods; got none of"),
+            ("first=now&second=2026-03-02", "days written FIRST..LAST; got 'now'"),
+            ("first=2026-03-01&second=2026-03-01", "two groups or more"),
+        ):
+            refused = call(address, f"/v1/comparisons/q?{query}", headers=headers)
+            assert refused.problem == "invalid-query"
+            assert sentence in refused.json()["detail"]
     store = open_store(url)
     entry = store.registered()[0]
+    early, late = (
+        store.summary(entry, "q", read_period(p)) for p in ("..2026-03-04", "2026-03-05..")
+    )
+    known = rumor.compare(contract.question("q").mechanism, early, late)
+    assert [row["difference"] for row in compared["estimates"]] == known.difference.tolist()
+    assert list(compared["groups"].values()) == [2000, 2000]
     _, days = store.counted(entry, "q")
     store.close()
     plain = rumor.trend(contract.question("q").mechanism, days)
@@ -72,5 +90,10 @@ def test_memoised_answers_are_followed_only_of_different_people(
     with background(service) as address:
         refused = call(address, "/v1/trends/asked", headers=headers)
         assert refused.problem == "invalid-query"
+        periods = "first=..2026-03-02&second=2026-03-03.."
+        refused = call(address, f"/v1/comparisons/asked?{periods}", headers=headers)
+        assert refused.problem == "invalid-query"
+        said = call(address, f"/v1/comparisons/asked?{periods}&different_people=1", headers=headers)
+        assert said.json()["reports"] == 2000
         said = call(address, "/v1/trends/asked?different_people=true", headers=headers)
         assert said.json()["reports"] == 2000

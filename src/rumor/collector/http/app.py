@@ -84,6 +84,7 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/overview", routes.overview, methods=["GET"]),
             Route("/v1/estimates/{question}", routes.estimates, methods=["GET"]),
             Route("/v1/trends/{question}", routes.trends, methods=["GET"]),
+            Route("/v1/comparisons/{question}", routes.comparisons, methods=["GET"]),
             Route("/v1/integrity/{question}", routes.integrity, methods=["GET"]),
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
@@ -257,6 +258,25 @@ class _Routes:
             )
         self._count("estimates", 200)
         return response
+
+    async def comparisons(self, request: Request) -> Response:
+        """What differs between two periods, for analysts."""
+        self._admit_analyst(request)
+        given = request.query_params
+        _known_keys(given, ("collection", "first", "second", "different_people", "level"))
+        if "first" not in given or "second" not in given:
+            raise Problem(
+                "invalid-query", "a comparison is of a first and a second period; got one"
+            )
+        answer = await self._service.comparison(
+            request.path_params["question"],
+            given.get("collection"),
+            [given["first"], given["second"]],
+            _flag(given, "different_people"),
+            _view(given),
+        )
+        self._count("comparisons", 200)
+        return _json(answer, headers=_PRIVATE)
 
     async def trends(self, request: Request) -> Response:
         """How answers moved from day to day, for analysts."""

@@ -26,6 +26,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
             "/v1/trends/{question}": {"get": _trends()},
+            "/v1/comparisons/{question}": {"get": _comparisons()},
             "/v1/integrity/{question}": {"get": _integrity()},
             "/v1/openapi.json": {"get": _plain("This document.")},
             "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
@@ -235,13 +236,36 @@ def _trends() -> dict[str, Any]:
             "estimates": {**rows, "description": "A row for each period and value."},
         },
     }
-    options = {
-        "every": {"enum": ["day", "week"], "default": "day"},
-        "different_people": {"type": "boolean", "default": False},
+    summary = "How the answers to a question moved from day to day."
+    return _between_days(summary, schema, {"every": {"enum": ["day", "week"], "default": "day"}})
+
+
+def _comparisons() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "groups", "tests", "estimates"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer"},
+            "groups": {"type": "object", "description": "The reports of each period."},
+            "tests": {"type": "array", "items": {"type": "object"}},
+            "estimates": {"type": "array", "items": {"type": "object"}},
+        },
     }
-    queries = [{"name": name, "in": "query", "schema": one} for name, one in options.items()]
+    period = {"type": "string", "description": "Days, written FIRST..LAST."}
+    level: dict[str, Any] = {"type": "number", "default": 0.95}
+    options: dict[str, dict[str, Any]] = {"first": period, "second": period, "level": level}
+    return _between_days("What differs between two periods.", schema, options)
+
+
+def _between_days(
+    summary: str, schema: dict[str, Any], options: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """A path of analysts over several days, whose people may have to be said to differ."""
+    known = {**options, "different_people": {"type": "boolean", "default": False}}
+    queries = [{"name": name, "in": "query", "schema": one} for name, one in known.items()]
     return {
-        "summary": "How the answers to a question moved from day to day.",
+        "summary": summary,
         "security": [{"analyst": []}],
         "parameters": [_path("question"), _which_collection(), *queries],
         "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},

@@ -4,7 +4,7 @@ import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
 import { days, draw, moved } from "./charts.js";
 import { at, h } from "./dom.js";
 import { whole } from "./numbers.js";
-import { alarms, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
+import { alarms, comparison, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -121,7 +121,8 @@ async function show(id) {
     section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." }),
       question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "How the answers moved"),
         h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
-        h("div", { id: "changes" }))),
+        h("div", { id: "changes" })),
+      question.days.length >= 2 && periods(question)),
     section("halving", "To halve the error", h("div", { id: "halving" })),
     section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))));
   await refresh();
@@ -199,6 +200,32 @@ async function overTime() {
     await draw(at("moved"), moved(found.rows, found.isShare));
   } catch (problem) {
     if (refusedFor(problem)) at("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
+    else failed(problem);
+  }
+}
+
+/** Two periods to compare: the first half of the days and the second, unless somebody says others. */
+function periods({ days }) {
+  const middle = Math.floor(days.length / 2);
+  const ends = [0, middle - 1, middle, days.length - 1].map((i) => days[i].day);
+  const field = (name, value) => h("label", {}, h("span", {}, name), h("input", { type: "date", name, value, required: true }));
+  const submit = (event) => {
+    event.preventDefault();
+    const [from, to, since, until] = [...event.target.elements].filter(({ type }) => type === "date").map(({ value }) => value);
+    compare(`${from}..${to}`, `${since}..${until}`);
+  };
+  return h("details", {}, h("summary", {}, "Compare two periods"),
+    h("form", { class: "periods", onsubmit: submit }, ["First from", "to", "Second from", "until"].map((name, i) => field(name, ends[i])), h("button", {}, "Compare")),
+    h("div", { id: "compared" }));
+}
+
+async function compare(first, second) {
+  const id = page.question;
+  try {
+    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
+    if (page.question === id) at("compared").replaceChildren(...comparison(found));
+  } catch (problem) {
+    if (refusedFor(problem)) at("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
     else failed(problem);
   }
 }
