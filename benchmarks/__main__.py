@@ -34,6 +34,7 @@ BENCHMARKS = (
     "aggregate",
     "subset",
     "hadamard",
+    "projective",
     "hashing",
     "streaming",
     "spark",

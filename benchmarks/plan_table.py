@@ -73,6 +73,7 @@ SETTINGS: tuple[tuple[str, int, float, int, int], ...] = (
     ("words", 10_000, 8, 100_000, 40),
     ("harmony", 0, 0.25, 10_000, 1500),
     ("piecewise", 0, 4, 1_000, 1500),
+    ("window", 0, 2, 2_000, 1500),
     ("keyvalue-block", 20, 1, 20_000, 120),
     ("privkv", 5, 0.5, 20_000, 250),
     ("item-sampling", 100, 2, 20_000, 16),
@@ -91,7 +92,7 @@ def topic_and_mechanism(
     if name == "words":
         topic = KINDS["text"].planned(Size(size, people))
         return topic, topic.candidates(wish)[0].mechanism
-    if name in ("harmony", "piecewise"):
+    if name in ("harmony", "piecewise", "window"):
         topic = KINDS["number"].planned(Size(low=0.0, high=10.0))
     else:
         most = max(1, size // 10)

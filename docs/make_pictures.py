@@ -8,7 +8,9 @@ test holds the committed files to it.
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -24,6 +26,7 @@ from rumor.kinds.words.plan import word_bits
 from rumor.mechanisms import (
     HadamardResponse,
     LocalHashing,
+    Mixed,
     RandomizedResponse,
     Rappor,
     SubsetSelection,
@@ -613,6 +616,37 @@ def incomes() -> str:
     return ages_and_incomes("inc", Wave(low=0, high=200, bins=100, epsilon=1.0), 2027)
 
 
+def habits() -> str:
+    """The table of the page on joint answers, as a mosaic: the people and the reports are its."""
+    cells = list(itertools.product(("yes", "no"), ("never", "sometimes", "often")))
+    people = random.Random(1).choices(cells, [3, 10, 12, 27, 33, 15], k=50_000)
+    parts = [
+        {"id": "smokes", "labels": ["yes", "no"]},
+        {"id": "drinks", "labels": ["never", "sometimes", "often"]},
+    ]
+    mixed = Mixed(parts=parts, epsilon=1.0)
+    found = estimate(mixed, mixed.privatize(people, random=Seeded(2)))
+    left, top, width, height = 90.0, 60.0, 480.0, 260.0
+    drawn = [text((left, 24), "Smoking and drinking (50,000 people, epsilon 1)", size=15)]
+    table, x = found.pair(), left
+    for column, share in zip(table.labels[1], table.shares.sum(axis=0), strict=True):
+        y, wide = top, width * float(share)
+        drawn.append(text((x + wide / 2, top - 8), f"drinks {column}", anchor="middle"))
+        for row, colour in zip(table.labels[0], ("#9ecae9", "#ffd8a8"), strict=True):
+            one = found.share({"smokes": row, "drinks": column})
+            high = height * one.value / float(share)
+            middle = x + wide / 2, y + high / 2
+            drawn.append(box((x, y), (wide, high), fill=colour, stroke="#ffffff"))
+            drawn.append(text(middle, f"{one.value:.1%}", anchor="middle"))
+            ends = f"{100 * one.low:.1f} to {100 * one.high:.1f}"
+            drawn.append(text((middle[0], middle[1] + 14), ends, size=10, anchor="middle"))
+            if x == left:
+                drawn.append(text((left - 8, middle[1]), f"smokes: {row}", anchor="end", size=12))
+            y += high
+        x += wide
+    return picture(left + width + 20, top + height + 20, "Smoking and drinking", drawn)
+
+
 PICTURES: Mapping[str, Callable[[], str]] = {
     "flow.svg": flow,
     "rappor-stages.svg": rappor_stages,
@@ -628,6 +662,7 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "open-words.svg": open_words_needed,
     "ages.svg": ages,
     "incomes.svg": incomes,
+    "habits.svg": habits,
 }
 
 

@@ -23,11 +23,13 @@ _HOMES = {
     "Harmony": "rumor.mechanisms",
     "InputError": "rumor.core.errors",
     "ItemSampling": "rumor.mechanisms",
+    "JointEstimate": "rumor.kinds.joint.result",
     "KeyValueBlock": "rumor.mechanisms",
     "KeyValueEstimate": "rumor.kinds.keyvalue.result",
     "Keyed": "rumor.core.randomness",
     "LocalHashing": "rumor.mechanisms",
     "MeanEstimate": "rumor.kinds.number.result",
+    "Mixed": "rumor.mechanisms",
     "OpenWordEstimate": "rumor.kinds.words.result",
     "OpenWords": "rumor.mechanisms",
     "OrderedEstimate": "rumor.kinds.ordered.result",
@@ -35,11 +37,15 @@ _HOMES = {
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
     "PrivKVM": "rumor.mechanisms",
+    "Projective": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
     "Regression": "rumor.results.regression",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
+    "SetBlock": "rumor.mechanisms",
+    "SetEstimate": "rumor.kinds.set.result",
+    "SetSelect": "rumor.mechanisms",
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
@@ -47,6 +53,7 @@ _HOMES = {
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
+    "Window": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.text.result",
     "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
@@ -74,11 +81,13 @@ if TYPE_CHECKING:
     from rumor.kinds.comparing import compare as compare
     from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.following import trend as trend
+    from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
     from rumor.kinds.regressing import regress as regress
+    from rumor.kinds.set.result import SetEstimate as SetEstimate
     from rumor.kinds.text.result import WordEstimate as WordEstimate
     from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
@@ -86,16 +95,21 @@ if TYPE_CHECKING:
     from rumor.mechanisms import ItemSampling as ItemSampling
     from rumor.mechanisms import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms import LocalHashing as LocalHashing
+    from rumor.mechanisms import Mixed as Mixed
     from rumor.mechanisms import OpenWords as OpenWords
     from rumor.mechanisms import PckvGrr as PckvGrr
     from rumor.mechanisms import Piecewise as Piecewise
     from rumor.mechanisms import PrivKV as PrivKV
     from rumor.mechanisms import PrivKVM as PrivKVM
+    from rumor.mechanisms import Projective as Projective
     from rumor.mechanisms import RandomizedResponse as RandomizedResponse
     from rumor.mechanisms import Rappor as Rappor
+    from rumor.mechanisms import SetBlock as SetBlock
+    from rumor.mechanisms import SetSelect as SetSelect
     from rumor.mechanisms import SubsetSelection as SubsetSelection
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms import Wave as Wave
+    from rumor.mechanisms import Window as Window
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round

@@ -484,6 +484,7 @@ FURTHER: dict[str, dict[str, object]] = {
     "subset-selection": {"labels": [f"town {i}" for i in range(20)]},
     "local-hashing": {"labels": None, "domain": 500},
     "basic-rappor": {"epsilon": None},
+    "block": {"cap": None},
     "item-sampling": {"cap": 2},
     "pckv-grr": {"cap": 2},
 }
@@ -524,14 +525,16 @@ def give_any(page: Page, question: Question) -> None:
     expect(place).to_be_visible()
     ticks, numbers = place.locator("input[type=checkbox]"), place.locator("input[type=number]")
     if place.locator("input[type=radio]").count():
-        place.locator("input[type=radio]").nth(1).check()
+        for group in place.get_by_role("radiogroup").all():
+            group.locator("input[type=radio]").nth(1).check()
     elif place.locator("select").count():
         place.locator("select").select_option(index=8)
     elif ticks.count() or numbers.count():
         if ticks.count():
             ticks.nth(1).check()
-        number = numbers.locator("visible=true")
-        number.fill(number.get_attribute("max") or "")
+        if numbers.count():
+            number = numbers.locator("visible=true")
+            number.fill(number.get_attribute("max") or "")
     else:
         place.locator("input[type=text]").fill("word")
 
@@ -564,3 +567,31 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         reports = store.newest(entry, question.id, 9)
         assert len(reports) == 1
         assert question.mechanism.validate(reports).all
+
+
+def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    asked = {**KINDS["set"].example().wish, "id": "ways", "kind": "set", "text": "Which?"}
+    wish = {"name": "Sets", "series": "sets", "contact": "a@b.example", "questions": [asked]}
+    contract = Collection.resolve(wish)
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(contract)
+    with background(Service(store, contract.series)) as url:
+        page = open_page()
+        page.goto(f"{url}/answer")
+        expect(page.locator(".control")).to_contain_text("Choose up to 2. Of more, 2 are drawn")
+        ticks = page.locator(".control input[type=checkbox]")
+        expect(ticks).to_have_count(5)
+        ticks.last.check()  # none of these
+        ticks.nth(0).check()
+        expect(ticks.last).not_to_be_checked()
+        for place in (1, 3):
+            ticks.nth(place).check()
+        page.locator("#go").click()
+        expect(page.locator(".told")).to_contain_text("more than 2")
+        own = page.locator(".bittable tr.own th")
+        expect(own).to_have_count(3)
+        assert [text.split()[0] for text in own.all_inner_texts()] == ["bus", "bicycle", "train"]
+        page.locator("#go").click()
+        expect(page.locator(".card.sent")).to_have_count(1)

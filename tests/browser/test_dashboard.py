@@ -224,6 +224,24 @@ def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) 
         expect(page.locator("#promise code")).to_have_text(older.collection.digest)
 
 
+def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path: Path) -> None:
+    asked = {"labels": ["bus", "train", "car"], "cap": 2, "pairs": True, "epsilon": 4.0}
+    question = {"id": "ways", "kind": "set", "text": "Which?", **asked}
+    wish = {"name": "Ways", "series": "ways", "contact": "nobody@example.org"}
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(Collection.resolve({**wish, "questions": [question]}))
+    store.write([batch(entry, "ways", [[0, 1]] * 600 + [[2]] * 400)])
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(store, "ways", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page()
+        page.goto(f"{url}/#token={token}")
+        expect(page.locator("#shares svg .layer_0_marks path")).to_have_count(3)
+        expect(page.locator("#remarks li")).to_have_count(3)
+        expect(page.locator("#remarks li").first).to_contain_text(re.compile(r"bus and train: \d"))
+        page.get_by_text("As a table").click()
+        expect(page.locator("#table")).to_contain_text("Shares have no sum")
+
+
 def test_how_the_answers_moved(open_page: OpenPage) -> None:
     """Asked for when somebody looks: lines of the values, and the largest change of each."""
     with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:

@@ -73,7 +73,7 @@ def test_a_kind_that_browsers_do_not_know_is_said() -> None:
         f"KINDS in {place}.js needs the line further: {{ {said} }},",
     ]
     assert missing_kinds(list(KINDS.values())[:-1]) == [
-        f"KINDS in {place}.js has a line for 'keyvalue', which is no kind"
+        f"KINDS in {place}.js has a line for {list(KINDS)[-1]!r}, which is no kind"
     ]
 
 
@@ -124,6 +124,10 @@ TYPED: list[tuple[str, list[str] | None, str, object]] = [
     ("choice", ["red", "blue"], "length", "length"),
     ("choice", None, "17", 17),
     ("choice", None, "red", "red"),
+    ("set", ["red", "blue"], "blue | 0", ["blue", "red"]),
+    ("set", ["red", "blue"], "none", []),
+    ("set", ["red", "none"], "none", ["none"]),
+    ("set", None, "17|3", [17, 3]),
     ("number", None, " -2.5e3 ", -2500),
     ("number", None, "Infinity", "Infinity"),
     ("number", None, " ", " "),
@@ -138,3 +142,11 @@ TYPED: list[tuple[str, list[str] | None, str, object]] = [
 def test_answers_are_read_as_they_are_typed() -> None:
     found = node("kinds.mjs", given=[one[:3] for one in TYPED])["typed"]
     assert found == [one[3] for one in TYPED]
+
+
+def test_parts_are_read_as_they_are_typed() -> None:
+    """A comma within a label ends none, and a label may be said by its number."""
+    parts = [{"id": "a", "labels": ["no", "yes, some"]}, {"id": "b-2", "labels": ["x=y", "z"]}]
+    typed = ["a=yes, some, b-2=z", "b-2 = 0,a=no", "a=no"]
+    found = node("kinds.mjs", given=[["joint", {"parts": parts}, text] for text in typed])["typed"]
+    assert found == [{"a": "yes, some", "b-2": "z"}, {"b-2": "x=y", "a": "no"}, {"a": "no"}]

@@ -93,7 +93,7 @@ def test_frequencies_of_a_channel() -> None:
 
 MEANS: list[MeanMechanism] = [
     kind(low=low, high=high, epsilon=epsilon, steps=steps)
-    for kind in (rumor.Harmony, rumor.Piecewise)
+    for kind in (rumor.Harmony, rumor.Piecewise, rumor.Window)
     for low, high, epsilon, steps in ((-1.0, 1.0, 1.0, 4), (0.0, 24.0, 3.0, 9))
 ]
 

@@ -1,8 +1,8 @@
 """A fixed piece of a device's life, which is struck at one of its writes, and what must hold.
 
 A new device makes its secret and its ledger, answers, is offline for a while, starts again,
-takes a new secret, answers once more, and takes everything back. Its collector is a real one,
-undisturbed. Whoever is told that something failed tries again.
+is asked some of many questions, takes a new secret, answers once more, and takes everything
+back. Its collector is a real one, undisturbed. Whoever is told that something failed tries again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,25 @@ from pathlib import Path
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector.store.base import Store
+from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, Unavailable
 from tests.faults import shim
 from tests.machine.books import look, records
 from tests.machine.front import Front
 
 _TRIES = 3
+# Of sixteen questions, another secret would hardly draw the same two.
+_MANY = Collection.resolve(
+    {
+        "name": "Many",
+        "series": "many",
+        "contact": "nobody@example.org",
+        "ask": {"questions": 2},
+        "questions": [
+            {"id": f"q{i}", "kind": "choice", "domain": 2, "epsilon": 1.0} for i in range(16)
+        ],
+    }
+)
 
 
 def run(folder: str, url: str, at: int, mode: int) -> int:
@@ -60,7 +73,9 @@ def run(folder: str, url: str, at: int, mode: int) -> int:
     answer("many", 7)
     close()
     answer("colour", "red")
+    attempt("draw", lambda: _drawn(folder))
     attempt("reset", lambda: _reset(folder))
+    attempt("draw", lambda: _drawn(folder))
     close()
     answer("colour", "red")
     attempt("flush", lambda: opened().flush().waiting)
@@ -79,6 +94,12 @@ def _reset(folder: str) -> None:
         respondent.reset()
 
 
+def _drawn(folder: str) -> str:
+    """What the device is asked of many questions: kept, or drawn now."""
+    with Respondent(Path(folder) / "device") as respondent:
+        return "-".join(respondent.asked(_MANY).questions)
+
+
 def verify(folder: str, front: Front, store: Store, said: str) -> None:
     """After the process has ended: start again, send what waits, and compare the books."""
     lines = said.splitlines()
@@ -92,6 +113,8 @@ def verify(folder: str, front: Front, store: Store, said: str) -> None:
         debited = sum(each.reports for each in client.spending())
         assert client.withdraw().left == 0
         assert client.spent >= max(spent, default=0.0), "what was taken back was refunded"
+    drawn = {line.rpartition(" ")[2] for line in lines if line.startswith("done draw")}
+    assert len(drawn | ({_drawn(folder)} if drawn else set())) <= 1, "it was drawn anew"
     exchanges, _ = front.drain()
     arrived = {
         id: report for each in exchanges if each.status == 200 for id, report in records(each)

@@ -41,6 +41,7 @@ const STEPS = {
   /** What day it is for devices that are opened from now on, counted from 1970. */
   day: ({ is }) => void (day = is),
   asked: () => asked,
+  drawn: ({ by = "person", of = "contract" }) => people[by].asked(contracts[of]),
   loss: ({ of = "contract", question }) => rumor.lossOf(contracts[of].question(question)),
   lossOfContract: ({ of = "contract" }) => rumor.lossOfContract(contracts[of]),
   standing: ({ by = "person", of = "contract" }) => people[by].standing(contracts[of]),

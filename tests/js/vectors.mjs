@@ -25,13 +25,13 @@ function same(what, found, expected) {
 }
 
 /** Values of vectors as the client takes them: a table's row is an object of its keys. */
-const asValue = (value) =>
-  Array.isArray(value)
+const asValue = (value, { kind }) =>
+  Array.isArray(value) && kind === "keyvalue"
     ? Object.fromEntries(value.map((cell, key) => [key, cell]).filter(([, cell]) => cell !== null))
     : value;
 
 async function report(mechanism, value, keyed) {
-  const code = await mechanism.encode(asValue(value));
+  const code = await mechanism.encode(asValue(value, mechanism));
   return toHex(await keyed.draw((draws) => mechanism.draw(code, draws)));
 }
 

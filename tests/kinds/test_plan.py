@@ -142,7 +142,9 @@ def test_every_kind_goes_both_ways(kind: str) -> None:
     people = make_plan(kind=kind, epsilon=1.5, **wanted)  # type: ignore[arg-type]
     assert people.users == pytest.approx(50_000, rel=1e-3)
     epsilon = make_plan(kind=kind, users=50_000, **wanted)  # type: ignore[arg-type]
-    assert epsilon.epsilon == pytest.approx(1.5, rel=2e-3)
+    # The tables for means change at every eighth of epsilon, and the error by a percent with them.
+    steps = {"number": 1e-2}.get(kind, 2e-3)
+    assert epsilon.epsilon == pytest.approx(1.5, rel=steps)
     assert [option.error for option in plan.options] == sorted(o.error for o in plan.options)
 
 
@@ -319,7 +321,7 @@ def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str
         ),
         (
             ["--domain", "9", "--users", "9", "--epsilon", "1", "--cap", "2"],
-            "a cap is for keyvalue questions; got one for a choice",
+            "a cap is for keyvalue and set questions; got one for a choice",
         ),
     ],
 )

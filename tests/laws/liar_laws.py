@@ -24,9 +24,11 @@ from rumor.mechanisms import (
     MeanMechanism,
     Mechanism,
     Rappor,
+    SetMechanism,
     Wave,
 )
 from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from tests.laws.laws import refused
 
@@ -86,8 +88,34 @@ def _attack(mechanism: Mechanism) -> Attack:
         return _on_the_mean_position(mechanism)
     if isinstance(mechanism, OpenWords):
         return _on_an_open_word(mechanism)
+    if isinstance(mechanism, Mixed):
+        return _on_a_cell(mechanism)
+    if isinstance(mechanism, SetMechanism):
+        return _on_an_option(mechanism)
     assert isinstance(mechanism, KeyValueMechanism)
     return _on_a_key(mechanism)
+
+
+def _on_an_option(mechanism: SetMechanism) -> Attack:
+    """Among people who chose nothing. How many of them speak of the option is chance, too."""
+
+    def raised(batch: Reports) -> float:
+        items = mechanism.items(mechanism.tally(batch), len(batch))
+        trials = np.broadcast_to(items.trials, items.counts.shape)[0]
+        if not trials:
+            return -math.inf
+        return float((items.counts[0] / trials - mechanism.miss) / mechanism.gain)
+
+    return Attack((), raised, _about_one(mechanism.share, mechanism.miss) / mechanism.gain)
+
+
+def _about_one(share: float, miss: float) -> float:
+    """The noise of what is said of one thing, of which only a share of the honest speaks."""
+    honest = PEOPLE - FAKES
+    about = honest * share + FAKES
+    said = honest * share * miss * (1 - miss) / about**2
+    chosen = honest * share * (1 - share) * (FAKES * (1 - miss) / about**2) ** 2
+    return math.sqrt(said + chosen)
 
 
 def _on_a_value(oracle: FrequencyOracle) -> Attack:
@@ -126,10 +154,7 @@ def _on_the_mean_position(wave: Wave) -> Attack:
 
 def _on_a_key(mechanism: KeyValueMechanism) -> Attack:
     """Among people who hold nothing. How many of them speak of the key is chance, too."""
-    rates, share, honest = mechanism.rates, mechanism.share, PEOPLE - FAKES
-    about = honest * share + FAKES
-    said = honest * share * rates.miss * (1 - rates.miss) / about**2
-    chosen = honest * share * (1 - share) * (FAKES * (1 - rates.miss) / about**2) ** 2
+    rates = mechanism.rates
 
     def raised(batch: Reports) -> float:
         counts = mechanism.counts(mechanism.tally(batch), len(batch))
@@ -139,7 +164,7 @@ def _on_a_key(mechanism: KeyValueMechanism) -> Attack:
         return float((seen - rates.miss) / rates.gain)
 
     nothing = (None,) * mechanism.keys
-    return Attack(nothing, raised, math.sqrt(said + chosen) / rates.gain)
+    return Attack(nothing, raised, _about_one(mechanism.share, rates.miss) / rates.gain)
 
 
 def _on_an_open_word(mechanism: OpenWords) -> Attack:
@@ -175,6 +200,33 @@ def _on_an_open_word(mechanism: OpenWords) -> Attack:
         return float(excess / (table.sum() * mechanism.gain))
 
     return Attack(held, raised, noise)
+
+
+def _on_a_cell(mixed: Mixed) -> Attack:
+    """The last cell of the table that fewest are asked for, among people who hold the first.
+
+    How many of them are asked for it is chance, too.
+    """
+    tables = [i for i, one in enumerate(mixed.components) if len(one.asks) > 1]
+
+    def reach(index: int) -> float:
+        one = mixed.components[index]
+        return one.oracle.largest_contribution / (9 * float(one.share) + 1)
+
+    attacked = max(tables, key=reach)
+    one, honest = mixed.components[attacked], PEOPLE - FAKES
+    part, oracle = float(one.share), one.oracle
+    about = honest * part + FAKES
+    said = honest * part * oracle.miss * (1 - oracle.miss) / about**2
+    chosen = honest * part * (1 - part) * (FAKES * (1 - oracle.miss) / about**2) ** 2
+
+    def raised(batch: Reports) -> float:
+        counted = mixed.counted(mixed.tally(batch))[attacked]
+        if not counted.reports:
+            return -math.inf
+        return float(oracle.unbiased(counted.tally, counted.reports)[-1])
+
+    return Attack(mixed.inputs()[0], raised, math.sqrt(said + chosen) / (oracle.hit - oracle.miss))
 
 
 def _words(rappor: Rappor, bound: float) -> None:

@@ -210,6 +210,10 @@ class Record:
     """The same, computed anew from what was made."""
     refused: int | None = None
     """The step that a limit forbade, if one did."""
+    refusals: list[tuple[int, str]] = field(default_factory=list)
+    """Every step that was refused, and the sentence."""
+    drawn: list[object] = field(default_factory=list)
+    """What the device says after each step that it is asked."""
 
 
 _SETTLE = {one: one.settle for one in PERMANENT}
@@ -249,8 +253,10 @@ class Step:
     day: int = 0
 
 
-def meet(folder: Path, steps: Sequence[Step], max_epsilon: float | None = None) -> Record:
-    """A new device answers every step; a step past a limit ends it."""
+def meet(
+    folder: Path, steps: Sequence[Step], max_epsilon: float | None = None, *, go_on: bool = False
+) -> Record:
+    """A new device answers every step; a step past a limit ends it, unless it goes on."""
     record, day = Record(), [0]
     first = datetime.date(2026, 1, 1)
     with pytest.MonkeyPatch.context() as patch:
@@ -267,10 +273,14 @@ def meet(folder: Path, steps: Sequence[Step], max_epsilon: float | None = None) 
             made = len(record.reports)
             try:
                 device.prepare(step.contract, step.answers)
-            except InputError:
-                record.refused = number
+            except InputError as problem:
+                record.refused = number if record.refused is None else record.refused
+                record.refusals.append((number, str(problem)))
                 del record.reports[made:]
-                break
+                if not go_on:
+                    break
+            if step.contract.ask is not None:
+                record.drawn.append(device.asked(step.contract))
         record.charged, record.audited = device.spent, device._ledger.audit()
     return record
 

@@ -304,7 +304,8 @@ def _permuted_summary(
 ) -> Summary | None:
     """The summary of the same people when value x is called order[x], if there is such a one."""
     tally = oracle.tally(batch)
-    if oracle.tally_size == oracle.domain:
+    # Counters of outputs are those of values only where an output is a value.
+    if oracle.tally_size == oracle.domain and not (oracle.counts_outputs and oracle.dispersion):
         moved = np.empty_like(tally)
         moved[order] = tally
         return Summary(oracle, len(batch), moved)

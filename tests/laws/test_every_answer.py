@@ -29,8 +29,10 @@ from rumor.mechanisms import (
     MeanMechanism,
     Mechanism,
     Rappor,
+    SetMechanism,
     Wave,
 )
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from tests.javascript import parsed, refusals, steps
 
@@ -74,6 +76,20 @@ def pairs(mechanism: Mechanism) -> Answers:
     return st.dictionaries(st.sampled_from(range(mechanism.keys)), numbers(mechanism))
 
 
+def tables(mechanism: Mechanism) -> Answers:
+    """Every combination of the parts' values."""
+    assert isinstance(mechanism, Mixed)
+    own = mechanism.parts.labels or [range(size) for size in mechanism.parts.sizes]
+    pairs = zip(mechanism.parts.keys, own, strict=True)
+    return st.fixed_dictionaries({key: st.sampled_from(values) for key, values in pairs})
+
+
+def sets(mechanism: Mechanism) -> Answers:
+    """Any of the options, none and all of them among these."""
+    assert isinstance(mechanism, SetMechanism)
+    return st.lists(st.sampled_from(mechanism.labels or range(mechanism.domain)), unique=True)
+
+
 FAMILIES = {
     FrequencyOracle: choices,
     Rappor: texts,
@@ -81,6 +97,8 @@ FAMILIES = {
     MeanMechanism: numbers,
     Wave: ordered,
     KeyValueMechanism: pairs,
+    Mixed: tables,
+    SetMechanism: sets,
 }
 
 

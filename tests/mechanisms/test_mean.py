@@ -14,7 +14,7 @@ import rumor
 from rumor.core.errors import InputError
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
-KINDS = (rumor.Harmony, rumor.Piecewise)
+KINDS = (rumor.Harmony, rumor.Piecewise, rumor.Window)
 SMALL = [
     kind(low=low, high=high, epsilon=epsilon, steps=steps)
     for kind in KINDS
@@ -64,7 +64,7 @@ def test_sampling_agrees_with_the_closed_form(kind: type[MeanMechanism], epsilon
 def test_published_variances(epsilon: float) -> None:
     """On [-1, 1]: Harmony's scale squared less v squared; Wang et al.'s formula (2019)."""
     half, e = math.exp(epsilon / 2), math.exp(epsilon)
-    harmony, piecewise = (kind(epsilon=epsilon) for kind in KINDS)
+    harmony, piecewise = rumor.Harmony(epsilon=epsilon), rumor.Piecewise(epsilon=epsilon)
     for v in (-1.0, 0.0, 0.6):
         scale = ((e + 1) / (e - 1)) ** 2
         assert float(harmony.variance(v)) == pytest.approx(scale - v * v, rel=1e-9)
@@ -93,9 +93,12 @@ def test_epsilon_is_a_ceiling(asked: float, kind: type[MeanMechanism], steps: in
 
 
 def test_auto_has_less_noise() -> None:
-    """The piecewise mechanism's worst case is better from epsilon 1.29 on (Wang et al. 2019)."""
-    assert isinstance(choose_mean(epsilon=1.25), rumor.Harmony)
-    assert isinstance(choose_mean(epsilon=1.33), rumor.Piecewise)
+    """The piecewise mechanism's worst case is below Harmony's from epsilon 1.29 on (Wang et al.
+    2019), and that of the window below both."""
+    for epsilon, first, second in ((1.25, *KINDS[:2]), (1.33, rumor.Piecewise, rumor.Harmony)):
+        worst = [kind(epsilon=epsilon).worst_variance for kind in (first, second)]
+        assert worst[0] < worst[1]
+        assert choose_mean(epsilon=epsilon).worst_variance < worst[0]
 
 
 def test_harmony_has_the_scale_that_the_printed_mean_lacks() -> None:

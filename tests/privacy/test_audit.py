@@ -88,6 +88,7 @@ def test_transcripts_are_judged_by_the_model() -> None:
         rumor.PckvGrr(keys=20, epsilon=1.0, cap=4),
         rumor.Harmony(epsilon=1.0),
         rumor.Piecewise(epsilon=1.0),
+        rumor.Window(epsilon=1.0),
     ],
     ids=lambda mechanism: mechanism.name,
 )
@@ -207,7 +208,7 @@ def test_people_with_keys_are_handed_over_as_they_are_typed(tmp_path: Path) -> N
 
 
 def test_several_collections_in_one_call(capsys: pytest.CaptureFixture[str]) -> None:
-    files = [f"examples/{name}.toml" for name in ("app-usage", "browser", "commute")]
+    files = [f"examples/{name}.toml" for name in ("app-usage", "browser", "commute", "travel")]
     assert main(["audit", *files, "--samples", "2000", "--seed", "3"]) == 0
     text = capsys.readouterr().out
     for file in files:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
+from rumor.core.canonical import Json
 from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Keyed
 from rumor.core.scale import Steps
@@ -30,17 +31,23 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
+from rumor.mechanisms.projective import Projective
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.select import SetSelect
+from rumor.mechanisms.set_block import SetBlock
+from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
 from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.window import Window
 
 SECRET = bytes(range(32))
 SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
@@ -77,6 +84,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
             for d, e in ((1000, 1.0), (1000, 5.0), (70_000, 2))
         ),
         HadamardResponse(domain=257, epsilon=3.0, blocks=16),
+        *(Projective(domain=d, epsilon=e) for d, e in ((1000, 1.0), (70_000, 4.0), (10**6, 1.0))),
+        Projective(domain=2 * 10**6, epsilon=8.0),
+        Projective(domain=LABELS, epsilon=2.0, field=7),
         *(LocalHashing(domain=d, epsilon=e) for d, e in ((1000, 1.0), (65_536, 7.0), (10**6, 3.0))),
         Rappor.full(key=key),
         Rappor.one_time(key=key, f=0.25, bits=32, hashes=3, cohorts=1),
@@ -92,10 +102,20 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Harmony(low=-0.1, high=0.3, epsilon=0.01, steps=12_345),
         Piecewise(low=-273.15, high=1e6, epsilon=3.0),
         Piecewise(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        Window(low=-273.15, high=1e6, epsilon=3.0),
+        Window(low=1.0, high=1.0000001, epsilon=0.5, steps=255),
+        Window(low=0.0, high=120.0, epsilon=1.0, outside="clip"),
         Wave(labels=LABELS, epsilon=0.5),
         Wave(low=0, high=110, epsilon=1.0, round_to=[5, 10]),
         Wave(low=-273.15, high=1e6, bins=1000, epsilon=3.0),
         Wave(low=0.1, high=0.7, bins=4096, epsilon=0.1, window=77),
+        SetSelect(domain=LABELS, epsilon=1.0, cap=3, size=2, counted="pairs"),
+        SetSelect(domain=100, epsilon=1.0, cap=7, size=9),
+        SetSelect(domain=300, epsilon=4.0, cap=21, size=5, least=2, over_cap="sample"),
+        SetSelect(domain=1000, epsilon=0.5, cap=100, size=60),
+        *(SetBlock(domain=20, epsilon=float(b), block=b) for b in (1, 2, 4)),
+        SetBlock(domain=1000, epsilon=2.0, block=3),
+        SetBlock(domain=LABELS, epsilon=4.0, block=4, counted="pairs"),
         *(KeyValueBlock(keys=20, epsilon=e, low=0.0, high=6.0) for e in (0.5, 2.0, 6.0)),
         KeyValueBlock(keys=["Maps", "Mail", "Chat"], epsilon=4.0, block=2),
         KeyValueBlock(keys=1000, epsilon=2.0, outside="clip"),
@@ -107,6 +127,12 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         ItemSampling(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample"),
         PckvGrr(keys=500, epsilon=3.0, cap=4),
         PckvGrr(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample", steps=3),
+        *(Mixed(parts=sizes, epsilon=e) for sizes, e in (((10, 8), 1.0), ((5, 5), 2.0))),
+        Mixed(parts=(5, 5, 5, 5), epsilon=1.0),
+        Mixed(
+            parts=[{"id": "mood", "labels": LABELS}, {"id": "b", "labels": ["no", "ja"]}],
+            epsilon=1.0,
+        ),
     ]
     found: dict[str, list[Mechanism]] = defaultdict(list)
     for one in (*(small for mechanism in REGISTRY for small in mechanism.examples()), *larger):
@@ -114,9 +140,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
     return found
 
 
-def labels(mechanism: Mechanism) -> Sequence[str] | None:
-    """What its values or keys are called."""
-    return mechanism.labels
+def labels(mechanism: Mechanism) -> Json:
+    """What its values, keys or parts are called."""
+    return mechanism.parts.to_json() if isinstance(mechanism, Mixed) else mechanism.labels
 
 
 def values(mechanism: Mechanism) -> Iterator[object]:
@@ -134,6 +160,10 @@ def values(mechanism: Mechanism) -> Iterator[object]:
             yield from scale.labels or sorted({0, 1, scale.domain - 1})
         else:
             yield from (*_points(float(scale.at(0)), float(scale.at(scale.domain))), -1e9, 1e300)
+    elif isinstance(mechanism, SetMechanism):
+        options = list(mechanism.labels or range(mechanism.domain))
+        yield from (options[:size] for size in sorted({0, 1, mechanism.cap, len(options)} - {1000}))
+        yield options[1::2][::-1][:30]
     elif isinstance(mechanism, KeyValueMechanism):
         names = mechanism.labels or [str(key) for key in range(mechanism.keys)]
         grid = mechanism.grid
@@ -144,6 +174,10 @@ def values(mechanism: Mechanism) -> Iterator[object]:
         for held in sorted({0, 1, min(2, most), min(5, most), min(40, most)}):
             chosen = [names[(7 * i + held) % len(names)] for i in range(held)]
             yield {name: points[i % len(points)] for i, name in enumerate(dict.fromkeys(chosen))}
+    elif isinstance(mechanism, Mixed):
+        cells = mechanism.parts.inputs()
+        for at in sorted({0, 1, len(cells) // 3, len(cells) - 1}):
+            yield dict(zip(mechanism.parts.keys, cells[at], strict=True))
     else:
         yield from WORDS
 
@@ -156,7 +190,11 @@ def _points(low: float, high: float) -> Iterator[float]:
 
 def as_python(mechanism: Mechanism, value: object) -> object:
     """A value as the mechanism takes it: JSON has texts only for keys."""
-    if isinstance(value, Mapping) and labels(mechanism) is None:
+    if (
+        isinstance(value, Mapping)
+        and isinstance(mechanism, KeyValueMechanism)
+        and labels(mechanism) is None
+    ):
         return {int(key): number for key, number in value.items()}
     return value
 

@@ -35,7 +35,7 @@ StateDir = Annotated[
 
 Questions = Annotated[
     list[str] | None,
-    argument("QUESTION...", "Which questions to be asked, by their ids; all of them unless said."),
+    argument("QUESTION...", "Which questions to be asked, by their ids; all of yours unless said."),
 ]
 MaxEpsilon = Annotated[
     float | None, option("--max-epsilon E", "The most this device spends in all.")
@@ -74,6 +74,9 @@ def answer(
     where none is, lines QUESTION=VALUE or one JSON object with an answer for each question.
     Without an answer, what is waiting is sent.
 
+    Where a collection asks each person some of its questions, or on one of many days, this
+    machine draws them at first and keeps them: only these are asked, on that day.
+
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
     outside its range is taken as the nearest end, and you are told.
 
@@ -106,11 +109,18 @@ def answer(
         piped = _piped(named)
         # An empty input answers nothing, and needs no contract.
         nothing = piped is not None and not piped.strip()
-        given = {} if nothing else _answers(client.collection(), named, piped)
+        given, asked = {}, None
+        if not nothing:
+            asked = client.asked()
+            client.check_asked(named)  # before anything is typed
+            if asked.in_words():
+                print(asked.in_words(), file=sys.stderr)
+            given = _answers(client.collection(), named or asked.questions, piped)
         receipt = client.answer(given) if given else client.flush()
         spent = client.spent
     if as_json:
-        print_json({**vars(receipt), "spent": spent})
+        drawn = {} if asked is None else {"asked": asked.questions}
+        print_json({**vars(receipt), "spent": spent, **drawn})
     else:
         for note in receipt.told:
             print(note)
@@ -142,7 +152,7 @@ def _answers(collection: Collection, named: Sequence[str], piped: str | None) ->
     if piped is not None:
         whole = piped.lstrip().startswith("{")
         return _from_json(piped) if whole else _from_lines(collection, piped)
-    asked = [_named(collection, name) for name in named] or list(collection.questions)
+    asked = [_named(collection, name) for name in named]
     if len({question.id for question in asked}) < len(asked):
         raise InputError("a question must be answered once; got one named twice")
     if sys.stdin.isatty():

@@ -88,7 +88,7 @@ def _gathered(source: object, most: int) -> Reports:
 def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[str, Integrity]:
     from rumor.core.randomness import Seeded
     from rumor.privacy.bit_counts import bit_counts
-    from rumor.privacy.integrity import SINGLE, Integrity, co_support
+    from rumor.privacy.integrity import UNTESTED, Integrity, co_support
 
     findings: dict[str, Integrity] = {}
     if mechanism.oracle is not None:
@@ -96,4 +96,4 @@ def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[st
         findings["co-support"] = co_support(mechanism.oracle, batch, random=random)
     if mechanism.bit_shape() is not None:
         findings["bit counts"] = bit_counts(mechanism, batch)
-    return findings or {"no test": Integrity(False, 0.0, False, SINGLE)}
+    return findings or {"no test": Integrity(False, 0.0, False, UNTESTED)}

@@ -70,4 +70,7 @@ Top = Annotated[
     option("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
 ]
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
+Mark = Annotated[
+    str, option("--mark TEXT", "What stands between the options of a set in one cell.")
+]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.options import AsJson, Curves, option
@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
-Kind = Annotated[str, option("--kind KIND", "What is asked: choice, text, number or keyvalue.")]
+Kind = Annotated[
+    str,
+    option(
+        "--kind KIND",
+        "What is asked: choice, ordered, set, text, words, number, keyvalue or joint.",
+    ),
+]
 Domain = Annotated[
-    int | None, option("--domain N", "How many answers, candidate words or keys there are.")
+    int | None,
+    option("--domain N", "How many answers, options, candidate words or keys there are."),
 ]
 Users = Annotated[
     float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
@@ -39,7 +46,18 @@ Lifetime = Annotated[
     float | None,
     option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
 ]
-Cap = Annotated[int | None, option("--cap N", "The most keys that a person holds, if known.")]
+Cap = Annotated[
+    int | None,
+    option("--cap N", "The most keys, or options of a set, that a person holds, if known."),
+]
+Questions = Annotated[
+    int | None,
+    option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
+]
+Parts = Annotated[
+    str | None,
+    option("--parts NxM", "How many answers each part of a joint question has, such as 5x4."),
+]
 Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
 PlanWrite = Annotated[
     str | None, option("--write FILE", "Write a collection (.toml) to start from.")
@@ -73,6 +91,7 @@ class Numbers:
     low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0
     high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0
     cap: Cap = None
+    parts: Parts = None
 
 
 def plan(
@@ -83,6 +102,7 @@ def plan(
     wanted: Wanted,
     groups: Groups,
     numbers: Numbers,
+    questions: Questions = None,
     simulate: Simulate = False,
     write: PlanWrite = None,
     plot: Curves = None,
@@ -91,7 +111,9 @@ def plan(
     """Choose people, epsilon and error: any two give the third.
 
     All three give the largest domain. A lifetime says what all reports of a person may cost:
-    with their number it gives epsilon, with epsilon their number.
+    with their number it gives epsilon, with epsilon their number. For several questions, with
+    people and epsilon given, the ways to ask them are compared: epsilon divided over all of
+    them, one at random with the whole of it, or some jointly.
 
     \b
     Examples:
@@ -100,14 +122,17 @@ def plan(
       rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
+      rumor plan --domain 8 --users 1e5 --epsilon 1 --questions 5
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
       rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
       rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
+      rumor plan --kind joint --parts 5x4 --users 1e5 --epsilon 1
     """
     from pathlib import Path
 
     from rumor.core.errors import InputError
     from rumor.core.files import write_whole
+    from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
 
     if users is not None and users != int(users):
@@ -116,26 +141,24 @@ def plan(
         raise InputError(f"a collection is written to a .toml file; got {write!r}")
     if write is not None and Path(write).exists():
         raise InputError(f"a collection is written to a new file; {write!r} exists")
-    made = make_plan(
-        kind=kind,
-        domain=domain,
-        users=None if users is None else int(users),
-        **vars(wanted),
-        **vars(groups),
-        **vars(numbers),
-    )
+    given: dict[str, Any] = {"kind": kind, "domain": domain}
+    given["users"] = None if users is None else int(users)
+    given |= {**vars(wanted), **vars(groups), **vars(numbers)}
+    many = None if questions is None else plan_many(questions, **given)
+    made = make_plan(**given) if many is None else many.plan
+    told = made if many is None else many
     found = None
     if simulate:
         with progress("simulating") as on_progress:
             found = made.simulate(on_progress=on_progress)
     if write is not None:
-        write_whole(write, made.to_toml().encode())
+        write_whole(write, told.to_toml().encode())
     if plot is not None:
         made.plot(plot)
     if as_json:
-        print_json({**made.to_dict(), "simulated": None if found is None else vars(found)})
+        print_json({**told.to_dict(), "simulated": None if found is None else vars(found)})
         return
-    print(made.table())
+    print(told.table())
     if found is not None:
         print(_simulated(found, made.topic.unit == "share"))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.cli.options import AsJson, CollectionFile, Mark, QuestionId, argument, option
 from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
@@ -38,6 +38,7 @@ def privatize(
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: QuestionId = None,
     column: Column = None,
+    mark: Mark = "|",
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
@@ -49,12 +50,17 @@ def privatize(
     The reports come out shuffled, each with a random id; only kept columns are copied.
     The file is written whole or not at all.
 
+    Where a collection asks each person some of its questions (ask), these are drawn for every
+    row, for all questions at once, and FILE-QUESTION.parquet is written for each question:
+    only its own rows are in it, and the cells of the others may be empty.
+
     \b
     Example:
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
     """
     from rumor.contract.collection import Collection
     from rumor.contract.privatize import group_sizes, privatize_table
+    from rumor.contract.privatize_asked import check_day, privatize_asked
     from rumor.core.answer_table import Table
     from rumor.core.randomness import Seeded
 
@@ -62,26 +68,33 @@ def privatize(
     if Path(out).suffix != ".parquet":
         raise InputError(f"--out must be a .parquet file; got {out!r}")
     contract = Collection.load(collection)
-    asked = contract.question(question)
-    source = Table.open(table)
+    some = contract.ask is not None and contract.ask.questions is not None
+    if some and (question is not None or column is not None):
+        raise InputError(
+            "who is asked which questions is drawn for all of them at once, each in the column "
+            "of its id; leave --question and --column out"
+        )
+    asked = contract.questions if some else (contract.question(question),)
+    outs = {q.id: _named(out, q.id) if some else out for q in asked}
+    for path in outs.values():
+        keep_inputs(collection, table, out=path)
+    source = Table.open(table, mark)
     when = parse_day("--day", day)
+    check_day(contract.ask, when)
     if seed is not None:
         warn(
             f"--seed {seed} makes the noise repeatable: whoever knows the seed can undo it. "
             f"These reports are NOT private; never make real people's reports this way."
         )
+    noise = None if seed is None else Seeded(seed)
     with progress("privatizing") as update:
-        reports = privatize_table(
-            contract,
-            asked,
-            source,
-            out,
-            column=column,
-            keep=keep or (),
-            day=when,
-            random=None if seed is None else Seeded(seed),
-            on_progress=lambda done: update(done, None),
-        )
+        common: dict[str, Any] = {"keep": keep or (), "day": when, "random": noise}
+        common["on_progress"] = lambda done: update(done, None)
+        if some:
+            made = privatize_asked(contract, source, outs, **common)
+        else:
+            (only,) = asked
+            made = {only.id: privatize_table(contract, only, source, out, column=column, **common)}
     for name, (values, rows) in group_sizes(source, keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(
@@ -89,21 +102,30 @@ def privatize(
                 f"people to each on average. Whoever knows a person's finds their report among "
                 f"as few; keep coarser groups, or none."
             )
+    facts = [
+        {
+            "reports": made[q.id],
+            "out": outs[q.id],
+            "collection": contract.digest,
+            "question": q.id,
+            "epsilon": q.epsilon,
+            "report_bytes": q.mechanism.width,
+            "private": seed is None,
+        }
+        for q in asked
+    ]
     if as_json:
-        print_json(
-            {
-                "reports": reports,
-                "out": out,
-                "collection": contract.digest,
-                "question": asked.id,
-                "epsilon": asked.epsilon,
-                "report_bytes": asked.mechanism.width,
-                "private": seed is None,
-            }
-        )
-    else:
-        width = asked.mechanism.width
+        print_json({"questions": facts} if some else facts[0])
+        return
+    for q in asked:
+        width = q.mechanism.width
         print(
-            f"{reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to {out!r} "
-            f"(question {asked.id!r}, epsilon {asked.epsilon:.4g} each)"
+            f"{made[q.id]:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
+            f"{outs[q.id]!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
         )
+
+
+def _named(out: str, id: str) -> str:
+    """The file of one of several questions, beside the others."""
+    path = Path(out)
+    return str(path.with_name(f"{path.stem}-{id}{path.suffix}"))

@@ -54,6 +54,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "admission": collection.admission,
         "digest": collection.digest,
         "revision": collection.revision,
+        **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -73,6 +74,8 @@ def _words(collection: Collection) -> str:
         f"  digest    {collection.digest}",
         f"  costs     {promise.in_words()}",
     ]
+    if (asked := promise.asked()) is not None:
+        lines.append(f"  asks      each person {asked}")
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
@@ -80,11 +83,11 @@ def _words(collection: Collection) -> str:
     if collection.admission == "invited":
         lines.append("  open to   people with an invitation")
     for question, costs in zip(collection.questions, promise.questions, strict=True):
-        lines += ["", *_question(question, costs)]
+        lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)
 
 
-def _question(question: Question, costs: QuestionPromise) -> list[str]:
+def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
 
@@ -92,7 +95,8 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
     if labels is not None:
         few = ", ".join(one_line(label) for label in labels[:8])
-        lines.append(f"  answers   {len(labels):,}: {few}{', ...' if len(labels) > 8 else ''}")
+        of = KINDS[question.kind].how_many(mechanism)
+        lines.append(f"  answers   {of}{len(labels):,}: {few}{', ...' if len(labels) > 8 else ''}")
     else:
         lines.append(f"  answers   {KINDS[question.kind].hint(mechanism)}")
     lines += [
@@ -100,7 +104,7 @@ def _question(question: Question, costs: QuestionPromise) -> list[str]:
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
         f"  epsilon   {question.epsilon:.6g} for each report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
-        f"  asked     {costs.asked()} of each person"
+        f"  asked     {costs.asked()} of {whom}"
         + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
         "  kept      "
         + (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.methods import Method
-from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+from rumor.cli.options import AsJson, CollectionFile, Level, Mark, QuestionId, Top, argument, option
 
 if TYPE_CHECKING:
     from rumor.core.types import Progress
@@ -77,6 +77,7 @@ def simulate(
     histogram: Histogram,
     question: QuestionId = None,
     column: Column = None,
+    mark: Mark = "|",
     *,
     tried: Tried,
     top: Top = None,
@@ -109,7 +110,7 @@ def simulate(
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
-        trials, table = tried.as_trials(update), Table.open(histogram)
+        trials, table = tried.as_trials(update), Table.open(histogram, mark)
         result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)

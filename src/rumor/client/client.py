@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rumor.client.asking import Asked
 from rumor.client.ledger import Envelope, Spending
 from rumor.client.pins import Consent
 from rumor.client.respondent import Respondent
@@ -184,6 +185,16 @@ class Client(Closing):
         return collection
 
     # Answers
+
+    def asked(self) -> Asked:
+        """Which questions this person is asked, and on which day; drawn and kept at first."""
+        with self._lock:
+            return self._respondent.asked(self.collection())
+
+    def check_asked(self, ids: Iterable[str] = ()) -> None:
+        """Refuse, before anything is typed, what this person is not asked, or not today."""
+        with self._lock:
+            self._respondent.check_asked(self.collection(), ids)
 
     def answer(self, answers: Mapping[str, object]) -> Receipt:
         """Answer questions by their ids: make reports, keep them durably, try to send them.

@@ -24,6 +24,8 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+from rumor.client.asking import SCHEMA as _DRAWN
+from rumor.client.asking import Drawn
 from rumor.client.pins import Pin
 from rumor.client.sent import Made, Sent
 from rumor.contract.withdrawal import new_key, report_id
@@ -35,7 +37,7 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 3
+_VERSION = 4
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
@@ -64,7 +66,7 @@ CREATE TABLE mechanism (digest TEXT PRIMARY KEY, description TEXT NOT NULL) WITH
 CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
-{_PENDING}{_ANSWERS}"""
+{_PENDING}{_ANSWERS}{_DRAWN}"""
 # Rows of older ledgers are of answers that were keyed otherwise: they stay charged, each on its
 # own, and no new report is ever added to one of them.
 _FROM_2 = f"""{_ANSWERS}
@@ -191,6 +193,7 @@ class Ledger:
             with self.transaction():
                 self._migrate()
                 self.sent = Sent(self._database)
+                self.drawn = Drawn(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -200,8 +203,9 @@ class Ledger:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         steps = {
             0: [_SCHEMA],
-            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2],
-            2: [_FROM_2],
+            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN],
+            2: [_FROM_2, _DRAWN],
+            3: [_DRAWN],
             _VERSION: [],
         }
         if version not in steps:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rumor.client.asking import Asked
 from rumor.client.ledger import (
     CeilingError,
     Ceilings,
@@ -89,6 +90,26 @@ class Respondent(Closing):
             if known != self._epoch:
                 self._ledger.note("secret made" if known is None else what, self._epoch)
 
+    def asked(self, collection: Collection) -> Asked:
+        """Which questions this person is asked, and on which day: drawn at first, kept ever after.
+
+        Call it before anything is shown. Only these questions can be answered, on that day.
+        """
+        if collection.ask is None:
+            return Asked.everything(collection)
+        with self._ledger.transaction():
+            return self._ledger.drawn.asked(self._secret, collection, self._today())
+
+    def check_asked(self, collection: Collection, ids: Iterable[str] = ()) -> None:
+        """Refuse what this person is not asked, or not today; an unknown name is no question."""
+        if collection.ask is None:
+            return
+        asked, known = self.asked(collection), [question.id for question in collection.questions]
+        for id in ids:
+            if id in known:
+                asked.check_question(id)
+        asked.check_today(self._today())
+
     def prepare(
         self,
         collection: Collection,
@@ -101,7 +122,8 @@ class Respondent(Closing):
 
         All of them or none: when one would pass a limit, nothing is made. Every answer of the
         right type is taken, a number outside its range as the nearest end: `told` of the
-        envelope says so. A collection for invited people needs the `invitation`.
+        envelope says so. A collection for invited people needs the `invitation`; one that asks
+        some of its questions, or on one of many days, takes what was drawn (see `asked`).
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -110,6 +132,8 @@ class Respondent(Closing):
                 f"{collection.name!r} is for invited people; give the invitation you were sent"
             )
         secret = None if invitation is None else read_invitation(invitation)
+        # Kept by a transaction of its own: an answer that is refused draws nothing anew.
+        self.check_asked(collection, answers)
         try:
             return self._prepare(collection, answers, random, secret)
         except CeilingError as reached:

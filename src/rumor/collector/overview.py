@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rumor.collector.store.base import Registered, Store
-from rumor.contract.collection import Question
+from rumor.contract.collection import Collection, Question
 from rumor.kinds import KINDS
 from rumor.privacy.promise import question_promise
 
@@ -28,8 +28,23 @@ def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> d
             }
             for each in series
         ],
+        "asks": _asks(collection),
         "questions": [_question(store, entry, question) for question in collection.questions],
     }
+
+
+def _asks(collection: Collection) -> str | None:
+    """What each person is asked, where it is not everything on any day, in sentences."""
+    ask = collection.ask
+    if ask is None:
+        return None
+    said = f"Each person is asked {ask.in_words(len(collection.questions))}."
+    if ask.questions is None:
+        return said
+    return (
+        f"{said} So every question has reports of its own, and questions cannot be tabled against "
+        f"each other."
+    )
 
 
 def _question(store: Store, entry: Registered, question: Question) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.exact import sum_up
 from rumor.core.files import readable, write_whole
 from rumor.core.settings import checked_slug, checked_text, exact_keys, known_keys
 from rumor.kinds import KINDS
@@ -49,6 +49,7 @@ _USUAL: Mapping[str, object] = {
     "revision": 1,
     "previous": None,
     "series_epsilon": None,
+    "ask": None,
 }
 _USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
@@ -118,6 +119,8 @@ class Collection:
     """The digest of the contract that this one revises."""
     series_epsilon: float | None = None
     """What the whole series may cost one person at most, all revisions together, where said."""
+    ask: Ask | None = None
+    """How few of the questions and days each person is asked, where it is not all of them."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -152,12 +155,14 @@ class Collection:
                 f"a collection must have at least one [[questions]] table; got {shown(questions)}"
             )
         series = checked_slug(wish, "series", "a collection")
+        users = people_each(users, wish.get("ask"), len(questions))
         return cls._checked(
             checked_text(wish, "name", "a collection"),
             series,
             checked_text(wish, "contact", "a collection"),
             [_resolved(question, users, series) for question in questions],
             wish,
+            resolved=False,
         )
 
     @classmethod
@@ -168,6 +173,8 @@ class Collection:
         contact: str,
         questions: Sequence[Question],
         table: Mapping[str, object],
+        *,
+        resolved: bool,
     ) -> Self:
         ids = [question.id for question in questions]
         if len(set(ids)) != len(ids):
@@ -176,6 +183,7 @@ class Collection:
         said = {**_USUAL, **{key: table[key] for key in _USUAL if key in table}}
         admission = checked_choice("admission", said["admission"], ADMISSIONS)
         revision = checked_size("revision", said["revision"], 1, _MAX_REVISION)
+        ask = checked_ask(said["ask"], questions, resolved=resolved)
         return cls(
             name,
             series,
@@ -184,7 +192,8 @@ class Collection:
             admission,
             revision,
             _previous(said["previous"], revision),
-            _series_epsilon(said["series_epsilon"], questions),
+            _series_epsilon(said["series_epsilon"], questions, ask),
+            ask,
         )
 
     @classmethod
@@ -212,6 +221,7 @@ class Collection:
             checked_text(table, "contact", "a contract"),
             [_contracted(question) for question in questions],
             table,
+            resolved=True,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -353,8 +363,10 @@ def _previous(digest: object, revision: int) -> str | None:
     return digest
 
 
-def _series_epsilon(ceiling: object, questions: Sequence[Question]) -> float | None:
-    """A ceiling for the whole series that lets everything be answered at least once."""
+def _series_epsilon(
+    ceiling: object, questions: Sequence[Question], ask: Ask | None
+) -> float | None:
+    """A ceiling for the whole series that lets everything asked be answered at least once."""
     if ceiling is None:
         return None
     rule = f"series_epsilon must be a number above 0 and at most {_MAX_SERIES_EPSILON:g}"
@@ -362,18 +374,20 @@ def _series_epsilon(ceiling: object, questions: Sequence[Question]) -> float | N
         raise InputError(f"{rule}; got {shown(ceiling)}")
     if not 0 < ceiling <= _MAX_SERIES_EPSILON:
         raise InputError(f"{rule}; got {shown(ceiling)}")
-    once = sum_up(question.mechanism.epsilon_in_all(1) for question in questions)
+    each = [question.mechanism.epsilon_in_all(1) for question in questions]
+    once = dearest(each, how_many(ask, len(each)))
     if ceiling < once:
         raise InputError(
-            f"series_epsilon must let every question be answered once, which costs {once:.6g}; "
-            f"got {shown(ceiling)}"
+            f"series_epsilon must let every question that is asked be answered once, which costs "
+            f"{once:.6g}; got {shown(ceiling)}"
         )
     return float(ceiling)
 
 
 def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[str, Json]:
     """The members that a contract says, since they are not what they usually are."""
-    return {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
+    said = {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
+    return {key: value.contract() if key == "ask" else value for key, value in said.items()}
 
 
 def _kind(table: Mapping[str, object]) -> Kind[Any]:

@@ -41,6 +41,11 @@ def privatize_table(
     answer any question of the collection are refused, and `group_sizes` tells of those that
     tell people apart. `day` is today unless said. Leave `random` out for real people.
     """
+    if table.whole and collection.ask is not None and collection.ask.questions is not None:
+        raise InputError(
+            f"{collection.name!r} asks each person some of its questions, which are drawn for all "
+            f"of them at once (privatize_asked); got a table of {question.id!r} alone"
+        )
     kind = KINDS[question.kind]
     answers = kind.answer_column(question.id, column, table)
     for name in keep:
@@ -58,7 +63,8 @@ def privatize_table(
             writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
-        if writer.reports == 0:
+        # Of the people of a small table nobody may have been asked.
+        if writer.reports == 0 and table.whole:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
+from rumor.core.option_sets import MARK
 
 # How the cells of a CSV can be read.
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
@@ -43,10 +44,14 @@ class Table:
     path: Path
     schema: pa.Schema
     """Column names and types; in CSV everything is text until it is read as something else."""
+    mark: str = MARK
+    """What stands between several answers in one cell."""
 
     @classmethod
-    def open(cls, path: PathLike) -> Table:
+    def open(cls, path: PathLike, mark: str = MARK) -> Table:
         """A .csv or .parquet file; only its header is read."""
+        if not mark:
+            raise InputError("a mark between answers must be a text; got an empty one")
         file = Path(path)
         if file.suffix.lower() not in (".csv", ".parquet"):
             raise InputError(f"a table must be a .csv or .parquet file; got {str(file)!r}")
@@ -54,13 +59,18 @@ class Table:
             raise InputError(f"a table must be a file that exists; got {str(file)!r}")
         if file.suffix.lower() == ".parquet":
             try:
-                return cls(file, pq.read_schema(file))
+                return cls(file, pq.read_schema(file), mark)
             except (pa.ArrowException, OSError):
                 raise _broken_parquet(file) from None
         names = _header(file)
         if len(set(names)) != len(names):
             raise InputError(f"{file}: columns must have distinct names; got one name twice")
-        return cls(file, pa.schema([(name, pa.string()) for name in names]))
+        return cls(file, pa.schema([(name, pa.string()) for name in names]), mark)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row is handed on."""
+        return True
 
     @property
     def is_csv(self) -> bool:
@@ -135,7 +145,7 @@ class Table:
     def _first_row(self, column: str, right: Callable[[str], bool]) -> str:
         """The first row whose cell is not right, as a message names it."""
         before = 0
-        for batch in self.batches([column]):
+        for batch in Table.batches(self, [column]):
             for row, cell in enumerate(batch.column(0).to_pylist()):
                 if not right(cell):
                     return f", row {before + row + 1:,}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rumor.contract.asking import check_apart
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
@@ -67,7 +68,7 @@ class Analysis:
             columns = result.columns(self.view)
             mark: Columns = {}
             if self.by is not None:
-                mark["stratum"] = [stratum] * len(columns["value"])
+                mark["stratum"] = [stratum] * len(next(iter(columns.values())))
             for name, column in (mark | columns).items():
                 whole.setdefault(name, []).extend(column)
         return whole
@@ -109,7 +110,7 @@ class Analysis:
         """What there is to say of an estimate beside its rows."""
         share = self._share(result)
         told = {} if share is None else {"share": share.to_dict()}
-        return {**result.facts(), **told, "diagnostics": result.diagnostics}
+        return {**result.beside(self.view), **told, "diagnostics": result.diagnostics}
 
     def _share(self, result: Any) -> Share | None:
         if not self.together:
@@ -246,6 +247,8 @@ def count(
 ) -> Iterator[Counted]:
     """Count one question's reports, stratum by stratum; see `analyse`."""
     asked = None if question is None else collection.question(question)
+    if by is not None:
+        check_apart(collection.ask, [each.id for each in collection.questions], by)
     if isinstance(engine, str):
         checked_engine(engine)
     with ExitStack() as stack:

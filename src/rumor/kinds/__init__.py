@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
 # A new kind is a folder with a `KIND` in it, and its name here.
-NAMES = ("choice", "ordered", "text", "words", "number", "keyvalue")
+NAMES = ("choice", "ordered", "set", "text", "words", "number", "keyvalue", "joint")
 
 
 class _Kinds(Mapping[str, "Kind[Any]"]):

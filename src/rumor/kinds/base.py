@@ -139,6 +139,10 @@ class Kind(abc.ABC, Generic[M]):
         """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
         return text
 
+    def how_many(self, mechanism: M) -> str:
+        """Of a list of answers so many may be given, in words; nothing where it is one."""
+        return ""
+
     @abc.abstractmethod
     def hint(self, mechanism: M) -> str:
         """What a person may type."""
@@ -162,6 +166,10 @@ class Kind(abc.ABC, Generic[M]):
         name = id if column is None else column
         table.require(name)
         return name
+
+    def row_is_person(self, table: Table) -> bool:
+        """Whether each row of a table is another person."""
+        return True
 
     def read(
         self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
@@ -208,7 +216,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
-    ) -> alt.FacetChart | alt.LayerChart:
+    ) -> alt.FacetChart | alt.LayerChart | alt.VConcatChart:
         """The estimates of several strata in one picture, a chart for each."""
         from rumor.results.charts import strata_chart
 
@@ -263,7 +271,9 @@ class Kind(abc.ABC, Generic[M]):
     def check_size(self, size: Size) -> None:
         """Refuse a size that a question of this kind cannot have."""
         if size.cap is not None and not self.has_cap:
-            raise InputError(f"a cap is for keyvalue questions; got one for a {self.name}")
+            raise InputError(f"a cap is for keyvalue and set questions; got one for a {self.name}")
+        if size.parts is not None:
+            raise InputError(f"parts are for joint questions; got some for a {self.name}")
         if size.domain is not None:
             size.checked(self.least_domain)
 
@@ -327,6 +337,17 @@ def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
     return table["name"], {key: value for key, value in table.items() if key != "name"}
+
+
+def domain_of(wish: Mapping[str, object]) -> object:
+    """The labels of a question, or how many answers there are: one of the two."""
+    if ("labels" in wish) == ("domain" in wish):
+        given = "both" if "labels" in wish else "neither"
+        raise InputError(f"a question must have either labels or a domain size; got {given}")
+    domain = wish.get("labels", wish.get("domain"))
+    if "labels" in wish and not isinstance(domain, list):
+        raise InputError(f"labels must be a list of strings; got {shown(domain)}")
+    return domain
 
 
 def labels_of(contract: Mapping[str, object]) -> list[object] | None:

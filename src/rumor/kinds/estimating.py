@@ -9,16 +9,20 @@ import numpy as np
 from rumor.core.errors import InputError, shown
 from rumor.kinds import kind_of
 from rumor.kinds.choice.estimate import estimate_channel
+from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.ordered.result import OrderedEstimate
+from rumor.kinds.set.result import SetEstimate
 from rumor.kinds.text.result import WordEstimate
 from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
@@ -33,6 +37,8 @@ def estimate(  # type: ignore[overload-overlap]
     mechanism: KeyValueMechanism, data: object, *, method: str = ...
 ) -> KeyValueEstimate: ...
 @overload
+def estimate(mechanism: SetMechanism, data: object, *, method: str = ...) -> SetEstimate: ...
+@overload
 def estimate(  # type: ignore[overload-overlap]
     mechanism: Wave,
     data: object,
@@ -41,6 +47,10 @@ def estimate(  # type: ignore[overload-overlap]
     tolerance: float = ...,
     iterations: int = ...,
 ) -> OrderedEstimate: ...
+@overload
+def estimate(  # type: ignore[overload-overlap]
+    mechanism: Mixed, data: object, *, method: str = ...
+) -> JointEstimate: ...
 @overload
 def estimate(
     mechanism: OpenWords, data: object, *, method: str = ..., **options: Any

@@ -74,7 +74,15 @@ def present(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
-class Labelled(Protocol):
+class Encoder(Protocol):
+    """What knows the positions of answers."""
+
+    def encode(self, values: object) -> Codes:
+        """Labels, or numbers where there are none, as positions."""
+        ...
+
+
+class Labelled(Encoder, Protocol):
     """A mechanism whose answers are positions, which may have labels."""
 
     @property
@@ -82,16 +90,12 @@ class Labelled(Protocol):
         """How many positions there are."""
         ...
 
-    def encode(self, values: object) -> Codes:
-        """Labels, or numbers where there are none, as positions."""
-        ...
-
     def unlabelled(self) -> Self:
         """The same, whose positions are called by their numbers."""
         ...
 
 
-def positions(oracle: Labelled, column: pa.Array) -> Answers:
+def positions(oracle: Encoder, column: pa.Array) -> Answers:
     """The answers to a choice as positions."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # Each distinct label is looked up once.

@@ -18,23 +18,21 @@ of 3**i times what the i-th of them says (0 nothing, 1 plus, 2 minus).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.checks import checked_size
-from rumor.core.coins import keep_or_replace
 from rumor.core.loops import loops
 from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.reports import Reports
 from rumor.core.types import Tally
+from rumor.mechanisms.blocks import BlockReports
 from rumor.mechanisms.keyvalue import (
     MINUS,
     PLUS,
@@ -52,14 +50,12 @@ _MAX_BLOCK = 5
 _CHUNK = 1 << 14
 
 
-class KeyValueBlock(KeyValueMechanism):
+class KeyValueBlock(BlockReports, KeyValueMechanism):
     """Joint randomised response over m publicly sampled keys: the default for key-value data."""
 
     name = "keyvalue-block"
     OPTIONS = SHAPE = ("block",)
-    THRESHOLDS = ("truth",)
-    truth: int
-    """The threshold of telling the true state."""
+    THINGS = "keys"
 
     def __init__(
         self,
@@ -79,18 +75,11 @@ class KeyValueBlock(KeyValueMechanism):
             most = min(self.keys, _MAX_BLOCK)
             block = min(range(1, most + 1), key=lambda m: _noise(m, float(power)))
         self._shape(block)
-        self.truth = exact.floor_threshold(power / (power + self.states - 1))
-        self._accept()
-        if self.epsilon > epsilon:
-            raise exact.not_kept(epsilon)
+        self._best_truth(epsilon)
 
     def _shape(self, block: object) -> None:
         self.block = checked_size("block", block, 1, min(self.keys, _MAX_BLOCK))
-        self.states: int = 3**self.block
-        self._integer = bytes_for(self.keys)
-
-    def _accept(self) -> None:
-        exact.require_above_even(self.truth, self.states, "states")
+        self.states = 3**self.block
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -102,45 +91,11 @@ class KeyValueBlock(KeyValueMechanism):
             cls(keys=3, epsilon=5.0, steps=1, block=3),
         ]
 
-    def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the true state, and of each other one."""
-        truth = Fraction(self.truth, exact.WORD)
-        return truth, (1 - truth) / (self.states - 1)
-
-    @property
-    def epsilon(self) -> float:
-        """Truth over lie."""
-        truth, other = self._truth()
-        return exact.worst_log_ratio([truth / other])
-
-    @property
-    def width(self) -> int:
-        """The keys and a byte."""
-        return self.block * self._integer + 1
-
-    @property
-    def alphabet(self) -> int:
-        """Every set of keys with every state."""
-        return math.comb(self.keys, self.block) * self.states
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """Every set of keys, in lexicographic order, with every state."""
-        rows = [
-            np.frombuffer(self._report(keys, state), np.uint8)
-            for keys in itertools.combinations(range(self.keys), self.block)
-            for state in range(self.states)
-        ]
-        return np.array(rows, dtype=np.uint8)
-
-    def _report(self, keys: Sequence[int], state: int) -> bytes:
-        return b"".join(key.to_bytes(self._integer, "little") for key in keys) + bytes([state])
-
     def probability(self, report: bytes, value: object) -> Fraction:
         """The model at the top of this file, the rounding of the values included."""
-        held, size, state = self.layout.person(value), self._integer, report[-1]
+        held, state = self.layout.person(value), report[-1]
         true = Fraction(1)
-        for i in range(self.block):
-            key = int.from_bytes(report[i * size : (i + 1) * size], "little")
+        for i, key in enumerate(self._shown(report)):
             true *= self.sign_chance(held.get(key), state // 3**i % 3)
         truth, other = self._truth()
         return (other + (truth - other) * true) / math.comb(self.keys, self.block)
@@ -161,10 +116,7 @@ class KeyValueBlock(KeyValueMechanism):
         for i, key in enumerate(sorted(chosen)):
             if key in held:
                 state += 3**i * (PLUS if draws.below(self.grid.steps) < held[key] else MINUS)
-        if not draws.coin(self.truth):
-            other = draws.below(self.states - 1)
-            state = other + (other >= state)
-        return self._report(sorted(chosen), state)
+        return self._report(sorted(chosen), self._told(state, draws))
 
     def _privatize(self, values: object, source: Source) -> Reports:
         pairs, stream = self.read(values), source.stream()
@@ -178,28 +130,8 @@ class KeyValueBlock(KeyValueMechanism):
             else:
                 keys = sampled_keys(stream, rows, self.keys, self.block)
                 said = rounded_signs(stream, pairs.at(start, keys), self.grid.steps) @ powers
-            states = keep_or_replace(stream, said, self.states, self.truth)
-            part = out[start : start + rows]
-            for i in range(self.block):
-                part[:, i * self._integer : (i + 1) * self._integer] = little_endian(
-                    keys[:, i], self._integer
-                )
-            part[:, -1] = states
+            self._written(stream, keys, said, out[start : start + rows])
         return out
-
-    def _fields(self, reports: Reports) -> tuple[NDArray[np.integer], NDArray[np.uint8]]:
-        """Keys (n, m) and states."""
-        flat = np.ascontiguousarray(reports[:, :-1]).reshape(-1, self._integer)
-        return narrow_integers(flat).reshape(len(reports), self.block), reports[:, -1]
-
-    def _validate(self, reports: Reports) -> Validity:
-        reason = (
-            f"a report has {self.block} ascending keys from 0 to {self.keys - 1:,} "
-            f"and a state from 0 to {self.states - 1}"
-        )
-        keys, states = self._fields(reports)
-        ascending = (np.diff(keys.astype(np.int64), axis=1) > 0).all(axis=1)
-        return Validity(ascending & (keys[:, -1] < self.keys) & (states < self.states), reason)
 
     @property
     def tally_size(self) -> int:
@@ -237,11 +169,6 @@ class KeyValueBlock(KeyValueMechanism):
         third, (truth, other) = 3 ** (self.block - 1), self._truth()
         gain = float(truth - other)
         return KeyRates(float(2 * third * other), gain, gain)
-
-    @property
-    def share(self) -> float:
-        """A report is about m of the keys."""
-        return self.block / self.keys
 
 
 def _noise(block: int, power: float) -> float:

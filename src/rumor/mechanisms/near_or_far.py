@@ -19,7 +19,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, Source, Stream
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Vector
 from rumor.mechanisms.integer_reports import IntegerReports
@@ -102,8 +102,11 @@ class NearOrFar(IntegerReports):
         return (near[0].astype(np.float64) - near[1]) * self.epsilon
 
     def draw(self, value: object, draws: Draws) -> bytes:
+        """That of the position of the answer."""
+        return self.draw_near(self.code(value), draws)
+
+    def draw_near(self, position: int, draws: Draws) -> bytes:
         """coin(inside): x + below(window); otherwise below(D - 1), skipping the window."""
-        position = self.code(value)
         if draws.coin(self.inside):
             output = position + draws.below(self.window)
         else:
@@ -112,7 +115,10 @@ class NearOrFar(IntegerReports):
         return output.to_bytes(self.width, "little")
 
     def _privatize(self, values: object, source: Source) -> Reports:
-        positions, stream = self.encode(values), source.stream()
+        return self.privatize_near(self.encode(values), source.stream())
+
+    def privatize_near(self, positions: Codes, stream: Stream) -> Reports:
+        """The same for many positions."""
         inside = stream.words(positions.size) < np.uint64(self.inside)
         near = positions + stream.below(self.window, positions.size).astype(np.int64)
         far = stream.below(self.others, positions.size).astype(np.int64)

@@ -50,18 +50,23 @@ ENTRIES = (
     Entry("unary", "unary", "UnaryEncoding", "choice"),
     Entry("subset-selection", "subset_selection", "SubsetSelection", "choice"),
     Entry("hadamard", "hadamard", "HadamardResponse", "choice"),
+    Entry("projective", "projective", "Projective", "choice"),
     Entry("local-hashing", "local_hashing", "LocalHashing", "choice"),
     Entry("rappor", "rappor", "Rappor", "text"),
     Entry("open-words", "open_words", "OpenWords", "words"),
     Entry("basic-rappor", "basic_rappor", "BasicRappor", "choice"),
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),
+    Entry("window", "window", "Window", "number"),
     Entry("wave", "wave", "Wave", "ordered"),
+    Entry("select", "select", "SetSelect", "set"),
+    Entry("block", "set_block", "SetBlock", "set"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),
     Entry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
     Entry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
+    Entry("mixed", "mixed", "Mixed", "joint"),
 )
 
 

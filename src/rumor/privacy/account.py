@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from rumor.contract.asking import how_many
 from rumor.contract.collection import Collection, Question
 from rumor.core.canonical import digest
 from rumor.core.checks import checked_size
@@ -19,6 +20,7 @@ from rumor.core.exact import sum_up
 from rumor.privacy.loss import (
     MAX_COUNT,
     Loss,
+    asked_loss,
     changing_loss,
     collection_loss,
     collections_loss,
@@ -64,18 +66,21 @@ class Account:
     """Everything that the collections may ever ask, answers changing every time."""
     most: Mapping[tuple[str, str], float]
     """The same for each question, by series and id."""
+    collections: tuple[Collection, ...]
 
     @property
     def together(self) -> float:
         """The questions added up over these days; revisions that randomise alike count once.
 
-        Where a revision randomises otherwise, its reports are independent of the others.
+        Where a revision randomises otherwise, its reports are independent of the others. Where
+        a person is asked some of the questions, it is the dearest of these.
         """
         dearest: dict[tuple[str, str], dict[str, float]] = {}
         for row in self.rows:
             ways = dearest.setdefault((row.series, row.question), {})
             ways[row.mechanism] = max(ways.get(row.mechanism, 0.0), row.changing)
-        return sum_up(min(sum_up(dearest[key].values()), self.most[key]) for key in dearest)
+        each = {key: min(sum_up(dearest[key].values()), self.most[key]) for key in dearest}
+        return asked_loss(self.collections, each)
 
     def table(self) -> str:
         """A line for each question, then what it means, in words."""
@@ -118,7 +123,7 @@ class Account:
         """The total of these days and of everything, in words."""
         found = []
         if len(self.rows) > 1:
-            found.append(f"After all of these together, {consequence(self.together)}")
+            found.append(f"After {self._these()}, {consequence(self.together)}")
         if self.total.epsilon > self.together * (1 + 1e-9):
             found.append(
                 f"At most, after {self.total.of} with another answer every time, "
@@ -130,6 +135,16 @@ class Account:
                 "hidden where noise is permanent: the new answer has noise of its own."
             )
         return found
+
+    def _these(self) -> str:
+        """What is added up: all questions, or those that each person is asked."""
+        if all(collection.ask is None for collection in self.collections):
+            return "all of these together"
+        if len(self.collections) > 1:
+            return "as many of these as you are asked, the dearest ones"
+        (collection,) = self.collections
+        asked = how_many(collection.ask, len(collection.questions))
+        return f"the {asked} of these {len(self.rows)} that you are asked, the dearest ones"
 
     def to_dict(self) -> dict[str, object]:
         """The account as plain data; what has no limit is null."""
@@ -155,7 +170,7 @@ def account(collections: Sequence[Collection], *, days: int = YEAR, changes: int
     whole = (
         collection_loss(collections[0]) if len(collections) == 1 else collections_loss(collections)
     )
-    return Account(days, changes, tuple(rows), whole, lifetimes(collections))
+    return Account(days, changes, tuple(rows), whole, lifetimes(collections), tuple(collections))
 
 
 def _spending(collection: Collection, question: Question, days: int, changes: int) -> Spending:

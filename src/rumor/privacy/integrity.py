@@ -35,6 +35,10 @@ SINGLE = (
     "A report of this mechanism supports a single value, so a crafted one cannot be told from an "
     "honest one; only the bound on fake clients applies."
 )
+UNTESTED = (
+    "There is no test for crafted reports of this kind of question; only the bound on fake clients "
+    "applies."
+)
 _WATCHED = 10
 FEWEST = 1000
 

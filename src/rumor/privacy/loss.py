@@ -13,10 +13,11 @@ of each period hides that too (memo = "period"), at the price of one answer for 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rumor.contract.asking import dearest, how_many
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
@@ -108,11 +109,13 @@ def permanent_loss(question: Question) -> Loss:
 def collection_loss(collection: Collection) -> Loss:
     """The most that one person can lose in the whole life of a collection.
 
-    Every question answered as often as it may be, the answer changing every time; or what
-    the collection promises that its series costs at most, which devices hold it to.
+    Every question answered as often as it may be, the answer changing every time; where a
+    person is asked some of them, the dearest of these; or what the collection promises that
+    its series costs at most, which devices hold it to.
     """
     what = f"everything that {collection.name!r} may ask"
-    asked = sum_up(lifetime_loss(question) for question in collection.questions)
+    each = [lifetime_loss(question) for question in collection.questions]
+    asked = dearest(each, how_many(collection.ask, len(each)))
     return Loss(what, min(asked, collection.series_epsilon or math.inf))
 
 
@@ -132,7 +135,27 @@ def collections_loss(collections: Sequence[Collection]) -> Loss:
     one more as long as the revision it answers allows more than it has made.
     """
     names = len({collection.series for collection in collections})
-    return Loss(f"everything in {names} collections", sum_up(lifetimes(collections).values()))
+    whole = asked_loss(collections, lifetimes(collections))
+    return Loss(f"everything in {names} collections", whole)
+
+
+def asked_loss(collections: Sequence[Collection], losses: Mapping[tuple[str, str], float]) -> float:
+    """What these losses, by series and question, come to for a person who is asked some of them.
+
+    A device draws further questions only where a revision asks others: as many as each set of
+    questions lets it draw, and never more than there are.
+    """
+    drawn: dict[str, dict[frozenset[str], int]] = {}
+    for collection in collections:
+        ids = frozenset(question.id for question in collection.questions)
+        counts = drawn.setdefault(collection.series, {})
+        counts[ids] = max(counts.get(ids, 0), how_many(collection.ask, len(ids)))
+    total = []
+    for series, counts in drawn.items():
+        of = {id: loss for (name, id), loss in losses.items() if name == series}
+        some = [dearest([of[id] for id in ids], count) for ids, count in counts.items()]
+        total.append(min(sum_up(some), sum_up(of.values())))
+    return sum_up(total)
 
 
 def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
 from rumor.privacy.sentences import consequence, in_words
@@ -82,10 +83,23 @@ class CollectionPromise:
     """Everything answered as often as it may be, another answer every time."""
     ceiling: float
     """What a device lets the series cost at most, unless the person agrees to more."""
+    ask: Ask | None = None
 
     def in_words(self) -> str:
         """The end of a sentence about what it costs."""
-        return f"at most epsilon {self.most:,.6g} for one person who answers everything"
+        who = "who answers everything"
+        if self.ask is not None and self.ask.questions is not None:
+            who = f"who answers {self.ask.questions:,} of {len(self.questions):,} questions"
+        return f"at most epsilon {self.most:,.6g} for one person {who}"
+
+    def whom(self) -> str:
+        """Of whom each question is asked."""
+        some = self.ask is not None and self.ask.questions is not None
+        return "each person who draws it" if some else "each person"
+
+    def asked(self) -> str | None:
+        """What each person is asked, where it is not everything on any day."""
+        return None if self.ask is None else self.ask.in_words(len(self.questions))
 
 
 def question_promise(question: Question) -> QuestionPromise:
@@ -107,4 +121,5 @@ def collection_promise(collection: Collection) -> CollectionPromise:
         tuple(question_promise(question) for question in collection.questions),
         collection_loss(collection).epsilon,
         series_ceiling(collection),
+        collection.ask,
     )

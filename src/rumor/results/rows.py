@@ -116,7 +116,7 @@ class Tabular(abc.ABC):
             "simultaneous": filed.simultaneous,
             "order": filed.order,
             "covers": self.covers(filed),
-            **self.facts(),
+            **self.beside(filed),
             "diagnostics": dict(self.diagnostics),
             "estimates": [
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
@@ -133,6 +133,10 @@ class Tabular(abc.ABC):
     def facts(self) -> dict[str, object]:
         """What there is to say beside the rows, as plain data."""
         return {}
+
+    def beside(self, view: View) -> dict[str, object]:
+        """The same, with further rows of another sort as a view covers them, where there are."""
+        return self.facts()
 
     def _facts(self, view: View) -> list[str]:
         """The lines that every table ends with."""

@@ -6,7 +6,7 @@
 import { digestOf } from "./canonical.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError, shown } from "./errors.js";
-import { sumUp } from "./exact.js";
+import { dearest } from "./exact.js";
 import { KINDS } from "./kinds.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
@@ -15,7 +15,7 @@ const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null };
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null };
 const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -47,7 +47,9 @@ export async function parseContract(given, { digest } = {}) {
   const said = { ...USUAL, ...table };
   oneOf("admission", said.admission, ["open", "invited"]);
   checkRevision(said);
-  if (said.series_epsilon !== null) checkCeiling(said.series_epsilon, questions);
+  // Few contracts ask one of many, and only their pages load how.
+  if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
+  if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
     throw new RumorError("digest", `the contract must have the digest '${digest}'; got '${found}'`);
@@ -61,6 +63,7 @@ export async function parseContract(given, { digest } = {}) {
     revision: said.revision,
     previous: said.previous,
     series_epsilon: said.series_epsilon,
+    ask: said.ask && Object.freeze({ ...said.ask }),
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {
@@ -117,14 +120,10 @@ async function readQuestion(given) {
   const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
   matching("id", question.id, SLUG);
   text("text", question.text, true);
-  const { labels = null, parent = null, epsilon } = question;
-  if (labels !== null) {
-    if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
-    labels.forEach((label) => text("a label", label));
-    if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
-    if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
-  }
-  const mechanism = await makeMechanism(question.mechanism, labels);
+  const { labels = null, parts = null, parent = null, epsilon } = question;
+  if (labels !== null) checkLabels(labels);
+  if (parts !== null) checkParts(parts);
+  const mechanism = await makeMechanism(question.mechanism, labels ?? parts);
   if (mechanism.kind !== (kind.borrows ?? question.kind)) {
     refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
   }
@@ -137,6 +136,23 @@ async function readQuestion(given) {
   checkMemo({ ...USUAL_QUESTION, ...question }, mechanism);
   made.set(question, mechanism);
   return question;
+}
+
+function checkLabels(labels) {
+  if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
+  labels.forEach((label) => text("a label", label));
+  if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
+  if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
+}
+
+/** Answers of one table: each part has an id and its labels. */
+function checkParts(parts) {
+  if (!Array.isArray(parts)) refuse("parts must be a list", parts);
+  for (const part of parts) {
+    matching("the id of a part", members("a part", part, ["id", "labels"]).id, SLUG);
+    checkLabels(part.labels);
+  }
+  if (new Set(parts.map(({ id }) => id)).size < parts.length) refuse("ids of parts must be distinct", parts);
 }
 
 /** Which permanent answer reports show: that of the value, or that of the first value of a period. */
@@ -157,13 +173,13 @@ function checkRevision({ revision, previous }) {
   else if (previous !== null) refuse("revision 1 has no previous one", previous);
 }
 
-/** What a whole series may cost lets everything be answered at least once. */
-function checkCeiling(ceiling, questions) {
+/** What a whole series may cost lets everything that is asked be answered at least once. */
+function checkCeiling({ series_epsilon: ceiling, ask }, questions) {
   if (typeof ceiling !== "number" || !(ceiling > 0) || ceiling > 1e9) {
     refuse("series_epsilon must be a number above 0 and at most 1e9", ceiling);
   }
-  const once = sumUp(questions.map((question) => mechanismOf(question).epsilonInAll(1)));
-  if (ceiling < once) refuse(`series_epsilon must let every question be answered once, which costs ${once}`, ceiling);
+  const once = dearest(questions.map((question) => mechanismOf(question).epsilonInAll(1)), ask?.questions);
+  if (ceiling < once) refuse(`series_epsilon must let every question that is asked be answered once, which costs ${once}`, ceiling);
 }
 
 function oneOf(name, value, choices) {

@@ -77,6 +77,9 @@ export function totalUp(parts) {
   return total > 0n ? doubleUp(total, FINEST) : 0;
 }
 
+/** What so many of these come to together at most, rounded up; all of them unless said. */
+export const dearest = (losses, count = losses.length) => sumUp([...losses].sort((a, b) => b - a).slice(0, count));
+
 /** The smallest double that is not below a sum of losses. */
 export const sumUp = (losses) => totalUp(once(losses));
 

@@ -1,7 +1,7 @@
 /** What a person spends: exact, rounded up, and the same wherever it is said. */
 
 import { mechanismOf } from "./contract.js";
-import { sumUp, totalUp } from "./exact.js";
+import { dearest, totalUp } from "./exact.js";
 
 /** What so many reports of one unchanged answer cost together, in one round. */
 export const epsilonAfter = (question, reports) => mechanismOf(question).epsilonAfter(reports);
@@ -25,9 +25,9 @@ export function lossOf(question) {
   };
 }
 
-/** What everything that a contract asks costs one person. */
-export function lossOfContract({ questions, series_epsilon: promised }) {
-  const asked = sumUp(questions.map((question) => lossOf(question).most));
+/** What everything that a contract asks costs one person: where it asks some of its questions, the dearest. */
+export function lossOfContract({ questions, series_epsilon: promised, ask }) {
+  const asked = dearest(questions.map((question) => lossOf(question).most), ask?.questions);
   return {
     /** The most, as it stands. */
     most: Math.min(asked, promised ?? Infinity),

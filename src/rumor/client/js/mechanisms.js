@@ -12,18 +12,23 @@ const LOADERS = {
   "unary": () => import("./mechanisms/unary.js"),
   "subset-selection": () => import("./mechanisms/subset-selection.js"),
   "hadamard": () => import("./mechanisms/hadamard.js"),
+  "projective": () => import("./mechanisms/projective.js"),
   "local-hashing": () => import("./mechanisms/local-hashing.js"),
   "rappor": () => import("./mechanisms/rappor.js"),
   "open-words": () => import("./mechanisms/open-words.js"),
   "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
   "harmony": () => import("./mechanisms/harmony.js"),
   "piecewise": () => import("./mechanisms/piecewise.js"),
+  "window": () => import("./mechanisms/window.js"),
   "wave": () => import("./mechanisms/wave.js"),
+  "select": () => import("./mechanisms/select.js"),
+  "block": () => import("./mechanisms/block.js"),
   "keyvalue-block": () => import("./mechanisms/keyvalue-block.js"),
   "privkv": () => import("./mechanisms/privkv.js"),
   "privkvm": () => import("./mechanisms/privkvm.js"),
   "item-sampling": () => import("./mechanisms/item-sampling.js"),
   "pckv-grr": () => import("./mechanisms/pckv-grr.js"),
+  "mixed": () => import("./mechanisms/mixed.js"),
 };
 const NAMES = Object.keys(LOADERS);
 

@@ -42,7 +42,7 @@ export class Respondent {
    *
    * `maxEpsilon` bounds what everything costs together. Each series is bounded anyway, by what its first
    * contract promised; `consent` asks the person when a revision wants more (without it, that is
-   * refused). `today` gives the time that periods are counted by.
+   * refused). `today` gives the time that periods and days are counted by.
    * @param {{
    *   store?: import("./store.js").Store,
    *   maxEpsilon?: number,
@@ -68,9 +68,10 @@ export class Respondent {
   /**
    * Reports of these answers, by question id: debited and durable, ready to be sent. All of
    * them or none: when one would pass a limit, nothing is made. A collection for invited
-   * people needs the `invitation`.
+   * people needs the `invitation`; one that asks some of its questions takes what was drawn (`asked`).
    */
   async prepare(contract, answers, { invitation } = {}) {
+    if (contract.ask) await this.#checkAsked(contract, Object.keys(answers ?? {}));
     try {
       return await this.#prepare(contract, answers, invitation);
     } catch (reached) {
@@ -107,6 +108,29 @@ export class Respondent {
     });
   }
 
+  /**
+   * Which questions this person is asked, and on which day: drawn at first, kept ever after. Ask this before
+   * anything is shown; only these questions can be answered, on that day.
+   */
+  async asked(contract) {
+    if (!contract.ask) {
+      const questions = contract.questions.map(({ id }) => id);
+      return { questions, of: questions.length, day: null, days: null, open: true };
+    }
+    const { askedOf } = await import("./asked.js");
+    return this.#change((state) => askedOf(state, contract, this.#dayNumber()));
+  }
+
+  async #checkAsked(contract, ids) {
+    const { checkAsked } = await import("./asked.js");
+    // Kept by a transaction of its own: an answer that is refused draws nothing anew.
+    checkAsked(await this.asked(contract), ids, contract, this.#dayNumber());
+  }
+
+  #dayNumber() {
+    return Math.floor(this.#today().getTime() / DAY);
+  }
+
   /** The report of one answer, and which permanent answer it is of. */
   async #report(state, { series, digest }, question, value) {
     const mechanism = mechanismOf(question);
@@ -126,8 +150,7 @@ export class Respondent {
         : mechanism.draw(encoded, systemDraws());
       return { ...made, report };
     }
-    const day = Math.floor(this.#today().getTime() / DAY);
-    key.period = `${question.period_days}:${Math.floor(day / question.period_days)}`;
+    key.period = `${question.period_days}:${Math.floor(this.#dayNumber() / question.period_days)}`;
     const known = findRow(state, key)?.settled;
     const settled = known ? fromHex(known) : await mechanism.settle(encoded, keys.person, keys.noiseIn(key.period));
     return { ...made, report: mechanism.restate(settled, systemDraws()), settled };

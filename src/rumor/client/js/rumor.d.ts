@@ -10,6 +10,7 @@ export class RumorError extends Error {
     | "digest" // it is not the contract that was expected
     | "closed" // the collection takes no more answers
     | "answer" // the answer does not fit its question
+    | "asked" // the question was not drawn for this person, or another day was
     | "invitation" // the collection is for invited people
     | "revision" // it is no further revision of the contract that was answered
     | "consent" // it may cost more than was agreed, and the person did not agree
@@ -20,10 +21,10 @@ export class RumorError extends Error {
   constructor(code: string, message: string);
 }
 
-export type Kind = "choice" | "ordered" | "text" | "words" | "number" | "keyvalue";
+export type Kind = "choice" | "ordered" | "set" | "text" | "words" | "number" | "keyvalue" | "joint";
 
-/** A choice by label or number, a text, a number, or an object of keys and numbers. */
-export type Answer = string | number | Record<string, number>;
+/** A choice by label or number, a text, a number, a list of options, or an object of keys and numbers. */
+export type Answer = string | number | readonly (string | number)[] | Record<string, number>;
 
 /** A question, with the members that the contract has. */
 export interface Question {
@@ -35,8 +36,10 @@ export interface Question {
   readonly mechanism: { readonly name: string; readonly [parameter: string]: unknown };
   readonly reports_per_person: number;
   readonly retention_days: number | null;
-  /** Of a choice or of key-value data; null where values have no names. */
+  /** Of a choice, a set or key-value data; null where values have no names. */
   readonly labels?: readonly string[] | null;
+  /** Of a joint question: what makes up an answer. */
+  readonly parts?: readonly { readonly id: string; readonly labels: readonly string[] }[] | null;
   /** Of key-value data: the digest of the round before. */
   readonly parent?: string | null;
   /** The first answer of a period stands for all of it; where left out, each value for itself. */
@@ -57,6 +60,8 @@ export interface Contract {
   readonly previous: string | null;
   /** What the whole series may cost one person at most, all revisions together, where said. */
   readonly series_epsilon: number | null;
+  /** How few of the questions, and of how many days one, each person is asked; null: all, on any day. */
+  readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
   readonly questions: readonly Question[];
   /** The question with this id; throws where there is none. */
   question(id: string): Question;
@@ -157,13 +162,26 @@ export interface Change {
   after: number;
 }
 
+/** What one person is asked, drawn at random and kept on the device. */
+export interface Asked {
+  /** The ids of the questions, in the order of the contract. */
+  questions: string[];
+  /** How many the contract has. */
+  of: number;
+  /** The one day in UTC on which they answer (YYYY-MM-DD), and out of how many; null where any will do. */
+  day: string | null;
+  days: number | null;
+  /** Whether today is that day. */
+  open: boolean;
+}
+
 /** One person's device: a secret, a ledger, and the reports made with them. */
 export class Respondent {
   private constructor();
   /**
    * The store is a BrowserStore unless said; `maxEpsilon` bounds what everything costs together. Each series
    * is bounded anyway, by what its first contract promised; `consent` asks the person when a revision
-   * wants more (without it, that is refused). `today` gives the time that periods are counted by.
+   * wants more (without it, that is refused). `today` gives the time that periods and days are counted by.
    */
   static open(options?: {
     store?: Store;
@@ -171,6 +189,8 @@ export class Respondent {
     consent?: (change: Change) => boolean | Promise<boolean>;
     today?: () => Date;
   }): Promise<Respondent>;
+  /** Which questions this person is asked, and on which day: drawn at first, kept ever after. */
+  asked(contract: Contract): Promise<Asked>;
   /** Reports of these answers, debited and durable: all of them or none. */
   prepare(
     contract: Contract,
@@ -228,9 +248,9 @@ export function lossOfContract(contract: Contract): {
   ceiling: number;
 };
 
-/** A part of what a report says. `labels` names each bit, where bits have names. */
+/** A part of what a report says. `labels` names each bit, where bits have names; `of` the parts of an answer that it is about. */
 export type Part =
-  | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[] }
+  | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[]; of?: readonly string[] }
   | { name: string; kind: "number"; value: number }
   | { name: string; kind: "text"; value: string };
 

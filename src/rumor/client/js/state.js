@@ -39,7 +39,10 @@ const WHOLE = {
       each(row.made, (one) => texts(one.mechanism) && count(one.reports))) &&
     each(state.mechanisms, (row) => texts(row.digest, row.description?.name)) &&
     each(state.pins, (row) => texts(row.series, row.contract, row.agreed) && count(row.revision) && loss(row.ceiling)) &&
-    each(state.pending, pending),
+    each(state.pending, pending) &&
+    // What was drawn of many questions and days; a ledger from before has nothing of it.
+    each(state.asked ?? [], (row) => texts(row.series, row.question)) &&
+    each(state.days ?? [], (row) => texts(row.series, row.starts, row.day) && count(row.days)),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */

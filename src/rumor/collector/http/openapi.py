@@ -212,6 +212,10 @@ def _overview() -> dict[str, Any]:
             "collection": {"type": "string"},
             "name": {"type": "string"},
             "collections": {**table, "description": "All of the series, oldest first."},
+            "asks": {
+                "type": ["string", "null"],
+                "description": "What each person is asked, if not all.",
+            },
             "questions": {**table, "description": "With reports in all and by day."},
         },
     }

@@ -11,10 +11,10 @@ import { reportView } from "./bits.js";
 
 const LANGUAGES = ["en", "ja", "zh"];
 
-/** Everything the page knows. A card is "open", "drawn", "sent" or "full". */
+/** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, asking: false,
+  refusal: null, asking: false, asked: null, one: null,
 };
 
 const number = (value, digits = 3) =>
@@ -58,9 +58,9 @@ function complain(problem) {
   const known = problem instanceof RumorError;
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code]);
+  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? page.one?.WORDS[page.lang][problem.code === "asked" && "error"]);
   const own = known ? refusal : null;
-  const plain = problem.type || problem.code === "consent" || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
+  const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
   at("problem").replaceChildren(
     h("div", { class: "notice" },
@@ -77,13 +77,16 @@ async function takeStock() {
   const spending = await page.person.spending();
   const pending = await page.person.pending(page.contract);
   page.older = (await page.person.pending()).length - pending.length;
-  for (const question of page.contract.questions) {
+  // Drawn before anything is shown, and kept.
+  page.asked = await page.person.asked(page.contract);
+  const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
+  for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
     const row = spending.find((each) => each.series === page.contract.series && each.question === question.id);
     const waiting = pending.filter((envelope) => envelope.question === question.id);
     card.made = row ? row.reports : 0;
     if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-    else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : "open";
+    else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : page.asked.open ? "open" : "away";
     page.cards.set(question.id, card);
   }
 }
@@ -99,7 +102,7 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -138,6 +141,7 @@ function cardView(card) {
 
 function body(card, title) {
   const { words } = page;
+  if (card.state === "away") return null;
   if (card.state === "full") return h("p", { class: "done" }, words.limit(card.made));
   if (card.state === "open") return [oddsView(card.question), control(card, title, words, renderAction)];
   const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
@@ -326,6 +330,7 @@ async function start() {
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
+    if (contract.ask) page.one = await import("./asked.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();

@@ -18,18 +18,21 @@ export function reportView(card, description, report, value, words) {
   const drawn = description.parts.some((part) => part.kind === "bits");
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
-    labelled ? bitTable(labelled, value, words) : split(description.parts, value, words),
+    labelled ? [others(description.parts, words), bitTable(labelled, value, ownOf(labelled, card, value), words)] : split(description.parts, value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
     !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null);
 }
 
+/** What a report says beside its labelled bits. */
+const others = (parts, words) => parts.filter((part) => part.kind !== "bits").map((part) => h("dl", {}, partView(part, words)));
+
 /** A row for each answer: the truth that stays, and the bit that leaves. */
-function bitTable(part, value, words) {
+function bitTable(part, value, own, words) {
   const row = (label, i) =>
-    h("tr", { class: label === value ? "own" : null },
-      h("th", { scope: "row" }, label, label === value ? h("small", {}, ` ${words.yours}`) : null),
-      value === null ? null : h("td", {}, h("span", { class: `bit stays ${label === value ? "one" : ""}` }, label === value ? "1" : "0")),
+    h("tr", { class: own(label) ? "own" : null },
+      h("th", { scope: "row" }, label, own(label) ? h("small", {}, ` ${words.yours}`) : null),
+      value === null ? null : h("td", {}, h("span", { class: `bit stays ${own(label) ? "one" : ""}` }, own(label) ? "1" : "0")),
       h("td", {}, tile(part.value[i], i)));
   return h("table", { class: "bittable" },
     h("thead", {}, h("tr", {},
@@ -37,6 +40,14 @@ function bitTable(part, value, words) {
       value === null ? null : h("th", { scope: "col" }, words.stays),
       h("th", { scope: "col" }, words.leaves))),
     h("tbody", {}, part.labels.map(row)));
+}
+
+/** Whether a label is the answer: one of a set, or what was asked `of` several answers. */
+function ownOf(part, card, value) {
+  if (value === null) return () => false;
+  if (Array.isArray(card.value)) return (label) => card.value.includes(label);
+  const own = part.of ? part.of.map((id) => card.value[id]).join(", ") : value;
+  return (label) => label === own;
 }
 
 function split(parts, value, words) {

@@ -115,6 +115,33 @@ export function means(estimates, range, title) {
   };
 }
 
+/** Tables of two answers as heat maps, one below the other: each cell with its share, and its interval at hand. */
+export function tables(found) {
+  const maps = found.map(({ parts: [first, second], cells }) => {
+    const order = (key) => [...new Set(cells.map((cell) => cell[key]))];
+    const most = Math.max(...cells.map((cell) => cell.frequency));
+    const dark = { test: `datum.frequency > ${0.6 * most}`, value: colour("--paper") || "white" };
+    return {
+      height: 44 * order("row").length,
+      data: { values: cells },
+      encoding: {
+        x: { field: "column", type: "nominal", sort: order("column"), title: second, axis: { orient: "top", labelAngle: 0, domain: false, ticks: false, grid: false } },
+        y: { field: "row", type: "nominal", sort: order("row"), title: first },
+        tooltip: [
+          { field: "row", title: first }, { field: "column", title: second },
+          ...[["frequency", "share"], ["low", "from"], ["high", "to"]].map(([field, title]) => ({ field, type: "quantitative", format: ".2%", title })),
+          { field: "ratio", type: "quantitative", format: ".2f", title: "times independence" },
+        ],
+      },
+      layer: [
+        { mark: { type: "rect", stroke: colour("--line") }, encoding: { color: { field: "frequency", type: "quantitative", legend: null, scale: { domainMin: 0, interpolate: "rgb", range: [colour("--card") || "white", colour("--accent")] } } } },
+        { mark: { type: "text", fontSize: 13, fontWeight: 600 }, encoding: { text: { field: "frequency", type: "quantitative", format: ".1%" }, color: { condition: dark, value: colour("--ink") } } },
+      ],
+    };
+  });
+  return maps.length === 1 ? { ...whole, ...maps[0] } : { vconcat: maps.map((map) => ({ width: 360, ...map })) };
+}
+
 /** How values moved: a smoothed line each, with its band. */
 export function moved(rows, isShare) {
   const axis = { tickCount: 5, grid: true, ...(isShare ? { format: "%" } : {}) };

@@ -10,10 +10,12 @@ import { h } from "./dom.js";
 const LOADERS = {
   choice: () => import("./controls/choice.js"),
   ordered: () => import("./controls/ordered.js"),
+  set: () => import("./controls/set.js"),
   text: () => import("./controls/text.js"),
   words: () => import("./controls/words.js"),
   number: () => import("./controls/number.js"),
   keyvalue: () => import("./controls/keyvalue.js"),
+  joint: () => import("./controls/joint.js"),
 };
 const loaded = {};
 

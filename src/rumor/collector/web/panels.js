@@ -2,13 +2,15 @@
 
 import { h } from "./dom.js";
 import { decimals, plain, share, whole } from "./numbers.js";
+import * as joint from "./panels/joint.js";
 import * as keyvalue from "./panels/keyvalue.js";
 import * as number from "./panels/number.js";
 import * as ordered from "./panels/ordered.js";
+import * as set from "./panels/set.js";
 import * as shares from "./panels/shares.js";
 
 // What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
-const PANELS = { ordered, number, keyvalue };
+const PANELS = { ordered, set, number, keyvalue, joint };
 
 /** The charts, columns and units of a question. */
 export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
@@ -49,7 +51,7 @@ const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/,
 /** What the estimate says beside its rows. */
 export function remarks(question, estimate) {
   const digits = decimals(estimate.other_stderr);
-  const hidden = rowsOf(question, estimate).length - 20;
+  const hidden = panelOf(question).whole ? 0 : rowsOf(question, estimate).length - 20;
   const lines = [];
   if (!estimate.estimates.length) lines.push(h("p", {}, "No candidate was detected."));
   if ("other" in estimate) {
@@ -58,6 +60,7 @@ export function remarks(question, estimate) {
         `${whole(estimate.detected)} of ${whole(estimate.candidates)} candidates were detected; ${estimate.controls}.`),
     );
   }
+  lines.push(...(panelOf(question).remarks?.(estimate) ?? []));
   if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
   lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}: ${estimate.covers}. Method: ${estimate.method}.`));
   const bound = estimate.diagnostics?.fake_clients?.sentence;
@@ -135,8 +138,9 @@ export function promise(question, overview) {
   const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in all` : "";
   return [
     h("p", {}, question.privacy),
+    overview.asks && h("p", { id: "asks" }, overview.asks),
     h("p", {}, `Asked ${question.asked} of each person${all}.`,
       question.retention_days === null ? " Reports are kept until the collection is deleted." : ` Reports are deleted after ${whole(question.retention_days)} days; the counts stay.`),
     h("p", { class: "soft" }, `${question.mechanism}, ${question.report_bytes === 1 ? "1 byte" : `${whole(question.report_bytes)} bytes`} a report; contract `, h("code", {}, overview.collection)),
-  ];
+  ].filter(Boolean);
 }

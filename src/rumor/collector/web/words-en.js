@@ -90,7 +90,7 @@ export default {
     unreachable: "The collector cannot be reached just now. Try again in a while.",
     other: "Something is not right, and nothing was sent.",
   },
-  said: { nothing: "no", plus: "yes, rather much", minus: "yes, rather little" },
+  said: { nothing: "no", plus: "yes, rather much", minus: "yes, rather little", chosen: "chosen", "not chosen": "not chosen" },
   parts: { answer: "answer", set: "set", number: "number", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b" },
   captions: {},
 };

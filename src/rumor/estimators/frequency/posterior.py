@@ -179,6 +179,12 @@ class CountTable:
             tilt[live] = next_tilt(tilt[live], excess / leftover, low[live], high[live], leap)
         return Posterior(means, spreads, evidence)
 
+    def apart(self, log_priors: Vector) -> Posterior:
+        """The posterior under each prior (a column each) of frequencies that have no sum."""
+        still = np.zeros(log_priors.shape[1])
+        means, variances, logs, _ = self._tilted(log_priors, still)
+        return Posterior(means, variances, self.often @ logs)
+
     def _tilted(
         self, log_priors: Vector, tilt: Vector
     ) -> tuple[Vector, Vector, Vector, NDArray[np.bool_]]:

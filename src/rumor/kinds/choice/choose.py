@@ -11,8 +11,9 @@ from rumor.mechanisms.registry import of_kind
 
 # Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
 MAX_REPORT_BYTES = 256
-# Noise that differs only by the rounding of thresholds is the same: shorter reports win.
-_TIE = 1 + 1e-6
+# Shorter reports win where their noise is within 3 per cent of the least: a hundredth and a half of
+# a standard error, which nobody sees.
+_NEARLY = 1.03
 
 
 def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOracle]:
@@ -37,12 +38,12 @@ def choose_oracle(
     users: int | None = None,
     max_report_bytes: int = MAX_REPORT_BYTES,
 ) -> FrequencyOracle:
-    """The oracle with the least noise on a value that nobody holds, among those that fit.
+    """The oracle with the shortest reports, among those that fit and have nearly the least noise.
 
-    Most values of a large domain are rare, so their noise is what an analyst sees; the
-    ratio between mechanisms does not depend on the number of people. An oracle fits when
-    its reports are short enough and when estimating from this many users is affordable.
-    Where noise is the same, the shorter report wins.
+    Noise is that on a value that nobody holds: most values of a large domain are rare, so their
+    noise is what an analyst sees, and the ratio between mechanisms does not depend on the number
+    of people. An oracle fits when its reports are short enough and when estimating from this many
+    users is affordable. Of reports that are equally short, those with less noise win.
     """
     oracles = [
         oracle
@@ -55,7 +56,7 @@ def choose_oracle(
         )
     noise = {oracle: float(oracle.variance(0.0, 1)) for oracle in oracles}
     least = min(noise.values())
-    close = [oracle for oracle in oracles if noise[oracle] <= _TIE * least]
+    close = [oracle for oracle in oracles if noise[oracle] <= _NEARLY * least]
     return min(close, key=lambda oracle: (oracle.width, noise[oracle]))
 
 

@@ -19,6 +19,9 @@ from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squar
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
+# A table of several answers that is not mostly noise.
+MAX_CELLS = 100
+
 
 class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     """One of so many answers."""
@@ -28,6 +31,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     error_of = "the share of an answer that hardly anybody gives"
     default_of = "the default estimate over all values of Zipf's law, calibrated by simulation"
     detects = "the smallest share told from zero"
+    usual_of = "a share of one in so many answers, sampling included"
 
     def candidates(self, wish: Wish) -> list[Candidate[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
@@ -44,6 +48,20 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     def error(self, mechanism: FrequencyOracle, users: int) -> float:
         """The closed form, at a frequency of 0."""
         return math.sqrt(float(mechanism.variance(0.0, users)))
+
+    def usual_error(self, mechanism: FrequencyOracle, users: int) -> float:
+        """The closed form, at an even share: of rare answers the sample itself says nothing."""
+        return math.sqrt(float(mechanism.variance(1 / self.domain, users)))
+
+    def block_variance(self, together: int, epsilon: float) -> float | None:
+        """Randomised response on all combinations; one of D^k holds each answer D^(k-1) times."""
+        cells: int = self.domain**together
+        if cells > MAX_CELLS:
+            return None
+        odds, even = math.exp(epsilon), 1 / self.domain
+        gain = (odds - 1) / (odds + cells - 1)
+        support = cells * even / (odds + cells - 1) + gain * even
+        return float(support * (1 - support) / gain**2)
 
     def default(self, mechanism: FrequencyOracle, users: int) -> float | None:
         """Over all answers, on Zipf's law."""

@@ -8,8 +8,8 @@ from typing import Any
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
-from rumor.core.errors import InputError, shown
-from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
+from rumor.core.errors import InputError
+from rumor.kinds.base import Example, Kind, domain_of, labels_of, mechanism_wish, some
 from rumor.kinds.choice.choose import MAX_REPORT_BYTES, choose_oracle
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.oracle import FrequencyOracle
@@ -27,12 +27,7 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """An oracle, by name or the best one."""
-        if ("labels" in wish) == ("domain" in wish):
-            given = "both" if "labels" in wish else "neither"
-            raise InputError(f"a question must have either labels or a domain size; got {given}")
-        domain: object = wish.get("labels", wish.get("domain"))
-        if "labels" in wish and not isinstance(domain, list):
-            raise InputError(f"labels must be a list of strings; got {shown(domain)}")
+        domain = domain_of(wish)
         name, options = mechanism_wish(wish)
         arguments: dict[str, Any] = {"domain": domain, **options}
         if "epsilon" in wish:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,16 +123,33 @@ def simulate(
         raise InputError("a simulation needs at least one person; got none")
     source = System() if random is None else random
     numbered, truth = oracle.unlabelled(), counts / people
-    total, squares, covered = (np.zeros(oracle.domain) for _ in range(3))
-    result: Estimate
-    for trial in range(trials):
+
+    def trial(number: int) -> Estimate:
         summary, done = Summary.empty(oracle), 0
         for codes in _crowd(counts, max(1, _CHUNK_BYTES // oracle.width)):
             summary = summary.update(numbered.privatize(codes, random=source))
             done += codes.size
             if on_progress is not None:
-                on_progress(trial * people + done, trials * people)
-        result = estimate(oracle, summary, method, {})
+                on_progress(number * people + done, trials * people)
+        return estimate(oracle, summary, method, {})
+
+    expected = np.sqrt(oracle.variance(truth, people, "people"))
+    return repeated(trial, truth, expected, people, trials, level)
+
+
+def repeated(
+    trial: Callable[[int], Estimate],
+    truth: Vector,
+    expected: Vector,
+    people: int,
+    trials: int,
+    level: float,
+) -> Simulation:
+    """What came of so many trials, each with its number, on people whose shares are known."""
+    total, squares, covered = (np.zeros(truth.size) for _ in range(3))
+    result: Estimate
+    for number in range(checked_trials(trials)):
+        result = trial(number)
         low, high = result.interval(level, of="people")
         total += result.frequency
         squares += (result.frequency - truth) ** 2
@@ -142,7 +159,7 @@ def simulate(
         truth=truth,
         frequency=total / trials,
         error=np.sqrt(squares / trials),
-        expected=np.sqrt(oracle.variance(truth, people, "people")),
+        expected=expected,
         coverage=covered / trials,
         people=people,
         trials=trials,

@@ -28,6 +28,10 @@ class KeyValue(KeyValueQuestion):
             )
         return None
 
+    def row_is_person(self, table: Table) -> bool:
+        """Not where each pair has a row."""
+        return not self._part("tables").is_long(table)
+
     def read(
         self,
         id: str,

@@ -312,6 +312,7 @@ def make_plan(
     low: float = 0.0,
     high: float = 1.0,
     cap: int | None = None,
+    parts: str | None = None,
 ) -> Plan:
     """The plan that follows from what is given.
 
@@ -323,7 +324,7 @@ def make_plan(
     """
     if kind not in KINDS:
         raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
-    size = Size(domain, users, low, high, cap)
+    size = Size(domain, users, low, high, cap, parts)
     KINDS[kind].check_size(size)
     if users is not None:
         checked_size("people", users, 1, MAX_USERS)
@@ -547,4 +548,6 @@ def _number(value: float | None) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
     return json.dumps(value) if isinstance(value, str) else repr(value)

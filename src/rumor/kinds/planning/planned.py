@@ -33,6 +33,8 @@ class Size:
     low: float = 0.0
     high: float = 1.0
     cap: int | None = None
+    parts: str | None = None
+    """How many values each part of a joint answer has: "5x4"."""
 
     @property
     def span(self) -> float:
@@ -209,6 +211,20 @@ class PlannedQuestion(abc.ABC, Generic[M]):
             (self.linear(mechanism, users), math.sqrt(linear / trials)),
             None if expected is None else (expected, math.sqrt(default / trials)),
         )
+
+    usual_of: ClassVar[str] = ""
+    """What the usual error is that of, in words; the standard error's unless said."""
+
+    def usual_error(self, mechanism: M, users: int) -> float:
+        """The standard error of something that is not rare, by which ways to ask are compared."""
+        return self.error(mechanism, users)
+
+    def block_variance(self, together: int, epsilon: float) -> float | None:
+        """The variance of one person's answer to a question that is asked jointly with others.
+
+        None where so many of them cannot be one answer.
+        """
+        return None
 
     def second_error(self, mechanism: M, users: int) -> float | None:
         """Of something that is learned as well: the mean of a key, the median of a range."""

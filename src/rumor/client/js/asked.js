@@ -1,0 +1,112 @@
+/**
+ * One of many: which questions a person is asked, and on which day. Drawn from the secret and from public
+ * things alone, never from an answer, and kept in the ledger before anything is shown: opening again,
+ * refusing to answer, a new secret and a revision of the contract all find the same questions.
+ */
+
+import { fromHex, toHex } from "./bytes.js";
+import { members, refuse, size } from "./checks.js";
+import { RumorError } from "./errors.js";
+import { mechanismOf } from "./contract.js";
+import { Keyed } from "./randomness.js";
+
+const DAY = 86_400_000;
+const [FIRST, LAST] = ["1970-01-01", "2999-12-31"];
+const KEYS = { questions: undefined, days: undefined, starts: undefined };
+
+const shownDay = (number) => new Date(DAY * number).toISOString().slice(0, 10);
+
+/** A day as contracts write it: another way would be another contract. */
+const isDay = (value) =>
+  typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && value >= FIRST && value <= LAST &&
+  !Number.isNaN(Date.parse(value)) && new Date(value).toISOString().startsWith(value);
+/** Check what a contract says under `ask`. */
+export function checkAsk(ask, questions) {
+  const said = members("ask", ask, [], KEYS);
+  if (said.questions === undefined && said.days === undefined) refuse("ask must say how many questions, or days, or both", ask);
+  if (said.questions !== undefined) {
+    size("questions of ask", said.questions, 1, questions.length);
+    if (said.questions === questions.length) refuse("a contract leaves questions of ask out where all are asked", said.questions);
+  }
+  if (said.days !== undefined) size("days of ask", said.days, 2, 36525);
+  else if (said.starts !== undefined) refuse("starts of ask goes with days, of which it is the first", said.starts);
+  if (said.starts !== undefined && !isDay(said.starts)) {
+    refuse(`starts of ask must be a day written YYYY-MM-DD, from ${FIRST} to ${LAST}`, said.starts);
+  }
+  for (const question of questions) checkQuestion(said, question);
+}
+
+/** Refuse what cannot be one of many: each round is a collection, a day is one answer. */
+function checkQuestion({ days }, question) {
+  const { rounds } = mechanismOf(question);
+  if (rounds > 1) refuse("ask cannot go with a question in rounds, since each round is a collection of its own", question.id);
+  if (days === undefined) return;
+  const rule = (what) => `days of ask cannot go with ${what}, since a person answers on one day only`;
+  if (question.memo === "period") refuse(rule("memo 'period'"), question.id);
+  if (question.reports_per_person > 1) refuse(rule("reports_per_person above 1"), question.reports_per_person);
+}
+
+/**
+ * What a person is asked under a contract: as kept, or drawn and kept now, in place.
+ * @param {object} state
+ * @param {import("./rumor.js").Contract} contract
+ * @param {number} today the day, counted from 1970
+ */
+export async function askedOf(state, { ask, questions, series }, today) {
+  const ids = questions.map(({ id }) => id);
+  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, series, ids, ask.questions);
+  const day = ask.days === undefined ? null : await drawnDay(state, series, ask, today);
+  return {
+    // In the order of the contract: the order of the draw is of no use to anybody.
+    questions: ids.filter((id) => mine.includes(id)),
+    of: ids.length,
+    day,
+    days: ask.days ?? null,
+    open: day === null || day === shownDay(today),
+  };
+}
+
+async function drawnQuestions(state, series, ids, count) {
+  const secret = fromHex(state.secret);
+  // What was drawn once stays drawn, whatever a revision adds.
+  const kept = (state.asked ?? []).filter((row) => row.series === series).map(({ question }) => question);
+  const known = kept.filter((id) => ids.includes(id));
+  const ranks = new Map();
+  for (const id of ids) ranks.set(id, toHex(await new Keyed(secret, "rumor asked question 1", series, id).digest()));
+  const others = ids.filter((id) => !known.includes(id)).sort((a, b) => (ranks.get(a) < ranks.get(b) ? -1 : 1));
+  const mine = [...known, ...others].slice(0, count);
+  for (const question of mine) if (!kept.includes(question)) (state.asked ??= []).push({ series, question });
+  return mine;
+}
+
+async function drawnDay(state, series, { days, starts = "" }, today) {
+  const found = (state.days ?? []).find((row) => row.series === series && row.days === days && row.starts === starts);
+  if (found) return found.day;
+  const key = new Keyed(fromHex(state.secret), "rumor asked day 1", series, days);
+  const first = starts ? Date.parse(starts) / DAY : today;
+  const day = shownDay(first + (await key.draw((draws) => draws.below(days))));
+  (state.days ??= []).push({ series, days, starts, day });
+  return day;
+}
+
+/** Refuse what this person is not asked, or not today; a name that is no question's is somebody else's business. */
+export function checkAsked(asked, ids, contract, today) {
+  const count = (number) => number.toLocaleString("en");
+  const known = contract.questions.map(({ id }) => id);
+  for (const id of ids) {
+    if (!known.includes(id) || asked.questions.includes(id)) continue;
+    const mine = asked.questions.map((each) => `'${each}'`).join(", ");
+    throw new RumorError(
+      "asked",
+      `this device is asked ${mine} alone, drawn at random from ${count(asked.of)} questions; ` +
+        `'${id}' was not drawn, and nothing is sent about it`,
+    );
+  }
+  if (asked.open) return;
+  const date = shownDay(today);
+  throw new RumorError(
+    "asked",
+    `this device answers on ${asked.day}, drawn at random from ${count(asked.days)} days; ` +
+      `today is ${date} in UTC, so its day ${date > asked.day ? "is over" : "has not come"}`,
+  );
+}

@@ -1,0 +1,82 @@
+/** Projective-geometry response (Feldman et al. 2022): one number that stands for a share of the answers. */
+
+import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { loss, refuse, size, threshold } from "../checks.js";
+import { WORD } from "../randomness.js";
+import { choice } from "./labels.js";
+
+export const keys = ["domain", "field", "inside"];
+
+const [MOST_VALUES, MOST_POINTS] = [2e6, 2 ** 24];
+
+/** How many points so many dimensions have. */
+const pointsOf = (field, dimensions) => (field ** dimensions - 1) / (field - 1);
+
+export function make(p, labels) {
+  const base = choice(p.domain, MOST_VALUES, labels);
+  const field = size("field", p.field, 2, Math.floor(Math.sqrt(MOST_POINTS)));
+  for (let n = 2; n * n <= field; n++) if (field % n === 0) refuse("field must be a prime", field);
+  let dimensions = 3;
+  while (pointsOf(field, dimensions) < base.domain) dimensions++;
+  const [points, supporting] = [pointsOf(field, dimensions), pointsOf(field, dimensions - 1)];
+  if (points > MOST_POINTS) refuse(`field must be a prime with at most 2^24 points for ${base.domain} values`, field);
+  const others = field ** (dimensions - 1);
+  const inside = threshold("inside", p.inside);
+  const width = bytesFor(points);
+  return {
+    ...base,
+    width,
+    epsilon: loss(inside.big * BigInt(others), (WORD - inside.big) * BigInt(supporting)),
+    draw(code, draws) {
+      const own = coordinates(field, dimensions, code);
+      const near = draws.coin(inside);
+      const free = near
+        ? coordinates(field, dimensions - 1, draws.below(supporting))
+        : digits(field, dimensions - 1, draws.below(others));
+      // The other coordinates go around the place of the value's last one, which is 1.
+      const place = own.findLastIndex(Boolean);
+      free.splice(place, 0, 0);
+      const product = own.reduce((sum, mine, i) => sum + mine * free[i], near ? 0 : -1);
+      free[place] = modulo(-product, field);
+      return littleEndian(width, pointOf(field, dimensions, free));
+    },
+    caption: `One number from 0 to ${points - 1}; each stands for about one in ${field} of the answers.`,
+    parts: (report) => [{ name: "number", kind: "number", value: fromLittleEndian(report) }],
+  };
+}
+
+const modulo = (n, field) => ((n % field) + field) % field;
+
+/** A number's digits in base `field`, the first the most significant. */
+function digits(field, count, number) {
+  const found = new Array(count).fill(0);
+  for (let i = count - 1; i >= 0; i--) {
+    found[i] = number % field;
+    number = Math.floor(number / field);
+  }
+  return found;
+}
+
+/** The coordinates of a point: the last that is not 0 is 1, and those before it are the digits of its number. */
+function coordinates(field, dimensions, point) {
+  let last = dimensions - 1;
+  for (; point >= field ** last; last--) point -= field ** last;
+  return [...digits(field, last, point), 1, ...new Array(dimensions - 1 - last).fill(0)];
+}
+
+/** The number of the point that a vector is a multiple of. */
+function pointOf(field, dimensions, vector) {
+  const last = vector.findLastIndex(Boolean);
+  const scale = inverse(vector[last], field);
+  const code = vector.slice(0, last).reduce((number, each) => number * field + ((each * scale) % field), 0);
+  return pointsOf(field, dimensions) - pointsOf(field, last + 1) + code;
+}
+
+/** 1 / n modulo a prime, by Fermat: n to the power of the prime less two. */
+function inverse(n, field) {
+  let [found, base] = [1, n];
+  for (let power = field - 2; power; power >>= 1, base = (base * base) % field) {
+    if (power & 1) found = (found * base) % field;
+  }
+  return found;
+}

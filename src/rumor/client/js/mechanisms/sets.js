@@ -1,0 +1,36 @@
+/** Any of a fixed list of options: labels, or numbers 0..domain-1 where there are none. */
+
+import { refuse, refuseAnswer } from "../checks.js";
+import { typeOf } from "../errors.js";
+import { choice } from "./labels.js";
+
+/** What a contract says of every mechanism for sets. */
+export const SETS = ["domain", "counted"];
+const ONCE = "an answer must name each option once";
+
+/** What they share: a list of options becomes ascending numbers. */
+export function sets(p, labels) {
+  const paired = p.counted === "pairs";
+  if (!paired && p.counted !== "options") refuse("counted must be one of options, pairs", p.counted);
+  const base = choice(p.domain, paired ? 256 : 1e4, labels);
+  return {
+    ...base,
+    kind: "set",
+    paired,
+    encode(value) {
+      if (!Array.isArray(value)) refuseAnswer("an answer must be a list of options", typeOf(value));
+      const codes = value.map(base.encode).sort((a, b) => a - b);
+      if (new Set(codes).size < codes.length) refuseAnswer(ONCE, "one twice");
+      return codes;
+    },
+    /** What tells an answer from others, as Python writes a tuple. */
+    identity: (codes) => `(${codes.join(", ")}${codes.length === 1 ? "," : ""})`,
+  };
+}
+
+/** `count` of `total` places in ascending order. */
+export const places = (draws, total, count) => draws.sample(total, count).sort((a, b) => a - b);
+
+/** A list of numbers as a page shows it. */
+export const listed = (name, options, called) => ({ name, kind: "text", value: options.map(called).join(", ") || "–" });
+

@@ -1,0 +1,1 @@
+"""Tables of several answers: margins, cells and how two answers go together."""

@@ -1,0 +1,177 @@
+"""How two answers go together: a test, Cramer's V, ratios and odds ratios, with their intervals.
+
+All of it is made of the linear estimate and its covariance, never of a table that was drawn
+towards independence: a test of such a table would find what the prior put there.
+
+With d = x - rc', what cells have beyond the product of their margins, and S its covariance (by
+the derivative), d'S^-d is chi-squared on (A-1)(B-1) degrees where the answers are independent.
+Cramer's V is that of Q = sum d^2/(rc), a weighted sum of squares of normals: it is matched in two
+moments by b chi2_df(lambda/b), and the lambda at which Q would be at either end are the interval.
+Ratios of two noisy numbers have Fieller's set, which is unbounded where the lower may be zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.types import Vector
+from rumor.estimators.joint.bayes import margin_sums, margins
+from rumor.estimators.joint.coordinates import Matrix, contrasts
+from rumor.estimators.joint.linear import Moments
+
+_EMPTY = 1e-9
+_STEPS = 80
+
+
+@dataclass(frozen=True)
+class Independence:
+    """Wald's test of independence."""
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A number and the ends of its interval; the upper one may be infinite."""
+
+    value: float
+    low: float
+    high: float
+
+
+def beyond_margins(table: Moments, sizes: tuple[int, int]) -> Moments:
+    """D = x - rc', and its covariance by the derivative."""
+    rows, columns = margins(table.mean, sizes)
+    ones_rows, ones_columns = np.ones((1, sizes[0])), np.ones((1, sizes[1]))
+    change = np.eye(table.mean.size)
+    change -= np.kron(np.eye(sizes[0]), np.outer(columns, ones_columns))
+    change -= np.kron(np.outer(rows, ones_rows), np.eye(sizes[1]))
+    d = table.mean - np.kron(rows, columns)
+    return Moments(d, change @ table.covariance @ change.T)
+
+
+def independence_test(table: Moments, sizes: tuple[int, int]) -> Independence:
+    """Whether two answers go together at all."""
+    from scipy.special import chdtrc
+
+    beyond = beyond_margins(table, sizes)
+    basis = np.kron(contrasts(sizes[0]), contrasts(sizes[1]))
+    away = basis.T @ beyond.mean
+    statistic = float(away @ np.linalg.solve(basis.T @ beyond.covariance @ basis, away))
+    degrees = (sizes[0] - 1) * (sizes[1] - 1)
+    return Independence(statistic, degrees, float(chdtrc(degrees, statistic)))
+
+
+def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: float) -> Ends:
+    """Cramer's V, with the margins of `shares` below the squares."""
+    beyond = beyond_margins(table, sizes)
+    middle = np.kron(*margins(shares, sizes))
+    kept = _known(table, sizes, shares)
+    scale = 1 / np.sqrt(middle[kept])
+    away = beyond.mean[kept] * scale
+    noise = beyond.covariance[np.ix_(kept, kept)] * np.outer(scale, scale)
+    seen, first, second = float(away @ away), float(np.trace(noise)), float((noise**2).sum())
+    along = float(away @ noise @ away) / seen if seen > 0 else first
+    most = min(sizes) - 1
+    tail = (1 - level) / 2
+
+    def above(strength: float) -> float:
+        return _above(seen, strength, first, second, along)
+
+    low = _crossing(lambda strength: above(strength) >= tail, most)
+    high = _crossing(lambda strength: above(strength) >= 1 - tail, most)
+    ends = [math.sqrt(min(max(x, 0.0) / most, 1.0)) for x in (seen - first, low, high)]
+    return Ends(ends[0], min(ends[0], ends[1]), max(ends[0], ends[2]))
+
+
+def _known(table: Moments, sizes: tuple[int, int], shares: Vector) -> NDArray[np.bool_]:
+    """Cells of rows and columns that are larger than their noise.
+
+    What is divided by a share that may be zero would drown all else; and rows that hardly anybody
+    is in add next to nothing to the true strength.
+    """
+    sums = margin_sums(sizes)
+    noise = np.sqrt(np.maximum(np.diag(sums @ table.covariance @ sums.T), 0.0))
+    large = np.concatenate(margins(shares, sizes)) > np.maximum(noise, _EMPTY)
+    both = np.outer(large[: sizes[0]], large[sizes[0] :]).ravel()
+    return both if both.any() else np.ones_like(both)
+
+
+def _above(seen: float, strength: float, first: float, second: float, along: float) -> float:
+    """How likely a larger sum of squares is, where the true one is so strong."""
+    from scipy.special import chndtr
+
+    b = (2 * second + 4 * strength * along) / (2 * first + 4 * strength)
+    return 1 - float(chndtr(seen / b, first / b, strength / b))
+
+
+def _crossing(reached: object, most: float) -> float:
+    """The least strength up to `most` at which something is reached, which stays so."""
+    assert callable(reached)
+    low, high = 0.0, float(most)
+    if reached(low):
+        return low
+    if not reached(high):
+        return high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def fieller(
+    above: float, below: float, noise: tuple[float, float, float], z: float
+) -> tuple[float, float]:
+    """The ratios, from 0 on, that are not rejected; `noise` has both variances, covariance last.
+
+    Where the set falls into two parts, both are within what is told.
+    """
+    of_above, of_below, together = noise
+    a = below**2 - z**2 * of_below
+    b = above * below - z**2 * together
+    c = above**2 - z**2 * of_above
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    if a > 0:
+        return max((b - root) / a, 0.0), max((b + root) / a, 0.0)
+    # All but a stretch, or everything; with 0 rejected, the stretch reaches up to c / (b + root).
+    return (c / (b + root) if c > 0 and b + root > 0 else 0.0), math.inf
+
+
+def ratio_to_independence(
+    table: Moments, sizes: tuple[int, int], cell: int, z: float
+) -> tuple[float, float]:
+    """The interval of p_ij / (r_i c_j)."""
+    rows, columns = margins(table.mean, sizes)
+    row, column = divmod(cell, sizes[1])
+    gradients = np.zeros((2, *sizes))
+    gradients[0, row, column] = 1.0
+    gradients[1, row, :] += columns[column]
+    gradients[1, :, column] += rows[row]
+    product = float(rows[row] * columns[column])
+    return _ratio(table, gradients, float(table.mean[cell]), product, z)
+
+
+def odds_ratio(
+    table: Moments, sizes: tuple[int, int], corners: tuple[int, int, int, int], z: float
+) -> tuple[float, float]:
+    """The interval of p_ij p_kl / (p_il p_kj); `corners` are rows i, k and columns j, l."""
+    i, k, j, l = corners  # noqa: E741
+    p = table.mean.reshape(sizes)
+    gradients = np.zeros((2, *sizes))
+    gradients[0, i, j], gradients[0, k, l] = p[k, l], p[i, j]
+    gradients[1, i, l], gradients[1, k, j] = p[k, j], p[i, l]
+    return _ratio(table, gradients, float(p[i, j] * p[k, l]), float(p[i, l] * p[k, j]), z)
+
+
+def _ratio(
+    table: Moments, gradients: Matrix, above: float, below: float, z: float
+) -> tuple[float, float]:
+    flat = gradients.reshape(2, -1)
+    noise = flat @ table.covariance @ flat.T
+    return fieller(above, below, (noise[0, 0], noise[1, 1], noise[0, 1]), z)

@@ -1,0 +1,59 @@
+"""Several answers in one table: how two of them go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rumor.core.errors import InputError
+from rumor.kinds.joint.question import JointQuestion
+from rumor.mechanisms.mixed import Mixed
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+    from rumor.core.answer_table import Table
+    from rumor.kinds.planning.planned import Size
+    from rumor.results.view import View
+
+
+class Joint(JointQuestion):
+    """Two to four answers; tables, margins and how they go together are learned."""
+
+    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
+        """None: a person's answer has a column for each part."""
+        if column is not None:
+            raise InputError(
+                f"a joint answer has a column for each part, so none is named; got {column!r}"
+            )
+        return None
+
+    def read(
+        self,
+        id: str,
+        mechanism: Mixed,
+        table: Table,
+        column: str | None,
+        keep: Sequence[str] = (),
+    ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
+        """A row for each person."""
+        from rumor.kinds.joint.tables import read_cells
+
+        return read_cells(mechanism, table, keep)
+
+    def strata_chart(
+        self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
+    ) -> alt.VConcatChart:
+        """A table for each stratum."""
+        from rumor.kinds.joint.picture import strata_chart
+
+        return strata_chart(estimates, by, view, title=title)
+
+    def check_size(self, size: Size) -> None:
+        """A number of values for each part, and nothing else."""
+        if size.cap is not None or size.domain is not None:
+            raise InputError("a joint question is planned by its parts (5x4); got another size")
+
+
+KIND = Joint()

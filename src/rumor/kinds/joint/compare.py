@@ -1,0 +1,24 @@
+"""What is compared of joint answers: the unbiased share of every cell, and of every margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Target
+from rumor.estimators.compare.sample import Sample
+from rumor.kinds.joint.estimate import estimate
+from rumor.kinds.measures import Measures
+from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.summary import Summary
+
+
+def measures(
+    mechanism: Mixed, summary: Summary, of: Target, options: Mapping[str, Any]
+) -> Measures:
+    """A share for each row of the linear estimate."""
+    if of != "population":
+        raise InputError(f'joint answers are compared of the "population" only; got {shown(of)}')
+    found = estimate(mechanism, summary, "linear", {})
+    return Measures.shares(list(found.values), Sample.known(found.unbiased, found.stderr))

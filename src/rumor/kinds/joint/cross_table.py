@@ -1,0 +1,108 @@
+"""A joint estimate as text: a cross-table for each pair, and what is to be said of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.estimators.joint.association import Ends
+from rumor.results.estimate import fake_clients_line
+from rumor.results.intervals import critical_value
+from rumor.results.view import View
+
+if TYPE_CHECKING:
+    from rumor.kinds.joint.pair_table import PairTable
+    from rumor.kinds.joint.result import JointEstimate
+
+ALL = "all"
+
+
+def told(estimate: JointEstimate, view: View, facts: Sequence[str]) -> str:
+    """Every table, how its answers go together, and the facts that all tables end with."""
+    lines = []
+    for pair, table in estimate.tables.items():
+        lines += [_crossed(estimate, pair, view), ""]
+        lines += [wrapped(fact) for fact in together(table, view.level)]
+        lines.append("")
+    noted = (
+        [f"note: {estimate.diagnostics['warning']}"] if "warning" in estimate.diagnostics else []
+    )
+    lines += [wrapped(fact) for fact in (_asked(estimate), *facts, *noted)]
+    return "\n".join([*lines, *fake_clients_line(estimate.diagnostics)])
+
+
+def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
+    """Shares with their intervals below them, and the margins at the edges."""
+    table = estimate.tables[pair]
+    low, high = estimate.interval(view.level, simultaneous=view.simultaneous)
+    digits = decimals_for(float(table.linear.deviation.min()))
+    shares = estimate.frequency
+    rows, columns = table.labels
+    head = [f"{one_line(table.ids[0])} \\ {one_line(table.ids[1])}", *map(one_line, columns), ALL]
+    body = []
+    for row in [*rows, None]:
+        above, below = [ALL if row is None else one_line(row)], [""]
+        for column in [*columns, None]:
+            said = [(part, x) for part, x in zip(pair, (row, column), strict=True) if x is not None]
+            if not said:
+                above.append(percent(1.0))
+                below.append("")
+                continue
+            at = estimate.row([part for part, _ in said], [name for _, name in said])
+            above.append(percent(float(shares[at]), digits))
+            ends = (100 * float(low[at]), 100 * float(high[at]))
+            below.append(f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}")
+        body += [above, below]
+    return aligned(head, body)
+
+
+def together(table: PairTable, level: float) -> list[str]:
+    """How two answers go together, in sentences."""
+    test, strength = table.test, table.cramers_v(level)
+    p = "below 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.4f}"
+    lines = [
+        f"independence of {table.ids[0]} and {table.ids[1]}: chi-squared {test.statistic:.2f} on "
+        f"{test.degrees}, p {p}; weight of independence {percent(table.independence, 1)}",
+        f"Cramer's V {strength.value:.3f} ({percent(level)} interval {_ends(strength)})",
+    ]
+    if table.sizes == (2, 2):
+        odds = table.odds_ratio(level=level)
+        value = "unknown" if not math.isfinite(odds.value) else f"{odds.value:.3g}"
+        lines.append(f"odds ratio {value} ({percent(level)} interval {_ends(odds)})")
+    else:
+        lines.append(_furthest(table, level))
+    return lines
+
+
+def _furthest(table: PairTable, level: float) -> str:
+    """The cell whose ratio lies furthest from 1 by its interval, if any does."""
+    low, high = table.ratio_interval(critical_value(level, table.shares.size))
+    ratios = table.ratio.ravel()
+    away = [max(a - 1, 1 - b, 0.0) for a, b in zip(low, high, strict=True)]
+    cell = max(range(ratios.size), key=away.__getitem__)
+    if away[cell] == 0:
+        return "no cell is surely more or less frequent than its margins alone would have it"
+    row, column = divmod(cell, table.sizes[1])
+    ends = Ends(float(ratios[cell]), float(low[cell]), float(high[cell]))
+    return (
+        f"furthest from independence: {table.ids[0]} {table.labels[0][row]} with {table.ids[1]} "
+        f"{table.labels[1][column]}, {ends.value:.2f} times what the margins alone would have "
+        f"({_ends(ends)}, all cells at once)"
+    )
+
+
+def _ends(ends: Ends) -> str:
+    if not math.isfinite(ends.high):
+        return f"{ends.low:.3g} or more"
+    return f"{ends.low:.3g} to {ends.high:.3g}"
+
+
+def _asked(estimate: JointEstimate) -> str:
+    keys = estimate.parts.keys
+    parts = [
+        f"{one.reports:,} of {' and '.join(keys[part] for part in one.parts)}"
+        for one in estimate.asked
+    ]
+    return f"reports: {', '.join(parts)}"

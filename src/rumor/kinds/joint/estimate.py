@@ -1,0 +1,86 @@
+"""Tables of joint answers: every method, and the estimate that it becomes.
+
+"auto" (the same as "bayes") draws each table towards independence as far as the reports say so,
+and averages it with the plain one by the risk of either;
+"linear" is the unbiased estimate of all reports together, brought to the nearest table without
+negative cells. Tests, intervals and measures of association are those of the linear estimate,
+whatever the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rumor.core.parts import Parts
+from rumor.core.settings import checked_method
+from rumor.estimators.joint.bayes import Shrunk, shrunk
+from rumor.estimators.joint.blend import averaged
+from rumor.estimators.joint.linear import Linear, linear, seen_in
+from rumor.estimators.joint.nearest import consistent_tables
+from rumor.kinds.evidence import summarized
+from rumor.kinds.joint.pair_table import PairTable
+from rumor.kinds.joint.result import Asked, JointEstimate
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.mixed import Mixed
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
+"""Every method, and its options."""
+METHODS = tuple(OPTIONS)
+
+
+def estimate(
+    mechanism: Mixed, data: object, method: str, options: Mapping[str, Any]
+) -> JointEstimate:
+    """The tables from reports or a summary of them."""
+    chosen = checked_method(method, options, OPTIONS)
+    summary = summarized(mechanism, data)
+    counted = mechanism.counted(summary.tally)
+    asked = [Asked(one.component.asks, one.reports) for one in counted]
+    found = linear(mechanism.parts.sizes, seen_in(counted))
+    told = {"fake_clients": fake_clients(mechanism, summary.reports).to_dict()}
+    return joint_estimate(
+        mechanism.parts, found, chosen, asked, summary.reports, mechanism.epsilon, told
+    )
+
+
+def joint_estimate(
+    parts: Parts,
+    found: Linear,
+    method: str,
+    asked: Sequence[Asked],
+    reports: int,
+    epsilon: float,
+    diagnostics: Mapping[str, object],
+) -> JointEstimate:
+    """What a linear estimate of all tables becomes by a method."""
+    pairs = {pair: found.pair(pair) for pair in found.coordinates.pairs}
+    sizes = {pair: (parts.sizes[pair[0]], parts.sizes[pair[1]]) for pair in pairs}
+    models: dict[tuple[int, int], Shrunk] = {
+        pair: shrunk(known, sizes[pair]) for pair, known in pairs.items()
+    }
+    plain = method == "linear"
+    known = {
+        pair: [(1.0, one)] if plain else averaged(one, models[pair]) for pair, one in pairs.items()
+    }
+    tables, margins = consistent_tables(known, parts.sizes)
+    return JointEstimate(
+        parts=parts,
+        tables={
+            pair: PairTable(
+                ids=(parts.keys[pair[0]], parts.keys[pair[1]]),
+                labels=(parts.values[pair[0]], parts.values[pair[1]]),
+                shares=tables[pair].reshape(sizes[pair]),
+                linear=pairs[pair],
+                independence=models[pair].independence,
+            )
+            for pair in pairs
+        },
+        margins=margins,
+        linear_margins=[found.margin(part) for part in range(parts.count)],
+        asked=tuple(asked),
+        reports=reports,
+        epsilon=epsilon,
+        method="linear" if plain else "bayes",
+        diagnostics=diagnostics,
+    )

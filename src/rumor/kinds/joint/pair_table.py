@@ -1,0 +1,129 @@
+"""The table of two answers: its cells, and how the two go together.
+
+The shares are the method's answer. Test, intervals, Cramer's V and odds ratios are of the linear
+estimate, which nothing was drawn towards independence in; every interval is stretched to hold the
+answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Vector
+from rumor.estimators.joint.association import (
+    Ends,
+    Independence,
+    cramers_v,
+    independence_test,
+    odds_ratio,
+    ratio_to_independence,
+)
+from rumor.estimators.joint.coordinates import Matrix
+from rumor.estimators.joint.linear import Moments
+from rumor.results.intervals import critical_value
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Two parts crossed: the first has the rows, the second the columns."""
+
+    ids: tuple[str, str]
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    shares: Matrix = field(repr=False)
+    linear: Moments = field(repr=False)
+    """The unbiased estimate of the cells, row by row, with its covariance."""
+    independence: float
+    """The weight of the model in which the two have nothing to do with each other."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self.labels[0]), len(self.labels[1])
+
+    @property
+    def ratio(self) -> Matrix:
+        """Each cell over the product of its margins: 1 where the two are independent."""
+        expected = np.outer(self.shares.sum(axis=1), self.shares.sum(axis=0))
+        return np.divide(self.shares, expected, out=np.ones_like(expected), where=expected > 0)
+
+    def interval(self, z: float) -> tuple[Vector, Vector]:
+        """Ends for the cells, row by row, at so many standard errors."""
+        return stretched(self.linear, self.shares.ravel(), z)
+
+    def ratio_interval(self, z: float) -> tuple[Vector, Vector]:
+        """Ends for the ratios, by Fieller; the upper ones may be infinite."""
+        ends = [
+            ratio_to_independence(self.linear, self.sizes, cell, z)
+            for cell in range(self.shares.size)
+        ]
+        low, high = np.array(ends).T
+        return np.minimum(low, self.ratio.ravel()), np.maximum(high, self.ratio.ravel())
+
+    @functools.cached_property
+    def test(self) -> Independence:
+        """Wald's test of independence."""
+        return independence_test(self.linear, self.sizes)
+
+    def cramers_v(self, level: float = 0.95) -> Ends:
+        """How strongly the two go together, from 0 to 1."""
+        return cramers_v(self.linear, self.sizes, self.shares.ravel(), level)
+
+    def odds_ratio(
+        self,
+        rows: tuple[str, str] | None = None,
+        columns: tuple[str, str] | None = None,
+        level: float = 0.95,
+    ) -> Ends:
+        """Of two rows and two columns; those there are, unless there are more."""
+        i, k = self._two(0, rows)
+        j, l = self._two(1, columns)  # noqa: E741
+        low, high = odds_ratio(self.linear, self.sizes, (i, k, j, l), critical_value(level, 1))
+        above = float(self.shares[i, j] * self.shares[k, l])
+        below = float(self.shares[i, l] * self.shares[k, j])
+        value = above / below if below > 0 else (math.inf if above > 0 else math.nan)
+        if math.isnan(value):
+            return Ends(value, low, high)
+        return Ends(value, min(low, value), max(high, value))
+
+    def _two(self, axis: int, named: tuple[str, str] | None) -> tuple[int, int]:
+        known = self.labels[axis]
+        if named is None:
+            if len(known) != 2:
+                raise InputError(
+                    f"an odds ratio is of two values of {self.ids[axis]!r}, which has "
+                    f"{len(known)}; got none named"
+                )
+            return 0, 1
+        if len(named) != 2 or named[0] == named[1] or not set(named) <= set(known):
+            raise InputError(
+                f"an odds ratio is of two values of {self.ids[axis]!r}; got {shown(named)}"
+            )
+        return known.index(named[0]), known.index(named[1])
+
+    def facts(self, level: float = 0.95) -> dict[str, object]:
+        """How the two go together, as plain data; None for what has no end."""
+        test = self.test
+        odds = self.odds_ratio(level=level) if self.sizes == (2, 2) else None
+        return {
+            "parts": list(self.ids),
+            "independence": {**vars(test)},
+            "cramers_v": told(self.cramers_v(level)),
+            "odds_ratio": None if odds is None else told(odds),
+            "weight_of_independence": self.independence,
+        }
+
+
+def told(ends: Ends) -> dict[str, float | None]:
+    """As plain data, which knows no infinity."""
+    return {name: x if math.isfinite(x) else None for name, x in vars(ends).items()}
+
+
+def stretched(linear: Moments, answer: Vector, z: float) -> tuple[Vector, Vector]:
+    """Ends around a linear estimate of shares, stretched to hold the answer."""
+    low, high = (np.clip(linear.mean + side * linear.deviation, 0.0, 1.0) for side in (-z, z))
+    return np.minimum(low, answer), np.maximum(high, answer)

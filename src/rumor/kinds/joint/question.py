@@ -1,0 +1,110 @@
+"""The kind "joint" as a device knows it: its parts, its mechanism, how an answer is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rumor.core.canonical import Json
+from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.parts import Parts
+from rumor.kinds.base import Example, Kind, mechanism_wish, some
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.mixed import Mixed
+
+COLUMNS = ("frequency", "low", "high", "unbiased", "stderr", "ratio", "ratio_low", "ratio_high")
+"""What rows of an estimate have beside a key for each part."""
+_TAKEN = (*COLUMNS, "stratum", "count", "value")
+
+
+class JointQuestion(Kind[Mixed]):
+    """Two to four answers that make one table, as a device knows them."""
+
+    name = "joint"
+    keys = ("parts", "epsilon", "mechanism")
+    names = ("parts",)
+    family = Mixed
+    needs = "a joint question needs the mechanism 'mixed'"
+    has_domain = False
+
+    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mixed:
+        """A pair or a margin, as chance has it."""
+        name, options = mechanism_wish(wish)
+        self.mechanism_named(name, options)
+        if "parts" not in wish:
+            raise InputError("a joint question must have parts (each an id and labels); got none")
+        if "epsilon" not in wish:
+            raise InputError(f"mechanism {name!r} needs an epsilon; got none")
+        arguments: dict[str, Any] = {"epsilon": wish["epsilon"], **options}
+        return Mixed(parts=_checked_parts(wish["parts"]), **arguments)
+
+    def named(self, mechanism: Mixed) -> dict[str, Json]:
+        """What the parts and their values are called."""
+        return {"parts": mechanism.parts.to_json()}
+
+    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mixed:
+        """The mechanism, its parts called as the contract says."""
+        own = self.own(mechanism)
+        if contract["parts"] is None:  # a contract that was made without names
+            return own
+        return own.named(_checked_parts(contract["parts"]))
+
+    def columns(self, id: str, mechanism: Mixed) -> Sequence[str]:
+        """One for each part."""
+        return [id, *mechanism.parts.keys]
+
+    def typed(self, mechanism: Mixed, text: str) -> object:
+        """PART=LABEL for each part, with commas between them."""
+        parts = mechanism.parts
+        ids = "|".join(map(re.escape, parts.keys))
+        found: dict[str, object] = {}
+        for piece in re.split(rf",\s*(?=(?:{ids})\s*=)", text):
+            id, equals, label = piece.partition("=")
+            if not equals:
+                raise AnswerError("parts must be PART=LABEL, PART=LABEL...", got="one without =")
+            if id.strip() in found:
+                raise AnswerError("each part must be answered once", got="one twice")
+            found[id.strip()] = label.strip() if parts.labels else _number(label)
+        mechanism.code(found)
+        return found
+
+    def hint(self, mechanism: Mixed) -> str:
+        """The parts and their labels."""
+        parts = mechanism.parts
+        each = zip(parts.keys, parts.values, strict=True)
+        return "PART=LABEL, PART=LABEL...; " + "; ".join(f"{id}: {some(xs)}" for id, xs in each)
+
+    def example(self) -> Example:
+        """Two habits."""
+        people = [("yes", "never"), ("no", "often"), ("no", "never"), ("no", "seldom")]
+        wish = [
+            {"id": "smokes", "labels": ["yes", "no"]},
+            {"id": "drinks", "labels": ["never", "seldom", "often"]},
+        ]
+        return Example(
+            wish={"parts": wish, "epsilon": 2.0},
+            typed=[f"smokes={smokes}, drinks={drinks}" for smokes, drinks in people],
+            table="smokes,drinks\n" + "".join(f"{a},{b}\n" for a, b in people),
+            plan={"parts": "2x3"},
+        )
+
+    def facts(self, mechanism: Mixed) -> dict[str, Json]:
+        """How many answers there are."""
+        return {"answers": mechanism.parts.cells, "range": None}
+
+
+def _checked_parts(wish: object) -> Parts:
+    """Parts with names, none of them one that rows of an estimate have anyway."""
+    parts = Parts.of(wish)
+    if parts.ids is None:
+        raise InputError(f"each part must have an id and labels; got {shown(wish)}")
+    taken = [id for id in parts.ids if id in _TAKEN]
+    if taken:
+        raise InputError(f"a part must not be called as a column of results; got {taken[0]!r}")
+    return parts
+
+
+def _number(text: str) -> object:
+    plain = text.strip()
+    return int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 9 else plain

@@ -1,0 +1,235 @@
+"""The estimated tables of joint answers: what an analyst asks of them, by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.core.errors import InputError, shown
+from rumor.core.parts import Parts
+from rumor.core.plain_text import percent
+from rumor.core.types import Vector, checked_target
+from rumor.estimators.joint.association import Ends
+from rumor.estimators.joint.linear import Moments
+from rumor.kinds.joint.pair_table import PairTable, stretched
+from rumor.kinds.joint.question import COLUMNS
+from rumor.results.intervals import critical_value
+from rumor.results.rows import Column, Tabular
+from rumor.results.shares import Share
+from rumor.results.view import View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Some parts that were asked together, and how many reports there are of them."""
+
+    parts: tuple[int, ...]
+    reports: int
+
+
+@dataclass(frozen=True, eq=False)
+class JointEstimate(Tabular):
+    """A table for each pair of parts, and the margins, all consistent.
+
+    Rows are the cells of each table, then the values of each part alone.
+    """
+
+    parts: Parts
+    tables: Mapping[tuple[int, int], PairTable] = field(repr=False)
+    margins: Sequence[Vector] = field(repr=False)
+    linear_margins: Sequence[Moments] = field(repr=False)
+    asked: tuple[Asked, ...]
+    reports: int
+    epsilon: float
+    method: str
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    # What is asked by name
+
+    def pair(self, first: str | None = None, second: str | None = None) -> PairTable:
+        """The table of two parts; where there are two, that one."""
+        if first is None and second is None and len(self.tables) == 1:
+            return next(iter(self.tables.values()))
+        keys = self.parts.keys
+        named = [name for name in (first, second) if name in keys]
+        if len(set(named)) != 2:
+            raise InputError(
+                f"a table is of two of the parts {', '.join(keys)}; got {shown([first, second])}"
+            )
+        one, other = sorted(keys.index(name) for name in named)
+        return self.tables[one, other]
+
+    def share(self, answer: Mapping[str, str], level: float = 0.95) -> Ends:
+        """The share of people with one value of a part, or with two values of two parts."""
+        keys = self.parts.keys
+        wanted = tuple(sorted(keys.index(key) for key in answer if key in keys))
+        if not 1 <= len(wanted) <= 2 or len(wanted) != len(answer):
+            raise InputError(
+                f"a share is of one or two of the parts {', '.join(keys)}; "
+                f"got {shown(list(answer))}"
+            )
+        names = [self._value(part, answer[keys[part]]) for part in wanted]
+        row = self.row(wanted, names)
+        low, high = self.interval(level)
+        return Ends(float(self.frequency[row]), float(low[row]), float(high[row]))
+
+    def _value(self, part: int, label: object) -> str:
+        if str(label) not in self.parts.values[part]:
+            key = self.parts.keys[part]
+            raise InputError(f"a share of {key!r} is of one of its values; got {shown(label)}")
+        return str(label)
+
+    def together(self, values: Sequence[int | str], view: View) -> Share:
+        """The share of several cells of one table, or values of one part, called as rows are."""
+        named = {name: row for row, name in enumerate(self.values)}
+        rows = [named.get(str(value), -1) for value in values]
+        start = 0
+        for one in self._linear:
+            own = [row - start for row in rows if start <= row < start + one.mean.size]
+            if len(own) == len(set(rows)) == len(rows) > 0:
+                unbiased = float(one.mean[own].sum())
+                stderr = float(np.sqrt(one.covariance[np.ix_(own, own)].sum()))
+                z = critical_value(view.level, 1)
+                low, high = np.clip([unbiased - z * stderr, unbiased + z * stderr], 0.0, 1.0)
+                said = [str(value) for value in values]
+                return Share(said, unbiased, stderr, float(low), float(high), view.level, view.of)
+            start += one.mean.size
+        raise InputError(
+            f"a share is of rows of one table, called as {shown(self.values[0])}, each once; "
+            f"got {shown(list(values))}"
+        )
+
+    # Rows
+
+    def row(self, parts: Sequence[int], names: Sequence[str]) -> int:
+        """The row of these values of these parts."""
+        return self._places[tuple(parts), tuple(names)]
+
+    @functools.cached_property
+    def _places(self) -> dict[tuple[tuple[int, ...], tuple[str, ...]], int]:
+        return {row: place for place, row in enumerate(self._labels)}
+
+    @property
+    def _labels(self) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+        """Of each row the parts and the values."""
+        values = self.parts.values
+        cells: list[tuple[tuple[int, ...], tuple[str, ...]]] = [
+            (pair, (row, column))
+            for pair in self.tables
+            for row in values[pair[0]]
+            for column in values[pair[1]]
+        ]
+        alone = [((part,), (name,)) for part, own in enumerate(values) for name in own]
+        return [*cells, *alone]
+
+    @property
+    def values(self) -> Sequence[str]:
+        """What the rows are called."""
+        keys = self.parts.keys
+        return [
+            ", ".join(f"{keys[part]} {name}" for part, name in zip(*row, strict=True))
+            for row in self._labels
+        ]
+
+    @property
+    def frequency(self) -> Vector:
+        """The method's answer of every row."""
+        cells = [table.shares.ravel() for table in self.tables.values()]
+        return np.concatenate([*cells, *self.margins])
+
+    @property
+    def _linear(self) -> list[Moments]:
+        return [*(table.linear for table in self.tables.values()), *self.linear_margins]
+
+    @property
+    def unbiased(self) -> Vector:
+        """The linear estimate of every row."""
+        return np.concatenate([one.mean for one in self._linear])
+
+    @property
+    def stderr(self) -> Vector:
+        """Its standard error."""
+        return np.concatenate([one.deviation for one in self._linear])
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Vector, Vector]:
+        """Ends of the intervals of all rows, each named in advance, or all at once."""
+        z = critical_value(level, self.frequency.size if simultaneous else 1)
+        ends = [table.interval(z) for table in self.tables.values()]
+        ends += [stretched(*own, z) for own in zip(self.linear_margins, self.margins, strict=True)]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    def listed(self, view: View) -> list[int]:
+        """Cells, then margins, in their order, whatever came out."""
+        return list(range(self.frequency.size))[: view.rows]
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """A key for each part, null where a row is not about it; then share and ratio."""
+        if checked_target(view.of) != "population":
+            raise InputError(
+                f'joint estimates have intervals of the "population" only; got {shown(view.of)}'
+            )
+        labels = self._labels
+        found: dict[str, Column] = {}
+        for part, key in enumerate(self.parts.keys):
+            found[key] = [dict(zip(*labels[row], strict=True)).get(part) for row in rows]
+        low, high = self.interval(view.level, simultaneous=view.simultaneous)
+        vectors = [self.frequency, low, high, self.unbiased, self.stderr, *self._ratios(view)]
+        for name, vector in zip(COLUMNS, vectors, strict=True):
+            found[name] = [_plain(vector[row]) for row in rows]
+        return found
+
+    def _ratios(self, view: View) -> list[Vector]:
+        """Ratios to independence with their ends; of margins there are none."""
+        count = self.frequency.size if view.simultaneous else 1
+        z = critical_value(view.level, count)
+        nothing = np.full(sum(own.size for own in self.margins), np.nan)
+        tables = list(self.tables.values())
+        ends = [table.ratio_interval(z) for table in tables]
+        return [
+            np.concatenate([*(table.ratio.ravel() for table in tables), nothing]),
+            *(np.concatenate([*(pair[side] for pair in ends), nothing]) for side in (0, 1)),
+        ]
+
+    def covers(self, view: View) -> str:
+        """What the intervals cover."""
+        level = percent(view.level)
+        if view.simultaneous:
+            return f"all {self.frequency.size:,} intervals hold at once, at a level of {level}"
+        return f"each interval covers a cell or a margin named in advance, at a level of {level}"
+
+    def facts(self) -> dict[str, object]:
+        """How the answers go together, and how many were asked what, as plain data."""
+        keys = self.parts.keys
+        return {
+            "tables": [table.facts() for table in self.tables.values()],
+            "asked": [
+                {"parts": [keys[part] for part in one.parts], "reports": one.reports}
+                for one in self.asked
+            ],
+        }
+
+    # Text and picture
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """Cross-tables with their intervals, and how the answers go together."""
+        from rumor.kinds.joint.cross_table import told
+
+        seen = viewed(view, wishes)
+        return told(self, seen, self._facts(seen))
+
+    def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
+        """A mosaic where cells are few, else a heat map."""
+        from rumor.kinds.joint.picture import joint_chart
+
+        return joint_chart(self, view, title, truth)
+
+
+def _plain(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None

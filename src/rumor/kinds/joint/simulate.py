@@ -1,0 +1,66 @@
+"""Dry runs of joint answers: a crowd whose table is known."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.core.parts import Parts
+from rumor.core.randomness import Source
+from rumor.core.types import Vector
+from rumor.kinds.dry_run import Trials, rescaled
+from rumor.kinds.joint.estimate import estimate
+from rumor.kinds.joint.result import JointEstimate
+from rumor.kinds.joint.tables import read_counts
+from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.mechanisms.mixed import Mixed
+from rumor.results.view import View
+
+
+def dry_run(
+    mechanism: Mixed, table: Table, id: str, column: str | None, trials: Trials
+) -> NumericSimulation[JointEstimate]:
+    """A dry run with the people of a table: a row for each, or cells with a count."""
+    if column is not None:
+        raise InputError(
+            f"a joint answer has a column for each part, so none is named; got {column!r}"
+        )
+    counts = read_counts(mechanism, table)
+    if trials.people is not None:
+        counts = rescaled(counts, trials.people)
+    cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.unlabelled()
+    truth = true_rows(mechanism.parts, counts / counts.sum())
+    crowd = Crowd(lambda source: iter([cells]), cells.size, {"frequency": truth})
+
+    def trial(source: Source) -> JointEstimate:
+        summary = summary_of(numbered, crowd, source)
+        return estimate(mechanism, summary, trials.method, {})
+
+    return simulate_numeric(crowd, trial, _answers, _picture, trials)
+
+
+def true_rows(parts: Parts, shares: Vector) -> Vector:
+    """The truth of every row of an estimate: cells of each pair, then margins."""
+    whole, every = shares.reshape(parts.sizes), range(parts.count)
+    kept = [*itertools.combinations(every, 2), *((part,) for part in every)]
+    sums = [whole.sum(axis=tuple(set(every) - set(group))) for group in kept]
+    return np.concatenate([table.ravel() for table in sums])
+
+
+def _answers(result: JointEstimate, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+    return result.frequency, *result.interval(level)
+
+
+def _picture(
+    result: JointEstimate,
+    truth: Mapping[str, Vector],
+    path: PathLike,
+    view: View,
+    title: str | None,
+) -> None:
+    result.plot(path, view, title=title, truth=truth["frequency"])

@@ -1,0 +1,49 @@
+"""All that apply of a fixed list of options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rumor.kinds.set.question import SetQuestion
+from rumor.mechanisms.sets import SetMechanism
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rumor.core.answer_table import Table
+
+
+class Sets(SetQuestion):
+    """Any of a fixed list of options; the share of people who chose each is learned."""
+
+    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
+        """The column of lists; None where there is one for each option."""
+        return (
+            super().answer_column(id, column, table) if column or id in table.schema.names else None
+        )
+
+    def read(
+        self,
+        id: str,
+        mechanism: SetMechanism,
+        table: Table,
+        column: str | None,
+        keep: Sequence[str] = (),
+    ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
+        """Lists, or yes and no for each option."""
+        from rumor.kinds.set.tables import read_sets
+
+        return read_sets(mechanism, table, self.answer_column(id, column, table), id, keep)
+
+    def advice(self, mechanism: SetMechanism) -> str | None:
+        """A cap makes reports tell more."""
+        if mechanism.domain < 3 or mechanism.cap < mechanism.domain:
+            return None
+        return (
+            "there is no cap on how many options a person may choose: where few are chosen of "
+            "many, cap = N makes the error smaller"
+        )
+
+
+KIND = Sets()

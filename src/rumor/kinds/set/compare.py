@@ -1,0 +1,22 @@
+"""What is compared of sets: the unbiased share of every option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rumor.core.types import Target
+from rumor.estimators.compare.sample import Sample
+from rumor.kinds.measures import Measures
+from rumor.kinds.set.estimate import share_scores
+from rumor.mechanisms.sets import SetMechanism
+from rumor.mechanisms.summary import Summary
+
+
+def measures(
+    mechanism: SetMechanism, summary: Summary, of: Target, options: Mapping[str, Any]
+) -> Measures:
+    """A share for each option; of a group without a report about an option next to nothing."""
+    values = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
+    _, score = share_scores(mechanism, summary)
+    return Measures.shares(values, Sample.of_score(score, summary.reports, of))

@@ -1,0 +1,118 @@
+"""Shares of options from a summary, and of pairs of them.
+
+"auto" is empirical Bayes for shares without a sum (rumor.estimators.sets.shares), clipping where
+there are few options; "clip" are the unbiased shares, those below 0 or above 1 at these ends;
+"inversion" are the unbiased shares as they come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rumor.core.settings import checked_method
+from rumor.core.types import Target, Vector
+from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
+from rumor.estimators.sets.pairs import pair_shares
+from rumor.estimators.sets.shares import clipped, shrunk, with_trials
+from rumor.kinds.evidence import summarized
+from rumor.kinds.set.result import PairEstimate, PairIntervals, SetEstimate
+from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.oracle import ItemCounts, Score
+from rumor.mechanisms.sets import SetMechanism
+from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
+"""Every method, and its options."""
+
+METHODS = tuple(OPTIONS)
+
+
+def estimate(
+    mechanism: SetMechanism, data: object, method: str, options: Mapping[str, Any]
+) -> SetEstimate:
+    """The shares from reports or a summary of them."""
+    chosen = checked_method(method, options, OPTIONS)
+    return estimate_sets(summarized(mechanism, data), chosen)
+
+
+def estimate_sets(summary: Summary, method: str) -> SetEstimate:
+    """The shares of all options, by any method."""
+    mechanism = summary.mechanism
+    assert isinstance(mechanism, SetMechanism)
+    items, score = share_scores(mechanism, summary)
+    told: dict[str, object] = {}
+    if method == "auto":
+        frequency, told = shrunk(items)
+    else:
+        frequency = clipped(items) if method == "clip" else items.unbiased
+    shares = np.clip(frequency, 0.0, 1.0)
+    v0, v1, v2 = score.spread["population"]
+    plausible = np.clip(items.unbiased, 0.0, 1.0)
+    variance = (v0 + v1 * plausible + v2 * plausible**2) / (summary.reports * mechanism.gain**2)
+    exact = ExactIntervals(mechanism.items(summary.tally, summary.reports))
+    return SetEstimate(
+        values=range(mechanism.domain) if mechanism.labels is None else mechanism.labels,
+        frequency=frequency,
+        unbiased=items.unbiased,
+        stderr=np.sqrt(variance),
+        reports=summary.reports,
+        epsilon=mechanism.epsilon,
+        method=method,
+        intervals=CountIntervals(ScoreIntervals(score, summary.reports), exact),
+        exact=exact,
+        diagnostics={**_facts(mechanism, summary), **told},
+        cap=mechanism.cap,
+        pairs=_pairs(mechanism, summary, shares) if mechanism.pairs else None,
+    )
+
+
+def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts, Score]:
+    """The counts of options, and as a score: binomial out of the reports about each."""
+    items = with_trials(mechanism.items(summary.tally, summary.reports))
+    excess = items.counts / items.trials - mechanism.miss
+    about = np.maximum(items.trials / summary.reports, 1e-9)
+    return items, Score(excess, mechanism.gain, mechanism.spread(about))  # type: ignore[arg-type]
+
+
+def _facts(mechanism: SetMechanism, summary: Summary) -> dict[str, object]:
+    """Noise level, smallest share that is noticed, and what fakes could add."""
+    from rumor.kinds.planning.measures import told_apart
+
+    def deviation(f: float) -> float:
+        return float(np.sqrt(mechanism.variance(f, summary.reports)))
+
+    return {
+        "noise": deviation(0.0),
+        "detectable": told_apart(deviation, TEST_LEVEL),
+        "test_level": TEST_LEVEL,
+        "power": POWER,
+        "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
+    }
+
+
+def _pairs(mechanism: SetMechanism, summary: Summary, shares: Vector) -> PairEstimate:
+    """Every pair, at most as frequent as the rarer of its two."""
+    counts = mechanism.pair_counts(summary.tally, summary.reports)
+    found = pair_shares(counts, summary.reports, mechanism.miss, mechanism.gain)
+    first, second = np.triu_indices(mechanism.domain, 1)
+    names = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
+    members = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
+    stderr: dict[Target, Vector] = {
+        "population": np.sqrt(found.variance),
+        "people": np.sqrt(found.noise),
+    }
+    return PairEstimate(
+        values=[f"{one} + {other}" for one, other in members],
+        frequency=np.clip(found.share, 0.0, np.minimum(shares[first], shares[second])),
+        unbiased=found.share,
+        stderr=stderr["population"],
+        reports=summary.reports,
+        epsilon=mechanism.epsilon,
+        method="linear",
+        intervals=PairIntervals(found.share, stderr),
+        members=members,
+    )

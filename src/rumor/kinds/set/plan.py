@@ -1,0 +1,143 @@
+"""Planning sets: the share of people who chose an option, any number of which may be chosen."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from rumor.core.option_sets import from_table
+from rumor.core.randomness import Seeded
+from rumor.core.types import Vector
+from rumor.estimators.sets.shares import FEWEST, shrunk
+from rumor.kinds.keyvalue.plan import holders
+from rumor.kinds.planning.forecast import typical_keys
+from rumor.kinds.planning.measures import mean_square, told_apart
+from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
+from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.select import MAX_CAP
+from rumor.mechanisms.sets import SetMechanism
+
+# Crowds that are drawn for the error of the default, by the number of options.
+_CROWDS = {FEWEST - 1: 400, 50: 30, 200: 10}
+_CROWDS_OF_MANY = 2
+
+
+class PlannedSet(PlannedQuestion[SetMechanism]):
+    """Any of so many options, at most `cap` of them where a cap is known."""
+
+    kind = "set"
+    sized = "{domain:,} options"
+    # Sets are simulated as tables of people: smaller crowds.
+    simulated = 20_000
+    error_of = "the share of an option that hardly anybody chose"
+    default_of = (
+        "the default estimate over all options, chosen by a half, a third, a quarter of the people "
+        "and so on, on some crowds drawn for it"
+    )
+    detects = "the smallest share of an option told from zero"
+    truth = "options chosen by a half, a third, a quarter and so on"
+
+    def size(self) -> str:
+        """How many options, and how many of them one person may choose."""
+        most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them chosen)"
+        return super().size() + most
+
+    def _wanted(self, epsilon: float) -> Wanted:
+        return Wanted(self.domain, epsilon, self.asked.cap)
+
+    def candidates(self, wish: Wish) -> list[Candidate[SetMechanism]]:
+        """Each in its best size."""
+        wanted = self._wanted(wish.epsilon)
+        asked: dict[str, object] = {"epsilon": wish.epsilon}
+        block = best_block(wanted)
+        shape = {"options shown": block.block}
+        found: list[Candidate[SetMechanism]] = [
+            Candidate(block.name, block, {**asked, "mechanism": block.name}, shape)
+        ]
+        if wanted.most <= MAX_CAP:
+            select = best_select(wanted)
+            capped = {**asked, "mechanism": select.name, "cap": select.cap}
+            found.append(Candidate(select.name, select, capped, {"options shown": select.size}))
+        return found
+
+    def error(self, mechanism: SetMechanism, users: int) -> float:
+        """The closed form, at a share of 0."""
+        return math.sqrt(float(mechanism.variance(0.0, users)))
+
+    def default(self, mechanism: SetMechanism, users: int) -> float:
+        """Over all options, on a crowd of which a half chose the first, a third the second."""
+        return _default_error(mechanism, users, self.asked.cap)
+
+    def linear(self, mechanism: SetMechanism, users: int) -> float:
+        """Over all options of this crowd."""
+        return math.sqrt(float(mechanism.variance(self._crowd(), users).mean()))
+
+    def _crowd(self) -> Vector:
+        return typical_keys(self.domain, self.asked.cap)[0]
+
+    def detectable(self, mechanism: SetMechanism, users: int) -> float:
+        """By a test of one option alone."""
+        return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+
+    def choose(
+        self, candidates: Sequence[Candidate[SetMechanism]], users: int, wish: Wish
+    ) -> Candidate[SetMechanism]:
+        """What "auto" resolves to."""
+        chosen = choose_sets(self._wanted(wish.epsilon))
+        return next(c for c in candidates if c.mechanism == chosen)
+
+    def reason(self, best: object, options: object) -> str | None:
+        """The least variance over the options of a usual crowd."""
+        return (
+            "the least variance over options whose shares fall like 1/rank, where people choose "
+            "half as many as they may (mean_size says otherwise)."
+        )
+
+    def notes(self, mechanism: SetMechanism, users: int) -> list[str]:
+        """What a cap does."""
+        if self.asked.cap is None:
+            return ["Where few of many options are chosen, --cap N makes the error smaller."]
+        return [
+            f"Of whoever chose more than {self.asked.cap} options, {self.asked.cap} are kept at "
+            f"random: the shares of what they chose come out smaller."
+        ]
+
+    def question(self) -> Mapping[str, object]:
+        """How many options."""
+        return {"domain": self.domain}
+
+    def trials(self, mechanism: SetMechanism, users: int, seed: int) -> Iterator[Squares]:
+        """People who choose options in the proportions above, nearly as many each."""
+        from rumor.kinds.set.estimate import estimate
+
+        frequency = self._crowd()
+        rng, source = np.random.default_rng(seed), Seeded(seed)
+        while True:
+            crowd = from_table(holders(frequency, users, rng), self.domain)
+            found = estimate(mechanism, mechanism.privatize(crowd, random=source), "auto", {})
+            yield mean_square(found.unbiased - frequency), mean_square(found.frequency - frequency)
+
+
+@functools.lru_cache(maxsize=64)
+def _default_error(mechanism: SetMechanism, users: int, cap: int | None) -> float:
+    """From counts alone, which are binomial option by option."""
+    frequency, rng = typical_keys(mechanism.domain, cap)[0], np.random.default_rng(1)
+    trials = max(1, round(users * mechanism.share))
+    crowds = next(
+        (crowds for size, crowds in _CROWDS.items() if mechanism.domain <= size), _CROWDS_OF_MANY
+    )
+    squares = []
+    for _ in range(crowds):
+        counts = rng.binomial(trials, mechanism.miss + mechanism.gain * frequency)
+        items = ItemCounts(counts, float(trials), mechanism.hit, mechanism.miss, 1.0)
+        squares.append(mean_square(shrunk(items)[0] - frequency))
+    return math.sqrt(float(np.mean(squares)))
+
+
+def planned(size: Size) -> PlannedSet:
+    """Any of so many options."""
+    return PlannedSet(size)

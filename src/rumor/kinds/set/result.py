@@ -1,0 +1,84 @@
+"""Shares of options, of which a person may choose several; and of pairs, where they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
+
+from rumor.core.types import Rows, Target, Vector
+from rumor.results.estimate import Estimate
+from rumor.results.intervals import Bounds, Tails, normal_ends
+from rumor.results.rows import Column
+from rumor.results.view import View, Wishes, viewed
+
+
+@dataclass(frozen=True)
+class PairIntervals:
+    """Estimate less and plus standard errors: of a population, or of these people alone."""
+
+    center: Vector
+    stderr: dict[Target, Vector]
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """The same on both sides."""
+        return self.center - z * self.stderr[of], self.center + z * self.stderr[of]
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        return normal_ends(self.center[rows], self.stderr[of][rows], tails)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairEstimate(Estimate):
+    """The share of people who chose both of two options, for every pair."""
+
+    members: Sequence[tuple[int | str, int | str]]
+    _ASIDE: ClassVar[tuple[str, str]] = ("chosen together", "std. error")
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: first, second, frequency, low, high, unbiased, stderr."""
+        found = super().cells(rows, view)
+        del found["value"]
+        first, second = ([self.members[i][side] for i in rows] for side in (0, 1))
+        return {"first": first, "second": second, **found}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetEstimate(Estimate):
+    """The share of people who chose each option: shares have no sum."""
+
+    cap: int
+    """The most options of a person that a report draws from."""
+    pairs: PairEstimate | None = None
+    """Where pairs are counted."""
+    _ASIDE: ClassVar[tuple[str, str]] = ("option", "std. error")
+
+    def facts(self) -> dict[str, object]:
+        """The cap."""
+        return {"cap": self.cap}
+
+    def beside(self, view: View) -> dict[str, object]:
+        """The cap, and pairs where they are counted."""
+        if self.pairs is None:
+            return self.facts()
+        columns = self.pairs.columns(view)
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        return {**self.facts(), "pairs": list(rows)}
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The most frequent options as text, then the most frequent pairs."""
+        text = super().table(view, **wishes)
+        if self.cap < len(self.values):
+            text += (
+                f"\nof whoever chose more than {self.cap} options, {self.cap} were kept at random: "
+                f"their others are not counted"
+            )
+        if self.pairs is None:
+            return text
+        seen = viewed(view, wishes).on_screen()
+        order = self.pairs.listed(seen)
+        hidden = len(self.pairs.values) - len(order)
+        rest = [f"... and {hidden:,} less frequent"] if hidden else []
+        shown = self.pairs._shares(order, seen)
+        return "\n".join([text, "", shown, *rest, self.pairs.covers(seen)])

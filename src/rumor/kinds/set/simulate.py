@@ -1,0 +1,61 @@
+"""Dry runs of sets: the people of a table, whose options are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.option_sets import OptionSets, joined
+from rumor.core.randomness import System
+from rumor.kinds.choice.simulate import Simulation, repeated
+from rumor.kinds.dry_run import Trials
+from rumor.kinds.set.estimate import estimate
+from rumor.kinds.set.result import SetEstimate
+from rumor.mechanisms.sets import SetMechanism
+from rumor.mechanisms.summary import Summary
+
+# People whose reports are made at a time.
+_PEOPLE = 1 << 16
+
+
+def dry_run(
+    mechanism: SetMechanism, table: Table, id: str, column: str | None, trials: Trials
+) -> Simulation:
+    """A dry run with the people of a table; more or fewer are its rows, one after the other."""
+    from rumor.kinds import KINDS
+
+    read = KINDS[mechanism.kind].read(id, mechanism, table, column)
+    parts: list[OptionSets] = [sets for sets, _ in read]
+    if not parts:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    crowd = joined(parts)
+    if trials.people is not None:
+        crowd = crowd.taken(np.arange(trials.people) % crowd.people)
+    with table.placing(column):
+        return simulate_sets(mechanism, crowd, trials)
+
+
+def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: Trials) -> Simulation:
+    """Privatise and estimate these people some times."""
+    people, truth = crowd.people, crowd.shares()
+    source = System() if trials.random is None else trials.random
+
+    def trial(number: int) -> SetEstimate:
+        summary = Summary.empty(mechanism)
+        for part in _parts(crowd):
+            summary = summary.update(mechanism.privatize(part, random=source))
+            if trials.on_progress is not None:
+                trials.on_progress(number * people + summary.reports, trials.count * people)
+        return estimate(mechanism, summary, trials.method, {})
+
+    expected = np.sqrt(mechanism.variance(truth, people, "people"))
+    return repeated(trial, truth, expected, people, trials.count, trials.level)
+
+
+def _parts(crowd: OptionSets) -> Iterator[OptionSets]:
+    """The people in order, some at a time."""
+    for start in range(0, crowd.people, _PEOPLE):
+        yield crowd.taken(np.arange(start, min(start + _PEOPLE, crowd.people)))

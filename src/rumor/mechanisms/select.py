@@ -1,0 +1,432 @@
+"""Select: a random set of options that likely holds some of the person's own.
+
+Of D options a person chose s, at most the cap m, and pads with m - s dummies: m *own slots*. The
+universe has D + m entries, the options and m dummies. With k the size, `least` the fewest own
+slots of a likelier set and b the threshold of the boost:
+    coin(b):    h own slots, at least `least`, uniformly, and k - h of the D others, uniformly;
+                h by the hypergeometric law (D + m, m, k) given h >= least
+    otherwise:  k of the universe, uniformly
+and the dummies among them are dropped. (With least = 1: PrivSet, Wang et al. 2018.)
+
+Privacy, with N = C(D + m, k) sets and w_h = C(m, h) C(D, k - h) of them with h own slots: a set
+of the universe has the probability (1 - b) / N, and b P(h) / w_h more where it shows h >= least
+own slots. That is so whatever was chosen, so the loss is ln(1 + b / (1 - b) N max_h P(h) / w_h);
+dropping dummies adds nothing. h is drawn by coins whose thresholds are rounded, and P(h) is what
+they give, exactly. The likeliest h takes what rounding leaves over, so that no rare one is blown
+up by it: an h too rare for 64 bits loses its boost, and nothing else.
+
+For every option on its own hit = E h / m and miss = (k - E h) / D, whatever else was chosen and
+however much. Of more than m options m are kept at random, which is as private and makes their
+shares smaller by m/s; a table with such people is refused unless the collection says so. (A
+device keeps m either way: whether a report exists must not depend on the answer.)
+Report: the options shown, ascending, each an integer, with D in place of each dropped one; or,
+where k > 1 and it is no longer, a bitmap.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core import exact
+from rumor.core.checks import checked_choice, checked_size
+from rumor.core.errors import AnswerError, InputError
+from rumor.core.loops import loops
+from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
+from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Tally
+from rumor.mechanisms.capped import OVER_CAP
+from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.sets import (
+    PairCounts,
+    SetMechanism,
+    count_pairs,
+    floyd,
+    pairs_of,
+    unpacked,
+)
+
+MAX_CAP = 128
+# Cells of a table of people and entries of the universe that are drawn at a time.
+_CELLS = 1 << 22
+
+
+class SetSelect(SetMechanism):
+    """A random set of options that likely holds some of the person's own: few of many chosen.
+
+    `cap` is the most options that one person may choose; `over_cap="sample"` keeps so many of more.
+    """
+
+    name = "select"
+    OPTIONS = ("cap", "size", "least", "over_cap")
+    SHAPE = OPTIONS
+    THRESHOLDS = ("boost",)
+    boost: int
+    """The threshold of a set that holds at least so many own slots."""
+    cap: int
+    size: int
+    least: int
+    over_cap: str
+
+    def __init__(
+        self,
+        *,
+        domain: int | Sequence[str],
+        epsilon: float,
+        cap: int,
+        size: int,
+        least: int = 1,
+        over_cap: str = "refuse",
+        counted: str = "options",
+    ) -> None:
+        """`domain` is a number of options or their labels; `size` is k, the best one by `plan`."""
+        self._open(domain, counted)
+        self._shape(cap, size, least, over_cap)
+        power = exact.exp(exact.checked_epsilon(epsilon))
+        self.boost = exact.floor_threshold((power - 1) / (power - 1 + self._largest))
+        self._accept()
+        if self.epsilon > epsilon:
+            raise exact.not_kept(epsilon)
+
+    def _shape(self, cap: object, size: object, least: object, over_cap: object) -> None:
+        self.cap = checked_size("cap", cap, 1, min(self.domain, MAX_CAP))
+        self.size = checked_size("size", size, 1, self.domain)
+        self.least = checked_size("least", least, 1, min(self.cap, self.size))
+        self.over_cap = checked_choice("over_cap", over_cap, OVER_CAP)
+        self._integer = bytes_for(self.domain + 1)
+        self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
+
+    def _accept(self) -> None:
+        """Pairs need two own slots, and a set in which both can show."""
+        if self.pairs and min(self.cap, self.size) < 2:
+            raise InputError(
+                f"pairs need a cap and a size of at least 2; got {self.cap} and {self.size}"
+            )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """One option and several, bitmaps and lists, sets over the cap, pairs, a higher least."""
+        return [
+            cls(domain=2, epsilon=1.0, cap=1, size=1),
+            cls(domain=3, epsilon=0.5, cap=2, size=2, over_cap="sample"),
+            cls(domain=4, epsilon=2.0, cap=2, size=2, counted="pairs"),
+            cls(domain=5, epsilon=1.0, cap=3, size=3, least=2, counted="pairs"),
+            cls(domain=40, epsilon=4.0, cap=2, size=2),
+        ]
+
+    @property
+    def most_held(self) -> int:
+        """The cap, where more are refused."""
+        return self.cap if self.over_cap == "refuse" else self.domain
+
+    # How many own slots are shown
+
+    @functools.cached_property
+    def _ways(self) -> dict[int, int]:
+        """How many sets of the universe show h own slots, from `least` on."""
+        most = min(self.cap, self.size)
+        return {
+            h: math.comb(self.cap, h) * math.comb(self.domain, self.size - h)
+            for h in range(self.least, most + 1)
+        }
+
+    @functools.cached_property
+    def _turns(self) -> list[tuple[int, int]]:
+        """(h, threshold) in the order in which they are tried, the likeliest left for the end.
+
+        Rarer ones first; those that 64 bits cannot tell from never are not tried at all.
+        """
+        ordered = sorted(self._ways, key=lambda h: (self._ways[h], h))
+        left, turns = sum(self._ways.values()), []
+        for h in ordered[:-1]:
+            turns.append((h, (self._ways[h] << 64) // left))
+            left -= self._ways[h]
+        return [(h, threshold) for h, threshold in turns if threshold] + [(ordered[-1], 0)]
+
+    @functools.cached_property
+    def _chances(self) -> dict[int, Fraction]:
+        """P(h | the boost), as the coins give it."""
+        chances, left = {}, Fraction(1)
+        for h, threshold in self._turns[:-1]:
+            chances[h] = left * Fraction(threshold, exact.WORD)
+            left -= chances[h]
+        chances[self._turns[-1][0]] = left
+        return chances
+
+    @functools.cached_property
+    def _universe(self) -> int:
+        return math.comb(self.domain + self.cap, self.size)
+
+    @functools.cached_property
+    def _largest(self) -> Fraction:
+        """N max_h P(h) / w_h."""
+        return self._universe * max(p / self._ways[h] for h, p in self._chances.items())
+
+    @functools.cached_property
+    def epsilon(self) -> float:
+        """A set with the likeliest number of own slots over one with few."""
+        boost = Fraction(self.boost, exact.WORD)
+        return exact.worst_log_ratio([1 + boost / (1 - boost) * self._largest])
+
+    @functools.cached_property
+    def _moments(self) -> tuple[Fraction, Fraction]:
+        """E h and E h (h - 1) of the whole mixture."""
+        boost, entries = Fraction(self.boost, exact.WORD), self.domain + self.cap
+        first = Fraction(self.size * self.cap, entries)
+        second = first * Fraction((self.size - 1) * (self.cap - 1), entries - 1)
+        given = (
+            sum((h * p for h, p in self._chances.items()), Fraction(0)),
+            sum((h * (h - 1) * p for h, p in self._chances.items()), Fraction(0)),
+        )
+        return (1 - boost) * first + boost * given[0], (1 - boost) * second + boost * given[1]
+
+    @functools.cached_property
+    def exact_hit(self) -> Fraction:
+        """Own slots are shown alike."""
+        return self._moments[0] / self.cap
+
+    @functools.cached_property
+    def exact_miss(self) -> Fraction:
+        """All others, too."""
+        return (self.size - self._moments[0]) / self.domain
+
+    @property
+    def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
+        """Two others, an own slot and another, two own slots."""
+        if min(self.cap, self.size) < 2:
+            return None
+        k, (first, second) = self.size, self._moments
+        # E (k - h)(k - h - 1) = k (k - 1) - 2 (k - 1) E h + E h (h - 1)
+        others = k * (k - 1) - 2 * (k - 1) * first + second
+        mixed = (k - 1) * first - second
+        return (
+            others / (self.domain * (self.domain - 1)),
+            mixed / (self.cap * self.domain),
+            second / (self.cap * (self.cap - 1)),
+        )
+
+    # Reports
+
+    @property
+    def width(self) -> int:
+        """The shorter of bitmap and list."""
+        return (self.domain + 7) // 8 if self.bitmap else self.size * self._integer
+
+    @property
+    def _fewest(self) -> int:
+        """The fewest options that a report shows: there are no more dummies than the cap."""
+        return max(0, self.size - self.cap)
+
+    @property
+    def alphabet(self) -> int:
+        """Every set of options of these sizes."""
+        shown = range(self._fewest, self.size + 1)
+        return sum(math.comb(self.domain, size) for size in shown)
+
+    def outputs(self, public: bytes = b"") -> Reports:
+        """Every set, the smaller ones first."""
+        shown = range(self._fewest, self.size + 1)
+        every = (itertools.combinations(range(self.domain), size) for size in shown)
+        rows = [self._report(options) for options in itertools.chain.from_iterable(every)]
+        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, self.width)
+
+    def _report(self, ascending: Sequence[int]) -> bytes:
+        if self.bitmap:
+            return sum(1 << option for option in ascending).to_bytes(self.width, "little")
+        filled = [*ascending, *[self.domain] * (self.size - len(ascending))]
+        return b"".join(option.to_bytes(self._integer, "little") for option in filled)
+
+    def _shown(self, report: bytes) -> list[int]:
+        if self.bitmap:
+            bits = int.from_bytes(report, "little")
+            return [option for option in range(self.domain) if bits >> option & 1]
+        starts = range(0, self.width, self._integer)
+        listed = (int.from_bytes(report[i : i + self._integer], "little") for i in starts)
+        return [option for option in listed if option < self.domain]
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file, over the dummies that were dropped."""
+        held, shown = set(self.options(value)), self._shown(report)
+        own, size = len(held.intersection(shown)), len(held)
+        if size <= self.cap:
+            return self._chance(own, size, len(shown))
+        # Kept are m of the options, so many of them among those shown.
+        kept = range(max(0, self.cap - (size - own)), min(own, self.cap) + 1)
+        ways = [math.comb(own, k) * math.comb(size - own, self.cap - k) for k in kept]
+        chances = [self._chance(k, self.cap, len(shown)) for k in kept]
+        total = sum((way * chance for way, chance in zip(ways, chances, strict=True)), Fraction(0))
+        return total / math.comb(size, self.cap)
+
+    def _chance(self, own: int, size: int, shown: int) -> Fraction:
+        """P(these options are shown), `own` of them the person's, who kept `size`."""
+        boost, dummies = Fraction(self.boost, exact.WORD), self.size - shown
+        total = Fraction(0)
+        for mine in range(max(0, dummies - size), min(dummies, self.cap - size) + 1):
+            ways = math.comb(self.cap - size, mine) * math.comb(size, dummies - mine)
+            h = own + mine
+            boosted = self._chances.get(h, Fraction(0))
+            added = boost * boosted / self._ways[h] if boosted else Fraction(0)
+            total += ways * ((1 - boost) / self._universe + added)
+        return total
+
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether some options were left out by chance."""
+        if len(self.options(value)) <= self.cap:
+            return ()
+        return (
+            f"more than {self.cap} options were chosen, and {self.cap} of them were kept at random",
+        )
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """The options kept, coin(boost), how many own slots, which of them, which others.
+
+        Of more than m options m are kept, by Floyd's algorithm over their places in ascending
+        order. After coin(boost): for each h in turn, rarer ones first, coin(threshold of h), the
+        likeliest without a coin; h of the m own slots, then k - h of the D others, each by Floyd's
+        algorithm over their places in ascending order, dummies after options. Otherwise k of the
+        D + m entries by Floyd's algorithm.
+        """
+        held = list(self.options(value))
+        if len(held) > self.cap:
+            held = [held[place] for place in floyd(draws, len(held), self.cap)]
+        entries = self.domain + self.cap
+        if draws.coin(self.boost):
+            own = [*held, *range(self.domain, entries - len(held))]
+            h = next((h for h, t in self._turns[:-1] if draws.coin(t)), self._turns[-1][0])
+            chosen = [own[place] for place in floyd(draws, self.cap, h)]
+            mine = set(own)
+            others = [entry for entry in range(entries) if entry not in mine]
+            chosen += [others[place] for place in floyd(draws, self.domain, self.size - h)]
+        else:
+            chosen = floyd(draws, entries, self.size)
+        return self._report(sorted(entry for entry in chosen if entry < self.domain))
+
+    def read_capped(self, values: object) -> OptionSets:
+        """Many people's options; whoever chose more than the cap is refused, or drawn from."""
+        sets = self.read(values)
+        over = np.flatnonzero(sets.sizes() > self.most_held)
+        if over.size:
+            rule = f"a person must choose at most {self.cap} options (the cap)"
+            raise AnswerError(rule, int(over[0]), "more")
+        return sets
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        sets, stream = self.read_capped(values), source.stream()
+        out = np.empty((sets.people, self.width), dtype=np.uint8)
+        step = max(1, _CELLS // (self.domain + self.cap))
+        for start in range(0, sets.people, step):
+            stop = min(start + step, sets.people)
+            kept = kept_of(stream, sets.table(start, stop), self.cap)
+            out[start:stop] = self._packed(self._entries(stream, kept)[:, : self.domain])
+        return out
+
+    def _entries(self, stream: Stream, kept: Chosen) -> Chosen:
+        """The entries of the universe that each person's report shows."""
+        people, entries = len(kept), self.domain + self.cap
+        dummies = np.arange(self.cap) < (self.cap - kept.sum(axis=1))[:, None]
+        own = np.hstack([kept, dummies])
+        boosted = stream.words(people) < np.uint64(self.boost)
+        shown = np.empty((people, entries), dtype=np.bool_)
+        plain = np.flatnonzero(~boosted)
+        shown[plain] = uniform_subsets(stream, plain.size, entries, self.size)
+        left = np.flatnonzero(boosted)
+        for h, threshold in self._turns:
+            last = h == self._turns[-1][0]
+            falls = np.full(left.size, last)
+            if not last:
+                falls = stream.words(left.size) < np.uint64(threshold)
+            rows, left = left[falls], left[~falls]
+            part, mine = np.empty((rows.size, entries), dtype=np.bool_), own[rows]
+            part[mine] = uniform_subsets(stream, rows.size, self.cap, h).reshape(-1)
+            others = uniform_subsets(stream, rows.size, self.domain, self.size - h)
+            part[~mine] = others.reshape(-1)
+            shown[rows] = part
+        return shown
+
+    def _packed(self, shown: Chosen) -> Reports:
+        if self.bitmap:
+            return np.packbits(shown, axis=1, bitorder="little")
+        lists = np.full((len(shown), self.size), self.domain, dtype=np.int64)
+        rows, options = np.nonzero(shown)
+        starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))])[:-1]
+        lists[rows, np.arange(rows.size) - starts[rows]] = options
+        return little_endian(lists.reshape(-1), self._integer).reshape(-1, self.width)
+
+    def _validate(self, reports: Reports) -> Validity:
+        least = self._fewest
+        said = f"{least:,} to {self.size:,}" if least < self.size else f"{self.size:,}"
+        if self.bitmap:
+            reason = f"a report is a bitmap of {self.domain:,} bits, {said} of them set"
+            weights = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
+            used = self.domain % 8
+            padding = reports[:, -1] >> used if used else np.zeros(len(reports), np.uint8)
+            return Validity((weights >= least) & (weights <= self.size) & (padding == 0), reason)
+        reason = (
+            f"a report lists {said} ascending integers below {self.domain:,}, then {self.domain:,}"
+        )
+        lists = self._lists(reports).astype(np.int64)
+        steps = np.diff(lists, axis=1)
+        rising = ((steps > 0) | ((steps == 0) & (lists[:, 1:] == self.domain))).all(axis=1)
+        shown = (lists < self.domain).sum(axis=1)
+        return Validity(rising & (lists[:, -1] <= self.domain) & (shown >= least), reason)
+
+    def _lists(self, reports: Reports) -> NDArray[np.integer]:
+        flat = np.ascontiguousarray(reports).reshape(-1, self._integer)
+        return narrow_integers(flat).reshape(len(reports), self.size)
+
+    # Counts
+
+    @property
+    def tally_size(self) -> int:
+        """A counter for each option and, where they are counted, for each pair."""
+        return self.domain + (pairs_of(self.domain) if self.pairs else 0)
+
+    def tally(self, reports: Reports) -> Tally:
+        """How many reports show each option, and each pair."""
+        fast = loops(reports.nbytes)
+        if self.bitmap:
+            counts: Tally = fast.count_columns(reports)[: self.domain]
+        else:
+            every = np.zeros(self.domain + 1, dtype=np.int64)
+            fast.count_codes(self._lists(reports).reshape(-1), every)
+            counts = every[:-1]
+        if not self.pairs:
+            return counts
+        return np.concatenate([counts, count_pairs(self._table(reports))])
+
+    def _table(self, reports: Reports) -> Chosen:
+        if self.bitmap:
+            return unpacked(reports, self.domain)
+        table = np.zeros((len(reports), self.domain + 1), dtype=np.bool_)
+        np.put_along_axis(table, self._lists(reports).astype(np.int64), True, axis=1)
+        return table[:, :-1]
+
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """A report shows at most k options, and at least so many; a pair no more than its two."""
+        if not super().consistent(tally, reports):
+            return False
+        shown = sum(map(int, tally[: self.domain]))
+        if not self._fewest * reports <= shown <= self.size * reports:
+            return False
+        if not self.pairs:
+            return True
+        first, second = (tally[places] for places in self._pair_places)
+        return bool((tally[self.domain :] <= np.minimum(first, second)).all())
+
+    def items(self, tally: Tally, reports: int) -> ItemCounts:
+        """Every report is about every option."""
+        return ItemCounts(tally[: self.domain], float(reports), self.hit, self.miss, 1.0)
+
+    def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
+        """And about every pair."""
+        first, second = (tally[places] for places in self._pair_places)
+        trials = np.full(first.size, float(reports))
+        return PairCounts(tally[self.domain :], first, second, trials, self.pair_rates)

@@ -1,0 +1,193 @@
+"""Block: randomised response on what a few publicly drawn options say together.
+
+b options are drawn for each person whatever they chose, and shown in the report. Which of them
+were chosen is one of 2**b states, reported by randomised response, which spends the whole budget
+on every state. For each option on its own this is randomised response on yes and no. There is no
+cap.
+
+Model, with t the threshold of the truth and S = 2**b, given the b options:
+    P(state y | state x) = t / 2**64                     if y = x
+                         = (2**64 - t) / (2**64 (S - 1)) otherwise
+Every set of b options has probability 1 / C(D, b).
+Privacy: two people can differ in every state, so the loss is the logarithm of the ratio of the
+two probabilities; t is rounded down.
+Report: the options in ascending order, each a little-endian integer, then one byte, whose bit i
+says whether the i-th of them was chosen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError
+from rumor.core.randomness import Draws, Source
+from rumor.core.reports import Reports
+from rumor.core.types import Tally
+from rumor.mechanisms.blocks import BlockReports
+from rumor.mechanisms.keyvalue import sampled_keys
+from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.sets import PairCounts, SetMechanism, floyd, pairs_of
+
+MAX_BLOCK = 8
+# People handled at a time: their words and options stay in the second-level cache.
+_CHUNK = 1 << 14
+
+
+class SetBlock(BlockReports, SetMechanism):
+    """Randomised response on a few publicly drawn options: where people choose many of them."""
+
+    name = "block"
+    OPTIONS = SHAPE = ("block",)
+    THINGS = "options"
+
+    def __init__(
+        self,
+        *,
+        domain: int | Sequence[str],
+        epsilon: float,
+        block: int,
+        counted: str = "options",
+    ) -> None:
+        """`domain` is a number of options or their labels; `block` is b, the best one by `plan`."""
+        self._open(domain, counted)
+        self._shape(block)
+        self._best_truth(epsilon)
+
+    def _shape(self, block: object) -> None:
+        self.cap = self.domain
+        self.block = checked_size("block", block, 1, min(self.domain, MAX_BLOCK))
+        self.states = 2**self.block
+
+    def _accept(self) -> None:
+        super()._accept()
+        if self.pairs and self.block < 2:
+            raise InputError(f"pairs need a block of at least 2 options; got {self.block}")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """One option and several, all of them, pairs, two bytes."""
+        return [
+            cls(domain=2, epsilon=0.5, block=1),
+            cls(domain=3, epsilon=1.0, block=2, counted="pairs"),
+            cls(domain=4, epsilon=3.0, block=2),
+            cls(domain=5, epsilon=4.0, block=5, counted="pairs"),
+        ]
+
+    @property
+    def exact_hit(self) -> Fraction:
+        """The true state, and half of the others but one."""
+        truth, other = self._truth()
+        return truth + (self.states // 2 - 1) * other
+
+    @property
+    def exact_miss(self) -> Fraction:
+        """Half of the states, none of them the true one."""
+        return self.states // 2 * self._truth()[1]
+
+    @property
+    def pair_share(self) -> float:
+        """And about so many of all pairs."""
+        return pairs_of(self.block) / pairs_of(self.domain)
+
+    @property
+    def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
+        """A quarter of the states say yes twice; the true one among them only where both are."""
+        if self.block < 2:
+            return None
+        truth, other = self._truth()
+        none = self.states // 4 * other
+        return none, none, none + truth - other
+
+    def _state(self, held: Sequence[int], asked: Sequence[int]) -> int:
+        return sum(1 << i for i, option in enumerate(asked) if option in held)
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """The model at the top of this file."""
+        held, asked = self.options(value), self._shown(report)
+        truth, other = self._truth()
+        chance = truth if self._state(held, asked) == report[-1] else other
+        return chance / math.comb(self.domain, self.block)
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """The options by Floyd's algorithm, then randomised response on what they say.
+
+        coin(truth): the state; otherwise below(S - 1), skipping the state.
+        """
+        held = self.options(value)
+        asked = floyd(draws, self.domain, self.block)
+        return self._report(asked, self._told(self._state(held, asked), draws))
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        sets, stream = self.read(values), source.stream()
+        out = np.empty((sets.people, self.width), dtype=np.uint8)
+        powers = 1 << np.arange(self.block)
+        step = max(1, min(_CHUNK, (1 << 24) // self.domain))
+        for start in range(0, sets.people, step):
+            stop = min(start + step, sets.people)
+            asked = sampled_keys(stream, stop - start, self.domain, self.block)
+            chosen = np.take_along_axis(sets.table(start, stop), asked, axis=1)
+            self._written(stream, asked, chosen @ powers, out[start:stop])
+        return out
+
+    @property
+    def tally_size(self) -> int:
+        """How often each option was asked, and chosen; four counters for each pair, too.
+
+        Of reports about both: how often there were such, how often the first, the second and both
+        were said to be chosen.
+        """
+        return 2 * self.domain + (4 * pairs_of(self.domain) if self.pairs else 0)
+
+    def tally(self, reports: Reports) -> Tally:
+        """Counts by option and, where they are counted, by pair."""
+        shown, states = self._fields(reports)
+        asked = shown.astype(np.int64)
+        yes = states[:, None] >> np.arange(self.block, dtype=np.uint8) & 1
+        counts = np.bincount(asked.reshape(-1), minlength=self.domain)
+        chosen = np.bincount(asked[yes == 1], minlength=self.domain)
+        parts = [counts, chosen]
+        if self.pairs:
+            several = np.zeros((4, pairs_of(self.domain)), dtype=np.int64)
+            for i, j in itertools.combinations(range(self.block), 2):
+                place, first, second = self._place(asked[:, i], asked[:, j]), yes[:, i], yes[:, j]
+                for row, held in enumerate(
+                    (first >= 0, first == 1, second == 1, first & second == 1)
+                ):
+                    several[row] += np.bincount(place[held], minlength=several.shape[1])
+            parts.append(several.reshape(-1))
+        return np.concatenate(parts).astype(np.int64)
+
+    def _place(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of a pair j < k, in lexicographic order."""
+        return first * (2 * self.domain - first - 1) // 2 + second - first - 1
+
+    def consistent(self, tally: Tally, reports: int) -> bool:
+        """A report is about b options and so many pairs; no more are chosen than were asked."""
+        if not super().consistent(tally, reports):
+            return False
+        asked, chosen = tally[: self.domain], tally[self.domain : 2 * self.domain]
+        right = sum(map(int, asked)) == self.block * reports and bool((chosen <= asked).all())
+        if not (right and self.pairs):
+            return right
+        trials, first, second, both = tally[2 * self.domain :].reshape(4, -1)
+        together = sum(map(int, trials)) == pairs_of(self.block) * reports
+        fits = (first <= trials) & (second <= trials) & (both <= np.minimum(first, second))
+        return together and bool(fits.all())
+
+    def items(self, tally: Tally, reports: int) -> ItemCounts:
+        """Out of the reports that are about the option."""
+        asked, chosen = tally[: self.domain], tally[self.domain : 2 * self.domain]
+        return ItemCounts(chosen, asked.astype(np.float64), self.hit, self.miss, 1.0)
+
+    def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
+        """Out of the reports that are about both."""
+        trials, first, second, both = tally[2 * self.domain :].reshape(4, -1)
+        return PairCounts(both, first, second, trials.astype(np.float64), self.pair_rates)

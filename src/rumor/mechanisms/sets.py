@@ -1,0 +1,317 @@
+"""Sets: what mechanisms share whose answer is any of a list of options, "all that apply".
+
+Whatever else a person chose, a report that is about an option *supports* it with probability
+`hit` if they chose it and `miss` if not. So for each option on its own the count of supporting
+reports is binomial, with the chance miss + (hit - miss) f, and the share f follows; shares have
+no sum. Where pairs are counted too, how often two options are supported together gives the share
+of people who chose both (`PairRates`).
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_choice
+from rumor.core.columns import encode, split_domain
+from rumor.core.errors import InputError
+from rumor.core.option_sets import Chosen, OptionSets, one_set, read_sets
+from rumor.core.randomness import Draws
+from rumor.core.types import Codes, Rows, Tally, Target, Vector
+from rumor.mechanisms.declared import DeclaredParameters
+from rumor.mechanisms.labelled import LabelledMechanism
+from rumor.mechanisms.liars import Raised
+from rumor.mechanisms.oracle import ItemCounts
+
+MAX_OPTIONS = 10_000
+# Pairs have a counter each.
+MAX_PAIRED = 256
+COUNTED = ("options", "pairs")
+# Sets that are still worth listing one by one.
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """What a tally says of every pair j < k of options, in lexicographic order.
+
+    Of `trials` reports that are about both, `both` support both, `first` and `second` at least
+    the one. Both are supported with probability g0, g1 or g2 by how many of the two were chosen.
+    """
+
+    both: Tally
+    first: Tally
+    second: Tally
+    trials: Vector
+    rates: tuple[float, float, float]
+
+
+class SetMechanism(LabelledMechanism, DeclaredParameters):
+    """A mechanism from which the shares of options are learned, any of which may be chosen."""
+
+    kind = "set"
+    GROUND = ("domain", "counted")
+    raised = Raised("an option")
+    MIN_DOMAIN: ClassVar[int] = 2
+    counted: str
+    """What a summary counts: "options", or "pairs" of them as well."""
+    cap: int
+    """The most options of one person that a report draws from."""
+
+    def _open(self, domain: object, counted: object) -> None:
+        self.counted = checked_choice("counted", counted, COUNTED)
+        most = MAX_PAIRED if self.pairs else MAX_OPTIONS
+        self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, most)
+
+    def _reopen(self, domain: object, counted: object) -> None:
+        self._open(domain, counted)
+
+    def _ground(self) -> dict[str, Json]:
+        return {"domain": self.domain, "counted": self.counted}
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a summary counts pairs."""
+        return self.counted == "pairs"
+
+    @property
+    def _numbered(self) -> int:
+        return self.domain
+
+    @property
+    def most_held(self) -> int:
+        """The most options that a person in a table may have chosen."""
+        return self.domain
+
+    # Answers
+
+    def read(self, values: object) -> OptionSets:
+        """People's options, in any of the ways of rumor.core.option_sets."""
+        return read_sets(values, self.domain, self._positions)
+
+    def encode(self, values: object) -> Codes:
+        """A column of options, whoever chose them, as positions."""
+        return encode(values, self.domain, self._positions)
+
+    def options(self, value: object) -> tuple[int, ...]:
+        """One person's options as ascending positions."""
+        return one_set(value, self.domain, self._positions)
+
+    def identity(self, value: object) -> str:
+        """The positions, however they were written."""
+        return repr(self.options(value))
+
+    def named(self, options: Sequence[int]) -> tuple[object, ...]:
+        """These options, by their labels where they have such."""
+        return tuple(options if self.labels is None else (self.labels[i] for i in options))
+
+    def inputs(self) -> Sequence[object]:
+        """Every set that a table may hold, the smaller ones first."""
+        sizes = range(self.most_held + 1)
+        every = (itertools.combinations(range(self.domain), size) for size in sizes)
+        return [self.named(options) for options in itertools.chain.from_iterable(every)]
+
+    def _extremes(self) -> list[object]:
+        """Nothing, one option, as many as may be from either end of the list."""
+        most, last = self.most_held, self.domain
+        found = [(), (0,), tuple(range(most)), tuple(range(last - most, last))]
+        return [self.named(options) for options in dict.fromkeys(found)]
+
+    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
+        """The extreme people: nothing and all that may be chosen are as far apart as any."""
+        return list(itertools.combinations(self._extremes(), 2))
+
+    def walked_values(self) -> Sequence[object]:
+        """The extreme people, where all are too many."""
+        if self.domain <= _MOST_LISTED:
+            return super().walked_values()
+        return self._extremes()
+
+    def repeated(self, value: object, count: int) -> object:
+        """A table of yes and no."""
+        row = np.zeros(self.domain, dtype=np.bool_)
+        row[list(self.options(value))] = True
+        return np.tile(row, (count, 1))
+
+    def as_argument(self, value: object) -> str:
+        """Options by number with bars between them; "none" where there are none."""
+        return "|".join(map(str, self.options(value))) or "none"
+
+    # The model of one option, and of two
+
+    @property
+    @abc.abstractmethod
+    def exact_hit(self) -> Fraction:
+        """P(an option is supported | it was chosen, and the report is about it)."""
+
+    @property
+    @abc.abstractmethod
+    def exact_miss(self) -> Fraction:
+        """P(an option is supported | it was not chosen, and the report is about it)."""
+
+    @functools.cached_property
+    def hit(self) -> float:
+        """P(an option is supported | it was chosen)."""
+        return float(self.exact_hit)
+
+    @functools.cached_property
+    def miss(self) -> float:
+        """P(an option is supported | it was not chosen)."""
+        return float(self.exact_miss)
+
+    @functools.cached_property
+    def gain(self) -> float:
+        """How much likelier an option is supported by those who chose it."""
+        return float(self.exact_hit - self.exact_miss)
+
+    @property
+    def share(self) -> float:
+        """The share of the reports that are about an option."""
+        return 1.0
+
+    @property
+    def pair_share(self) -> float:
+        """The share of the reports that are about both of two options."""
+        return 1.0
+
+    @property
+    @abc.abstractmethod
+    def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
+        """P(two options are supported | none, one, both were chosen); None: pairs are not told."""
+
+    @functools.cached_property
+    def pair_rates(self) -> tuple[float, float, float]:
+        """The same as doubles; refused where pairs are not told."""
+        exact = self.exact_pairs
+        if exact is None:
+            raise InputError(f"{self!r} says nothing of pairs: ask for larger reports")
+        none, one, both = (float(chance) for chance in exact)
+        return none, one, both
+
+    def variance(
+        self, frequency: Vector | float, reports: float, of: Target = "population"
+    ) -> Vector:
+        """The variance of the unbiased share of an option with this frequency.
+
+        Of "people": they are held fixed, and which of them are asked about an option is drawn.
+        """
+        f = np.asarray(frequency, dtype=np.float64)
+        v0, v1, v2 = self.spread(self.share)[of]
+        return np.asarray((v0 + v1 * f + v2 * f * f) / (reports * self.gain**2))
+
+    def spread(self, about: Vector | float) -> dict[Target, tuple[Vector, Vector, Vector]]:
+        """What one report brings to the variance of an option's mean, as v0 + v1 f + v2 f^2.
+
+        `about` is the part of the reports that are about the option: the others say nothing.
+        """
+        part = np.asarray(about, dtype=np.float64)
+        p, q, square = self.hit, self.miss, self.gain**2
+        noise, drawn = q * (1 - q), square * (1 - part)
+        return {
+            "population": (noise / part, self.gain * (1 - 2 * q) / part, -square / part),
+            "people": (noise / part, (p * (1 - p) - noise + drawn) / part, -drawn / part),
+        }
+
+    def pair_variance(self, frequency: float, reports: float) -> float:
+        """The variance of the unbiased share of two options that nobody chose together.
+
+        Each of them is chosen by this share of people.
+        """
+        each = rare_pair_variance(self.miss, self.gain, self.pair_rates, frequency)
+        return each / (reports * self.pair_share)
+
+    # Counts
+
+    @property
+    def _pair_places(self) -> tuple[Rows, Rows]:
+        first, second = np.triu_indices(self.domain, 1)
+        return first, second
+
+    @abc.abstractmethod
+    def items(self, tally: Tally, reports: int) -> ItemCounts:
+        """For each option its supporting reports, out of those that are about it."""
+
+    @abc.abstractmethod
+    def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
+        """The same of pairs, where they are counted."""
+
+    # What fake clients can add
+
+    def _fake_gain(self, reports: int, fakes: int) -> float:
+        """All fakes support one option, of which only a share of the others speaks."""
+        if not fakes:
+            return 0.0
+        about = (reports - fakes) * self.share + fakes
+        return fakes / about * (1 - self.miss) / self.gain
+
+
+def pair_weights(
+    miss: float, gain: float, rates: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """What a report adds to the unbiased share of a pair: supporting none, one or both of it.
+
+    By how often both options are supported, f_jk = (P(both) - g0 - (g1 - g0)(f_j + f_k)) /
+    (g2 - 2 g1 + g0), where the shares of the two are those of the same reports.
+    """
+    none, one, both = rates
+    divisor, slope = both - 2 * one + none, (one - none) / gain
+
+    def added(supported: int) -> float:
+        return ((supported == 2) - none - slope * (supported - 2 * miss)) / divisor
+
+    return added(0), added(1), added(2)
+
+
+def rare_pair_variance(
+    miss: float, gain: float, rates: tuple[float, float, float], frequency: float
+) -> float:
+    """Of one report: the variance of what it adds to a pair that nobody chose together."""
+    none, one, _ = rates
+    both = none + 2 * (one - none) * frequency
+    either = 2 * (miss + gain * frequency - both)
+    weights = pair_weights(miss, gain, rates)
+    chances = (1 - either - both, either, both)
+    return sum(p * w**2 for p, w in zip(chances, weights, strict=True))
+
+
+def count_pairs(chosen: Chosen) -> Tally:
+    """How often two columns are both set, for every pair j < k in lexicographic order."""
+    domain = chosen.shape[1]
+    together = np.zeros((domain, domain), dtype=np.int64)
+    for start in range(0, len(chosen), 1 << 16):  # a float counts exactly up to 2^24
+        part = chosen[start : start + (1 << 16)].astype(np.float32)
+        together += (part.T @ part).astype(np.int64)
+    return together[np.triu_indices(domain, 1)]
+
+
+def pairs_of(options: int) -> int:
+    """How many pairs so many options have."""
+    return math.comb(options, 2)
+
+
+def unpacked(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
+    """Packed bits as yes and no."""
+    bits = np.unpackbits(bitmaps, axis=1, count=domain, bitorder="little")
+    return bits.view(np.bool_)
+
+
+def floyd(draws: Draws, total: int, count: int) -> list[int]:
+    """`count` of `total` places in ascending order, all subsets equally likely.
+
+    For j from total - count to total - 1: below(j + 1), or j when that is taken already.
+    """
+    chosen: set[int] = set()
+    for j in range(total - count, total):
+        pick = draws.below(j + 1)
+        chosen.add(j if pick in chosen else pick)
+    return sorted(chosen)

@@ -1,0 +1,224 @@
+"""The window mechanism: the mean of one number from one of a few cells, each worth a public number.
+
+It is the piecewise mechanism with a table of whole numbers in place of a straight line. The tables
+that come with Rumor are nearly the best there are: benchmarks/window_design.py makes them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from rumor.core import exact
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.randomness import Draws, Source, Stream, Words
+from rumor.core.reports import Reports
+from rumor.core.types import Codes, Tally, Vector
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.integer_reports import CountedIntegers
+from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.near_or_far import NearOrFar
+
+# Half of the cells, at most, and what one is worth: then every bound of a draw is below 2^32.
+MOST_VALUES, LARGEST_VALUE = 32, 2047
+_TABLES = Path(__file__).with_name("window_tables.json")
+
+
+class Window(MeanMechanism, NearOrFar, CountedIntegers):
+    """A cell near the value, or any other: the least noise that a mean can have, to a tenth.
+
+    Model. N cells are worth f_0 < ... < f_{N-1}, whole numbers with f_i = -f_{N-1-i} (a contract
+    says the upper half). A node k = 0..N-W has the W cells from k on as its window, and the sum
+    S_k of what they are worth. A step j of G stands at T = (2j - G) S_{N-W}, between two nodes
+    G S_k <= T < G S_{k+1}, and goes to one of them at random so that the mean is kept. At its node
+    a cell is drawn as in near_or_far.py.
+    Privacy: that of near_or_far.py on the nodes. A step's law is a mixture of those of two nodes,
+    and lies between their two probabilities: no table costs privacy.
+    The mean of what cells are worth is gain S_k at a node, hence exactly linear in the step.
+    Report: the cell, one byte.
+    """
+
+    name = "window"
+    SHAPE, THRESHOLDS = ("window", "values"), ("inside",)
+    values: list[int]
+    """What the upper half of the cells are worth, ascending."""
+
+    def _calibrate(self, epsilon: float) -> None:
+        self._shape(*table_for(exact.checked_epsilon(epsilon)))
+        self.inside = self.best_inside(self.window, epsilon)
+
+    @classmethod
+    def with_table(cls, window: int, values: Sequence[int], *, epsilon: float, **grid: Any) -> Self:
+        """One whose window, and what the upper half of the cells are worth, are chosen."""
+        self = cls(epsilon=epsilon, **grid)
+        self._shape(window, values)
+        self.inside = self.best_inside(self.window, epsilon)
+        return self
+
+    def _shape(self, window: object, values: object) -> None:
+        self.values = checked_values(values)
+        self.window = checked_size("window", window, 1, 2 * len(self.values) - 1)
+
+    def _accept(self) -> None:
+        self._require_use(self.window, self.inside)
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """The fewest cells, a few, a window of more than half of them, and tables that are used."""
+        return [
+            cls.with_table(1, [1], epsilon=1.0, steps=1),
+            cls.with_table(2, [1, 3], epsilon=2.0, steps=6),
+            cls.with_table(4, [1, 2, 5], low=0.0, high=24.0, epsilon=0.5, steps=12, outside="clip"),
+            cls(epsilon=0.5),
+            cls(low=0.0, high=24.0, epsilon=3.0, steps=7),
+        ]
+
+    @property
+    def others(self) -> int:
+        """The cells outside of a window."""
+        return 2 * len(self.values) - self.window
+
+    @functools.cached_property
+    def worth(self) -> list[int]:
+        """What every cell is worth."""
+        return [-value for value in reversed(self.values)] + self.values
+
+    @functools.cached_property
+    def sums(self) -> list[int]:
+        """What the windows of the nodes are worth, ascending."""
+        return [sum(self.worth[k : k + self.window]) for k in range(self.others + 1)]
+
+    @functools.cached_property
+    def gain(self) -> Fraction:
+        """What a report is worth on average to somebody at the high end."""
+        return (self.exact_inside - self.exact_outside) * self.sums[-1]
+
+    @functools.cached_property
+    def _edges(self) -> Codes:
+        """Where the nodes stand among the positions of steps."""
+        return self.grid.steps * np.array(self.sums, dtype=np.int64)
+
+    @functools.cached_property
+    def _gaps(self) -> Words:
+        """How far it is from each node to the next; nobody stands beyond the last."""
+        return np.append(np.diff(self._edges), 1).astype(np.uint64)
+
+    def _stands(self, steps: Codes) -> tuple[Codes, Codes]:
+        """The node at or below each step, and how far beyond it."""
+        places = (2 * steps - self.grid.steps) * self.sums[-1]
+        nodes = np.searchsorted(self._edges, places, side="right") - 1
+        return nodes, places - self._edges[nodes]
+
+    def _stand(self, value: object) -> tuple[int, int, int]:
+        """The same for one number, and how far it is to the next node."""
+        nodes, beyond = self._stands(np.array([self.code(value)]))
+        return int(nodes[0]), int(beyond[0]), int(self._gaps[nodes[0]])
+
+    def probability(self, report: bytes, value: object) -> Fraction:
+        """A mixture of the laws at two nodes."""
+        node, beyond, gap = self._stand(value)
+        cell = int.from_bytes(report, "little")
+        near = gap * (node <= cell < node + self.window)
+        near += beyond * ((cell == node + self.window) - (cell == node))
+        return self.exact_outside + (self.exact_inside - self.exact_outside) * Fraction(near, gap)
+
+    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+        """By the probabilities, which are more than two."""
+        return Mechanism.evidence(self, reports, first, second)
+
+    def draw(self, value: object, draws: Draws) -> bytes:
+        """below(gap) of steps beyond a node, to go on to the next; then as near a position."""
+        node, beyond, gap = self._stand(value)
+        if beyond and draws.below(gap) < beyond:
+            node += 1
+        return self.draw_near(node, draws)
+
+    def _privatize(self, values: object, source: Source) -> Reports:
+        nodes, beyond = self._stands(self.encode(values))
+        stream = source.stream()
+        nodes += below_each(stream, self._gaps[nodes]) < beyond.astype(np.uint64)
+        return self.privatize_near(nodes, stream)
+
+    def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
+        """The mean of what the cells are worth, stretched."""
+        counts = [int(count) for count in tally]
+        first = Fraction(sum(map(int.__mul__, self.worth, counts)), reports)
+        second = Fraction(sum(w * w * n for w, n in zip(self.worth, counts, strict=True)), reports)
+        half = self.grid.span / 2
+        mean = self.grid.middle + half * float(first / self.gain)
+        return mean, half**2 * float((second - first**2) / self.gain**2)
+
+    @functools.cached_property
+    def _at_nodes(self) -> tuple[Vector, Vector]:
+        """Where the nodes stand from -1 to 1, and the second moment of an estimate at each."""
+        squares = [value * value for value in self.worth]
+        everywhere = self.exact_outside * sum(squares)
+        more = self.exact_inside - self.exact_outside
+        within = [sum(squares[k : k + self.window]) for k in range(self.others + 1)]
+        seconds = [float((everywhere + more * near) / self.gain**2) for near in within]
+        return np.array(self.sums) / self.sums[-1], np.array(seconds)
+
+    def variance(self, value: float | Vector, reports: int = 1) -> Vector:
+        """The second moment, which is linear between nodes, less the square."""
+        half = self.grid.span / 2
+        x = (np.asarray(value, np.float64) - self.grid.middle) / half
+        return np.asarray(half**2 * (np.interp(x, *self._at_nodes) - x**2) / reports)
+
+    @property
+    def worst_variance(self) -> float:
+        """At a node, or between two where half the slope of the second moment stands."""
+        at, seconds = self._at_nodes
+        turns = np.clip(np.diff(seconds) / np.diff(at) / 2, at[:-1], at[1:])
+        worst = self.variance(self.grid.middle + self.grid.span / 2 * np.append(turns, at))
+        return float(worst.max())
+
+    @property
+    def least_variance(self) -> float:
+        """At a node: between two it is larger."""
+        return float(self.variance(self.grid.middle + self.grid.span / 2 * self._at_nodes[0]).min())
+
+
+def below_each(stream: Stream, bounds: Words) -> Words:
+    """A uniform integer below each of these bounds, which are at most 2^32: as `Stream.below`."""
+    words, half = stream.words(bounds.size), np.uint64(32)
+    low = (words & np.uint64(0xFFFFFFFF)) * bounds >> half
+    result = ((words >> half) * bounds + low) >> half
+    # 2^64 modulo each bound, without leaving 64 bits.
+    bad = np.flatnonzero(words * bounds < (~bounds + np.uint64(1)) % bounds)
+    if bad.size:
+        result[bad] = below_each(stream, bounds[bad])
+    return result
+
+
+def checked_values(values: object) -> list[int]:
+    """What the upper half of the cells are worth, as a contract says it."""
+    plain = isinstance(values, (list, tuple)) and 1 <= len(values) <= MOST_VALUES
+    kept = list(values) if plain and isinstance(values, (list, tuple)) else []
+    whole = bool(kept) and all(type(one) is int for one in kept)
+    if not (whole and all(a < b for a, b in pairwise([0, *kept, LARGEST_VALUE + 1]))):
+        raise InputError(
+            f"values must be 1 to {MOST_VALUES} ascending integers from 1 to {LARGEST_VALUE:,}; "
+            f"got {shown(values)}"
+        )
+    return kept
+
+
+@functools.cache
+def tables() -> Mapping[float, tuple[int, list[int]]]:
+    """The tables that come with Rumor, by the epsilon that each was made for, ascending."""
+    read = json.loads(_TABLES.read_text(encoding="utf-8"))
+    return {float(made): (one["window"], one["values"]) for made, one in read.items()}
+
+
+def table_for(epsilon: float) -> tuple[int, list[int]]:
+    """The window and the values of the next table above, or of the last."""
+    last = max(tables())
+    return tables()[min((made for made in tables() if made >= epsilon), default=last)]

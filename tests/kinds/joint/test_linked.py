@@ -1,0 +1,62 @@
+"""Two choices that were asked apart and are linked: joined, with a warning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rumor
+from rumor.core.errors import InputError
+from rumor.estimators.joint.linked import linked_table
+from rumor.kinds.joint.linked import estimate_linked
+
+
+def test_the_table_is_unbiased_and_varies_as_is_said() -> None:
+    """Written out: every pair of outputs with its probability."""
+    first, second = (rumor.RandomizedResponse(domain=d, epsilon=1.0) for d in (2, 3))
+    truth = np.array([0.3, 0.1, 0.05, 0.05, 0.2, 0.3])
+    channel = np.kron(first.channel().matrix(), second.channel().matrix())
+    outputs = truth @ channel
+    people = 10**9
+    counts = np.rint(outputs * people).astype(np.int64).reshape(2, 3)
+    found = linked_table(counts, ((first.hit, first.miss), (second.hit, second.miss)))
+    np.testing.assert_allclose(found.mean, truth, atol=1e-6)
+    inverse = np.linalg.inv(channel).T
+    noise = inverse @ (np.diag(outputs) - np.outer(outputs, outputs)) @ inverse.T / people
+    np.testing.assert_allclose(found.covariance, noise, rtol=1e-4, atol=1e-14)
+
+
+def test_linked_reports_are_joined_with_a_warning() -> None:
+    """Cells within five standard errors of the truth; a seed that is fixed."""
+    first = rumor.RandomizedResponse(domain=["yes", "no"], epsilon=1.0)
+    second = rumor.RandomizedResponse(domain=["never", "some", "much"], epsilon=1.5)
+    truth = np.array([0.03, 0.10, 0.12, 0.27, 0.33, 0.15])
+    people = np.random.default_rng(1).choice(6, size=50_000, p=truth)
+    reports = (
+        first.unlabelled().privatize(people // 3, random=rumor.Seeded(1)),
+        second.unlabelled().privatize(people % 3, random=rumor.Seeded(2)),
+    )
+    asked = {"smokes": (first, reports[0]), "drinks": (second, reports[1])}
+    found = estimate_linked(asked)
+    table = found.pair("smokes", "drinks")
+    assert (np.abs(table.linear.mean - truth) < 5 * table.linear.deviation).all()
+    assert table.test.p_value < 0.01
+    assert found.epsilon == pytest.approx(2.5)
+    assert "note: the two answers were randomised apart" in found.table()
+    # Asked for together at the same cost, the same people are known far better.
+    pair = rumor.Mixed(parts=(2, 3), epsilon=2.5)
+    together = rumor.estimate(pair, pair.privatize(people, random=rumor.Seeded(3)))
+    assert together.pair().linear.deviation.max() < 0.6 * table.linear.deviation.max()
+
+
+def test_reports_that_cannot_be_joined_are_refused() -> None:
+    coin = rumor.RandomizedResponse(domain=3, epsilon=1.0)
+    reports = coin.privatize([0, 1, 2], random=rumor.Seeded(1))
+    with pytest.raises(InputError, match="the same people, at least one; got 3 and 2"):
+        estimate_linked({"a": (coin, reports), "b": (coin, reports[:2])})
+    with pytest.raises(InputError, match="of two questions; got 1"):
+        estimate_linked({"a": (coin, reports)})
+    unary = rumor.UnaryEncoding(domain=3, epsilon=1.0)
+    bits = unary.privatize([0, 1, 2], random=rumor.Seeded(1))
+    with pytest.raises(InputError, match="of randomised response; got 'unary' for 'b'"):
+        estimate_linked({"a": (coin, reports), "b": (unary, bits)})
