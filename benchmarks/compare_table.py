@@ -8,8 +8,10 @@ are printed with every figure, and the two standard deviations that their chance
 `--quick` makes a tenth of them.
 
 The regression that is published with RRreg (Heck and Moshagen 2018) is on data that come with that
-package alone. Its design is simulated instead: 1,600 people, the crosswise model with p = 1/6,
-and its three columns with the coefficients that it prints.
+package alone. Its design is simulated instead, with the coefficients that it prints: the stochastic
+lie detector, two groups with p = 2/12 and 10/12, an age, a political orientation and their
+product. 1,600 people and the spread of both columns are made up, and the share of honest answers,
+which RRreg estimates as well, is given.
 """
 
 from __future__ import annotations
@@ -249,28 +251,30 @@ def regressions(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
 
 
 def _published(trials: int, rng: np.random.Generator) -> Iterator[Figure]:
-    law, n = np.array([[1.8966], [0.0136], [0.6244], [-0.0204]]), 1600
-    channel = np.array([[5 / 6, 1 / 6], [1 / 6, 5 / 6]])
-
-    def draw() -> Vector:
-        politics, age = rng.normal(0, 2, n), rng.uniform(-20, 30, n)
-        return np.column_stack([np.ones(n), politics, rng.integers(0, 2, n), age])
-
+    law, n, honest = np.array([[1.8966], [0.0136], [0.6244], [-0.0204]]), 1600, 0.635806
     held, sums, done = np.zeros(4), np.zeros(4), 0
     for _ in range(trials):
-        found = _fits(n, law, channel, draw, rng)
-        if found is None:
+        age, politics = rng.normal(0, 15, n), rng.normal(0, 2, n)
+        x = np.column_stack([np.ones(n), age, politics, age * politics])
+        truth = rng.random(n) < 1 / (1 + np.exp(-x @ law[:, 0]))
+        told = np.where(rng.random(n) < 0.5, 2 / 12, 10 / 12)
+        # Who does not hold it says yes with 1 - p, who does with the share that is honest.
+        yes = np.column_stack([1 - told, np.full(n, honest)])
+        said = rng.random(n) < yes[np.arange(n), truth.astype(int)]
+        try:
+            found = fit(x, Answers(np.where(said[:, None], yes, 1 - yes), np.ones(n)))
+        except InputError:
             continue
-        errors = np.sqrt(np.diag(found[0].covariance))
-        held += np.abs(found[0].coefficients - law)[:, 0] < Z * errors
-        sums += (found[0].coefficients - law)[:, 0] / errors
+        errors = np.sqrt(np.diag(found.covariance))
+        held += np.abs(found.coefficients - law)[:, 0] < Z * errors
+        sums += (found.coefficients - law)[:, 0] / errors
         done += 1
-    told = f"design of RRreg's example, {done:,} of {trials:,}"
+    label = f"design of RRreg's example, {done:,} of {trials:,}"
     rates, bias = held / done, np.abs(sums / done)
     slack = chance(done)
-    yield Figure("coverage, crosswise", told, rates.min(), rates.max(), (0.93, 0.97), slack)
+    yield Figure("coverage, lie detector", label, rates.min(), rates.max(), (0.93, 0.97), slack)
     wanted, slack = (0.0, 0.15), 2 / math.sqrt(done)
-    yield Figure("bias / std. error", told, bias.min(), bias.max(), wanted, slack)
+    yield Figure("bias / std. error", label, bias.min(), bias.max(), wanted, slack)
 
 
 def trends(scale: float, rng: np.random.Generator) -> Iterator[Figure]:

@@ -77,6 +77,7 @@ SETTINGS: tuple[tuple[str, int, float, int, int], ...] = (
     ("keyvalue-block", 20, 1, 20_000, 120),
     ("privkv", 5, 0.5, 20_000, 250),
     ("item-sampling", 100, 2, 20_000, 16),
+    ("key-set", 100, 1, 20_000, 16),
     ("pckv-grr", 50, 4, 10_000, 40),
 )
 

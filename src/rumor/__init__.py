@@ -24,6 +24,7 @@ _HOMES = {
     "InputError": "rumor.core.errors",
     "ItemSampling": "rumor.mechanisms",
     "JointEstimate": "rumor.kinds.joint.result",
+    "KeySet": "rumor.mechanisms",
     "KeyValueBlock": "rumor.mechanisms",
     "KeyValueEstimate": "rumor.kinds.keyvalue.result",
     "Keyed": "rumor.core.randomness",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
     from rumor.mechanisms import ItemSampling as ItemSampling
+    from rumor.mechanisms import KeySet as KeySet
     from rumor.mechanisms import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms import LocalHashing as LocalHashing
     from rumor.mechanisms import Mixed as Mixed

@@ -240,3 +240,23 @@ def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path:
         expect(page.locator("#remarks li").first).to_contain_text(re.compile(r"bus and train: \d"))
         page.get_by_text("As a table").click()
         expect(page.locator("#table")).to_contain_text("Shares have no sum")
+
+
+def test_how_the_answers_moved(open_page: OpenPage) -> None:
+    """Asked for when somebody looks: lines of the values, and the largest change of each."""
+    with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:
+        page = signed_in(open_page, several, allowed="status of 422")
+        expect(chart(page, "moved")).to_have_count(0)
+        page.get_by_text("How the answers moved").click()
+        expect(chart(page, "moved")).to_be_visible()
+        changes = page.locator("#changes tbody tr")
+        assert changes.count() >= 3
+        expect(page.locator("#changes")).to_contain_text("having been looked for on every day")
+        page.get_by_text("Compare two periods").click()
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("#compared tbody tr")).to_have_count(changes.count())
+        expect(page.locator("#compared")).to_contain_text("All at once: chi-squared")
+        page.get_by_label("Second from").fill("2020-01-01")
+        page.get_by_label("until").fill("2020-01-02")
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("#compared")).to_contain_text("needs reports of both periods")

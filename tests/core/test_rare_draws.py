@@ -458,6 +458,9 @@ class RecordingDraws(EnumeratingDraws):
         # Which coins come does not depend on the pick: its first and last stand for all.
         return bound - 1 if bound > 2 and self._choose(2) else super().below(min(bound, 1))
 
+    def first(self, attempt: Callable[[], Any], fits: Callable[[Any], bool]) -> Any:
+        return attempt()  # nor on whether it fits
+
 
 def thresholds_of_draws(mechanism: Mechanism, values: Sequence[object]) -> set[int]:
     """Every threshold that the reference draw of these values can hand to `coin`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,15 @@ import rumor
 from rumor.core.errors import InputError
 from rumor.mechanisms import SetBlock, SetMechanism, SetSelect
 from rumor.mechanisms.mixed import Mixed
+from rumor.results.comparison import Comparison
 
 PEOPLE = 6_000
+
+
+def rows_of(found: Comparison) -> list[dict[str, Any]]:
+    rows = found.to_dict()["estimates"]
+    assert isinstance(rows, list)
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -29,7 +38,7 @@ def test_the_option_that_changed_is_told(mechanism: SetMechanism) -> None:
         chosen = rng.random((PEOPLE, 3)) < (first, 0.3, 0.3)
         crowds.append([np.flatnonzero(row).tolist() for row in chosen])
     reports = [mechanism.privatize(crowd, random=rumor.Seeded(24)) for crowd in crowds]
-    found = rumor.compare(mechanism, *reports).to_dict()["estimates"]
+    found = rows_of(rumor.compare(mechanism, *reports))
     assert [row["value"] for row in found] == [0, 1, 2, 3, 4]
     for row, truth in zip(found, (0.4, 0.0, 0.0, 0.0, 0.0), strict=True):
         assert abs(row["difference"] - truth) < 4.5 * row["stderr"]
@@ -44,7 +53,7 @@ def test_cells_and_margins_are_compared() -> None:
     crowd = [(int(a), int(b)) for a, b in rng.integers(0, (2, 3), (PEOPLE, 2))]
     other = [(0, b) for _, b in crowd]
     reports = [mechanism.privatize(each, random=rumor.Seeded(25)) for each in (crowd, other)]
-    rows = {r["value"]: r for r in rumor.compare(mechanism, *reports).to_dict()["estimates"]}
+    rows = {row["value"]: row for row in rows_of(rumor.compare(mechanism, *reports))}
     assert rows["0 1"]["difference"] == pytest.approx(-0.5, abs=4.5 * rows["0 1"]["stderr"])
     assert rows["0 1, 1 2"]["difference"] == pytest.approx(-1 / 6, abs=0.1)
     assert rows["1 2"]["p_value"] > 1e-4 > rows["0 0"]["p_value"]

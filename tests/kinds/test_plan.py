@@ -101,7 +101,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["plan", "--domain", "1000", "--users", "1e5", "--epsilon", "1"]) == 0
     text = capsys.readouterr().out
     assert "100,000 people, 1,000 values, epsilon 1" in text
-    assert "Recommended: subset-selection:" in text
+    assert "Recommended: projective:" in text
     chart, file = tmp_path / "plan.svg", tmp_path / "plan.toml"
     arguments = ["plan", "--domain", "50", "--users", "20000", "--detect", "0.02", "--json"]
     assert main([*arguments, "--plot", str(chart), "--write", str(file)]) == 0
@@ -334,7 +334,7 @@ def test_bad_wishes(
 
 def test_the_range_holds_crowds_of_other_shapes() -> None:
     """Of four laws that are not among the nine, each error lies in the range (4 crowds each)."""
-    oracle, people = rumor.SubsetSelection(domain=100, epsilon=1.0), 5000
+    oracle, people = rumor.Projective(domain=100, epsilon=1.0), 5000
     rng = np.random.default_rng(9)
     plan = make_plan(domain=100, users=people, epsilon=1.0)
     assert plan.best.mechanism == oracle

@@ -18,13 +18,13 @@ import datetime
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -40,6 +40,8 @@ from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.audit.enumeration import distribution
 from tests.laws.laws import logarithm
+
+T = TypeVar("T")
 
 # Open words are no line of the registry until a kind of question asks for them.
 PERMANENT: list[type[PermanentAnswers]] = [
@@ -126,6 +128,9 @@ class WorldDraws:
 
     def public(self, count: int) -> bytes:
         raise AssertionError("no permanent answer draws public bytes")
+
+    def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
+        raise AssertionError("no permanent answer tries until something fits")
 
 
 class InWorld(Keyed):

@@ -117,7 +117,7 @@ def test_item_sampling_beats_pckv() -> None:
 
 def test_key_value_chooses_by_the_variances() -> None:
     assert isinstance(key_value(50, 1.0), rumor.KeyValueBlock)
-    assert isinstance(key_value(50, 1.0, cap=11), rumor.ItemSampling)
+    assert isinstance(key_value(50, 1.0, cap=11), rumor.KeySet)
     assert isinstance(key_value(50, 1.0, cap=30), rumor.KeyValueBlock)
     assert isinstance(key_value(50, 2.0, cap=16), rumor.ItemSampling)
     assert isinstance(key_value(50, 0.5, cap=16), rumor.KeyValueBlock)

@@ -27,6 +27,7 @@ from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
 from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.item_sampling import ItemSampling
+from rumor.mechanisms.key_set import KeySet
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
@@ -125,6 +126,9 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         second.next([0.0, 6.0, 3.3]),
         ItemSampling(keys=500, epsilon=3.0, cap=4),
         ItemSampling(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample"),
+        KeySet(keys=500, epsilon=3.0, cap=4),
+        KeySet(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample"),
+        KeySet(keys=100, epsilon=1.0, cap=3, size=30, over_cap="sample"),
         PckvGrr(keys=500, epsilon=3.0, cap=4),
         PckvGrr(keys=["Maps", "Mail", "Chat"], epsilon=1.0, cap=1, over_cap="sample", steps=3),
         *(Mixed(parts=sizes, epsilon=e) for sizes, e in (((10, 8), 1.0), ((5, 5), 2.0))),

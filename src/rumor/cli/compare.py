@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.common import parse_day
 from rumor.cli.desk import Counted, DifferentPeople, Files
 from rumor.cli.estimate import Shown
 from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
-from rumor.core.errors import InputError
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
 B = Annotated[str | None, argument("B", "Another one; the differences are B's less A's.")]
@@ -65,12 +62,12 @@ def compare(
       rumor compare examples/browser.toml reports/ --period 2026-03-01..2026-03-07 \\
         --period 2026-03-08..2026-03-14
     """
-    from rumor.engines.comparing import compare_reports
+    from rumor.engines.comparing import compare_reports, read_period
     from rumor.results.view import View
 
     view = View(*vars(shown).values())
     written.check(collection, one, another, groups.other)
-    periods = [_period(text) for text in groups.period or ()]
+    periods = [read_period(text) for text in groups.period or ()]
     with counted.counting() as counting:
         found = compare_reports(
             collection,
@@ -86,12 +83,3 @@ def compare(
             counting=counting,
         )
     written.deliver(found, view, as_json, title=found.heading)
-
-
-def _period(text: str) -> tuple[datetime.date | None, datetime.date | None]:
-    """FIRST..LAST, either of which may be left out, or one day."""
-    first, dots, last = text.partition("..")
-    if not first and not last:
-        raise InputError(f"a period must be days written FIRST..LAST; got {text!r}")
-    start = parse_day("--period", first or None)
-    return start, parse_day("--period", last or None) if dots else start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from rumor.privacy.integrity import co_support
 if TYPE_CHECKING:
     from rumor.collector.service import EstimateQuery
     from rumor.contract.collection import Question
+    from rumor.results.view import View
 
 
 _NO_TEST = "There is no test for crafted reports of this kind of question."
@@ -46,6 +48,45 @@ def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
     """The estimate as plain data, with what would halve its error."""
     answer: Mapping[str, Any] = result.to_dict(query.view)
     return {**answer, "halving": _halving(result)}
+
+
+def comparison_data(
+    question: Question,
+    periods: Mapping[str, Summary],
+    different_people: bool,
+    dictionary: Sequence[str] | None,
+    view: View,
+) -> Mapping[str, Any]:
+    """What differs between two periods, as plain data, by the code of `rumor compare`."""
+    from rumor.engines.people import require_different
+    from rumor.kinds.comparing import Group, compare_groups
+
+    kind = KINDS[question.kind]
+    notes = require_different(question, "periods", different_people)
+    for name, summary in periods.items():
+        if summary.reports == 0:
+            raise InputError(f"a comparison needs reports of both periods; got none of {name!r}")
+    groups = [Group(name, summary) for name, summary in periods.items()]
+    options = kind.served_with(dictionary)
+    return compare_groups(kind, groups, options=options, notes=notes, of=view.of).to_dict(view)
+
+
+def trend_data(
+    question: Question,
+    days: Mapping[datetime.date, Summary],
+    every: str,
+    different_people: bool,
+    dictionary: Sequence[str] | None,
+) -> Mapping[str, Any]:
+    """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
+    from rumor.engines.people import require_different
+    from rumor.kinds.following import follow
+
+    kind = KINDS[question.kind]
+    notes = require_different(question, "days", different_people)
+    some = {day: summary for day, summary in days.items() if summary.reports}
+    options = kind.served_with(dictionary)
+    return follow(kind, some, every=every, options=options, notes=notes).to_dict()
 
 
 def _halving(result: Any) -> dict[str, Any]:

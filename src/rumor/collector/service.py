@@ -315,6 +315,57 @@ class Service:
             await self._refresh()
             return await _analysed(seen, await self._named(collection))
 
+    async def comparison(
+        self,
+        question: str,
+        collection: str | None,
+        periods: Sequence[str],
+        different_people: bool,
+        view: View,
+    ) -> Mapping[str, Any]:
+        """What differs between two periods of days, each written FIRST..LAST."""
+
+        def compared(entry: Registered, asked: Question) -> Mapping[str, Any]:
+            from rumor.collector.estimating import comparison_data
+            from rumor.engines.comparing import period_name, read_period
+
+            windows = [read_period(text) for text in periods]
+            found = {period_name(w): self.store.summary(entry, asked.id, w) for w in windows}
+            return comparison_data(asked, found, different_people, self.dictionary, view)
+
+        return await self._looked(question, collection, compared)
+
+    async def trend(
+        self, question: str, collection: str | None, every: str, different_people: bool
+    ) -> Mapping[str, Any]:
+        """How the answers to a question moved from day to day, or from week to week."""
+
+        def followed(entry: Registered, asked: Question) -> Mapping[str, Any]:
+            from rumor.collector.estimating import trend_data
+
+            _, days = self.store.counted(entry, asked.id)
+            return trend_data(asked, days, every, different_people, self.dictionary)
+
+        return await self._looked(question, collection, followed)
+
+    async def _looked(
+        self,
+        question: str,
+        collection: str | None,
+        work: Callable[[Registered, Question], Mapping[str, Any]],
+    ) -> Mapping[str, Any]:
+        """What is made of a question's counts, everything stored so far among them."""
+
+        def made(entry: Registered, asked: Question) -> Mapping[str, Any]:
+            self.store.summarize()
+            told = {"collection": entry.collection.digest, "question": asked.id}
+            return {**told, **work(entry, asked)}
+
+        async with self._estimating:
+            await self._refresh()
+            entry = await self._named(collection)
+            return await _analysed(made, entry, self.question(entry.collection, question))
+
     async def integrity(self, question: str, collection: str | None) -> Mapping[str, Any]:
         """Whether the newest reports of a question look crafted."""
         async with self._estimating:

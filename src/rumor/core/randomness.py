@@ -25,7 +25,7 @@ import hmac
 import itertools
 import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -35,6 +35,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.exact import WORD
 
 Words = NDArray[np.uint64]
+T = TypeVar("T")
 
 # A chunk of zeros to encrypt: 64 kB stays in the second-level cache (measured fastest).
 _CHUNK_BYTES = 1 << 16
@@ -215,6 +216,10 @@ class Draws(Protocol):
         """Uniform bytes that the report shows as they are, whatever the value (a hash seed)."""
         ...
 
+    def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
+        """What comes of the first of many attempts that fits, and of no further draw."""
+        ...
+
 
 class StreamDraws:
     """Reference draws from a stream: this class *is* the specification of the word order.
@@ -257,3 +262,9 @@ class StreamDraws:
         """Whole words, as bytes."""
         words = [self.word() for _ in range((count + 7) // 8)]
         return b"".join(word.to_bytes(8, "little") for word in words)[:count]
+
+    def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
+        """One attempt after the other."""
+        while not fits(found := attempt()):
+            pass
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rumor.contract.collection import Collection, Question
-from rumor.core.errors import InputError
+from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.types import Days, Progress
 from rumor.engines import Engine
 from rumor.engines.analysis import count, opened, stratum_name
 from rumor.engines.people import repeated_within, require_different
+from rumor.engines.sources import checked_window
 from rumor.estimators.decode.candidates import read_words
 from rumor.kinds import KINDS
 from rumor.kinds.comparing import Group, compare_groups
@@ -133,6 +135,18 @@ def compare_reports(
 def question_heading(asked: Question) -> str:
     """The question over a table."""
     return f"{asked.id}: {asked.text}" if asked.text else asked.id
+
+
+def read_period(text: str) -> Days:
+    """FIRST..LAST, either of which may be left out, or one day."""
+    first, dots, last = text.partition("..")
+    try:
+        start, end = (datetime.date.fromisoformat(day) if day else None for day in (first, last))
+    except ValueError:
+        start = end = None
+    if start is None and end is None:
+        raise InputError(f"a period must be days written FIRST..LAST; got {shown(text)}")
+    return checked_window((start, end if dots else start))
 
 
 def period_name(window: Days) -> str:

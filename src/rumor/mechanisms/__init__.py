@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.hadamard import HadamardResponse as HadamardResponse
     from rumor.mechanisms.harmony import Harmony as Harmony
     from rumor.mechanisms.item_sampling import ItemSampling as ItemSampling
+    from rumor.mechanisms.key_set import KeySet as KeySet
     from rumor.mechanisms.keyvalue import KeyValueMechanism as KeyValueMechanism
     from rumor.mechanisms.keyvalue_block import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms.local_hashing import LocalHashing as LocalHashing

@@ -12,6 +12,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,16 +23,15 @@ from rumor.core.errors import AnswerError
 from rumor.core.number_range import GRID
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Stream
-from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import MINUS, PLUS, STEPS, KeyValueMechanism, make_grid
 
 OVER_CAP = ("refuse", "sample")
 
 
-class CappedMechanism(CountedIntegers, KeyValueMechanism):
-    """A mechanism that draws one of a person's slots, and tells the truth of it by a coin."""
+class CappedMechanism(KeyValueMechanism):
+    """A mechanism that draws from a person's slots, and tells the truth of them by a coin."""
 
-    OPTIONS = ("cap", "over_cap")
+    OPTIONS: ClassVar[tuple[str, ...]] = ("cap", "over_cap")
     GROUND = ("keys", *GRID, *OPTIONS)
     THRESHOLDS = ("truth",)
     cap: int

@@ -25,10 +25,11 @@ from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 
 
-class ItemSampling(CappedMechanism):
+class ItemSampling(CountedIntegers, CappedMechanism):
     """One of a person's own keys, or nothing: best where people hold few of many keys.
 
     `cap` is the most keys that a person may hold; `over_cap="sample"` draws from more.

@@ -24,10 +24,11 @@ from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 
 
-class PckvGrr(CappedMechanism):
+class PckvGrr(CountedIntegers, CappedMechanism):
     """Padding and sampling with generalised randomised response, as published.
 
     `cap` is the number of slots; `over_cap="sample"` draws from more keys than that.

@@ -55,6 +55,8 @@ _CHUNK = 1 << 13
 _MANY = 1 << 16
 # Counts of so few are a product with the matrix itself.
 _FEW = 200
+# Supports of points by values that are held at a time.
+_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,25 @@ class Projective(CountedIntegers, FrequencyOracle):
         added = self._spread(weight)
         mean, square = (float(tally @ added**power) / reports for power in (1, 2))
         return centred_score(mean, gain, part, square, square)
+
+    def covariance(self, frequencies: Vector, reports: int) -> Vector:
+        """From all points: how often two values are supported together depends on who else is.
+
+        A person on the line through two values supports both with every point that does.
+        """
+        gain = float(self.exact_hit - self.exact_miss)
+        likely = self.hit / self.space.supporting
+        unlikely = (1 - self.hit) / self.space.others
+        both = np.zeros((self.domain, self.domain))
+        size = max(1, _CELLS // self.domain)
+        for start in range(0, self.space.points, size):
+            points = np.arange(start, min(start + size, self.space.points))
+            held = np.column_stack([self.supports(points, code) for code in range(self.domain)])
+            supported = held.astype(np.float64)
+            chance = unlikely + (likely - unlikely) * (supported @ frequencies)
+            both += supported.T @ (chance[:, None] * supported)
+        support = np.diag(both)
+        return np.asarray((both - np.outer(support, support)) / (reports * gain**2))
 
     def _spread(self, h: Vector) -> Vector:
         """For every point the total of h over the values that it supports: a symmetric matrix."""

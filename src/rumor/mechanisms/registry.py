@@ -65,6 +65,7 @@ ENTRIES = (
     Entry("privkv", "privkv", "PrivKV", "keyvalue"),
     Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),
     Entry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
+    Entry("key-set", "key_set", "KeySet", "keyvalue"),
     Entry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
     Entry("mixed", "mixed", "Mixed", "joint"),
 )

@@ -27,6 +27,7 @@ const LOADERS = {
   "privkv": () => import("./mechanisms/privkv.js"),
   "privkvm": () => import("./mechanisms/privkvm.js"),
   "item-sampling": () => import("./mechanisms/item-sampling.js"),
+  "key-set": () => import("./mechanisms/key-set.js"),
   "pckv-grr": () => import("./mechanisms/pckv-grr.js"),
   "mixed": () => import("./mechanisms/mixed.js"),
 };

@@ -83,6 +83,8 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/collection", routes.collection, methods=["GET", "OPTIONS"]),
             Route("/v1/overview", routes.overview, methods=["GET"]),
             Route("/v1/estimates/{question}", routes.estimates, methods=["GET"]),
+            Route("/v1/trends/{question}", routes.trends, methods=["GET"]),
+            Route("/v1/comparisons/{question}", routes.comparisons, methods=["GET"]),
             Route("/v1/integrity/{question}", routes.integrity, methods=["GET"]),
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
@@ -257,6 +259,39 @@ class _Routes:
         self._count("estimates", 200)
         return response
 
+    async def comparisons(self, request: Request) -> Response:
+        """What differs between two periods, for analysts."""
+        self._admit_analyst(request)
+        given = request.query_params
+        _known_keys(given, ("collection", "first", "second", "different_people", "level"))
+        if "first" not in given or "second" not in given:
+            raise Problem(
+                "invalid-query", "a comparison is of a first and a second period; got one"
+            )
+        answer = await self._service.comparison(
+            request.path_params["question"],
+            given.get("collection"),
+            [given["first"], given["second"]],
+            _flag(given, "different_people"),
+            _view(given),
+        )
+        self._count("comparisons", 200)
+        return _json(answer, headers=_PRIVATE)
+
+    async def trends(self, request: Request) -> Response:
+        """How answers moved from day to day, for analysts."""
+        self._admit_analyst(request)
+        given = request.query_params
+        _known_keys(given, ("collection", "every", "different_people"))
+        answer = await self._service.trend(
+            request.path_params["question"],
+            given.get("collection"),
+            given.get("every", "day"),
+            _flag(given, "different_people"),
+        )
+        self._count("trends", 200)
+        return _json(answer, headers=_PRIVATE)
+
     async def overview(self, request: Request) -> Response:
         """The collections, the questions and how many reports came when, for analysts."""
         self._admit_analyst(request)
@@ -361,12 +396,16 @@ def _view(given: Mapping[str, str]) -> View:
         return View(
             level=_number(given, "level", float, "a number", 0.95),
             of=given.get("of", "population"),
-            simultaneous=given.get("simultaneous", "false").lower() in ("true", "1", "yes"),
+            simultaneous=_flag(given, "simultaneous"),
             rows=_number(given, "rows", int, "a whole number", None),
             order=given.get("order"),
         )
     except InputError as problem:
         raise Problem("invalid-query", str(problem)) from None
+
+
+def _flag(given: Mapping[str, str], key: str) -> bool:
+    return given.get(key, "false").lower() in ("true", "1", "yes")
 
 
 def _number(

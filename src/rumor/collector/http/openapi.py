@@ -25,6 +25,8 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/v1/withdrawals": {"post": _withdrawals(limits)},
             "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
+            "/v1/trends/{question}": {"get": _trends()},
+            "/v1/comparisons/{question}": {"get": _comparisons()},
             "/v1/integrity/{question}": {"get": _integrity()},
             "/v1/openapi.json": {"get": _plain("This document.")},
             "/healthz": {"get": _plain("Whether the store takes writes.", refusals=[503])},
@@ -221,6 +223,55 @@ def _overview() -> dict[str, Any]:
         "summary": "The collections of the series, and the questions of one of them.",
         "security": [{"analyst": []}],
         "parameters": [_which_collection()],
+        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+    }
+
+
+def _trends() -> dict[str, Any]:
+    rows = {"type": "array", "items": {"type": "object"}}
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "periods", "changes", "estimates"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer"},
+            "periods": {"type": "array", "items": {"type": "string", "format": "date"}},
+            "changes": {**rows, "description": "For each value its largest change."},
+            "estimates": {**rows, "description": "A row for each period and value."},
+        },
+    }
+    summary = "How the answers to a question moved from day to day."
+    return _between_days(summary, schema, {"every": {"enum": ["day", "week"], "default": "day"}})
+
+
+def _comparisons() -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["question", "reports", "groups", "tests", "estimates"],
+        "properties": {
+            "question": {"type": "string"},
+            "reports": {"type": "integer"},
+            "groups": {"type": "object", "description": "The reports of each period."},
+            "tests": {"type": "array", "items": {"type": "object"}},
+            "estimates": {"type": "array", "items": {"type": "object"}},
+        },
+    }
+    period = {"type": "string", "description": "Days, written FIRST..LAST."}
+    level: dict[str, Any] = {"type": "number", "default": 0.95}
+    options: dict[str, dict[str, Any]] = {"first": period, "second": period, "level": level}
+    return _between_days("What differs between two periods.", schema, options)
+
+
+def _between_days(
+    summary: str, schema: dict[str, Any], options: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """A path of analysts over several days, whose people may have to be said to differ."""
+    known = {**options, "different_people": {"type": "boolean", "default": False}}
+    queries = [{"name": name, "in": "query", "schema": one} for name, one in known.items()]
+    return {
+        "summary": summary,
+        "security": [{"analyst": []}],
+        "parameters": [_path("question"), _which_collection(), *queries],
         "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
     }
 

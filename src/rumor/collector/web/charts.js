@@ -142,6 +142,28 @@ export function tables(found) {
   return maps.length === 1 ? { ...whole, ...maps[0] } : { vconcat: maps.map((map) => ({ width: 360, ...map })) };
 }
 
+/** How values moved: a smoothed line each, with its band. */
+export function moved(rows, isShare) {
+  const axis = { tickCount: 5, grid: true, ...(isShare ? { format: "%" } : {}) };
+  const number = (field, title) => ({ field, type: "quantitative", format: isShare ? ".2%" : ".4~g", title });
+  const color = { field: "value", type: "nominal", title: null, sort: null, legend: { orient: "top", labelColor: colour("--ink"), columns: 3 } };
+  const y = (field) => ({ field, type: "quantitative", title: null, axis, scale: { zero: false } });
+  return {
+    ...whole,
+    height: 240,
+    data: { values: rows },
+    encoding: {
+      x: { field: "period", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
+      color,
+      tooltip: [{ field: "period", type: "temporal", timeUnit: "utcyearmonthdate", format: "%-d %B %Y" }, { field: "value", type: "nominal" }, number("line", "line"), number("low", "from"), number("high", "to")],
+    },
+    layer: [
+      { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("low"), y2: { field: "high" } } },
+      { mark: { type: "line", strokeWidth: 2 }, encoding: { y: y("line") } },
+    ],
+  };
+}
+
 /** Reports of each day. */
 export function days(rows) {
   return {

@@ -1,10 +1,10 @@
 /** The analysts' page: a token, the questions, and the estimate of one of them as it sharpens. */
 
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
-import { days, draw } from "./charts.js";
+import { days, draw, moved } from "./charts.js";
 import { at, h } from "./dom.js";
 import { whole } from "./numbers.js";
-import { alarms, figures, halving, panelOf, promise, remarks, table } from "./panels.js";
+import { alarms, comparison, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -118,7 +118,11 @@ async function show(id) {
       h("details", {}, h("summary", {}, "As a table"), h("div", { id: "table" })),
       h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
         ["csv", "parquet", "png"].map((format) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, { csv: "CSV", parquet: "Parquet", png: "PNG" }[format])))),
-    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
+    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." }),
+      question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "How the answers moved"),
+        h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
+        h("div", { id: "changes" })),
+      question.days.length >= 2 && periods(question)),
     section("halving", "To halve the error", h("div", { id: "halving" })),
     section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))));
   await refresh();
@@ -184,6 +188,46 @@ async function render() {
   }
   await Promise.all(drawings);
   if (page.question === question.id) heard();
+}
+
+/** How the answers moved from day to day, asked for when somebody looks. */
+async function overTime() {
+  const id = page.question;
+  try {
+    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection }));
+    if (page.question !== id) return;
+    at("changes").replaceChildren(...found.parts);
+    await draw(at("moved"), moved(found.rows, found.isShare));
+  } catch (problem) {
+    if (refusedFor(problem)) at("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
+    else failed(problem);
+  }
+}
+
+/** Two periods to compare: the first half of the days and the second, unless somebody says others. */
+function periods({ days }) {
+  const middle = Math.floor(days.length / 2);
+  const ends = [0, middle - 1, middle, days.length - 1].map((i) => days[i].day);
+  const field = (name, value) => h("label", {}, h("span", {}, name), h("input", { type: "date", name, value, required: true }));
+  const submit = (event) => {
+    event.preventDefault();
+    const [from, to, since, until] = [...event.target.elements].filter(({ type }) => type === "date").map(({ value }) => value);
+    compare(`${from}..${to}`, `${since}..${until}`);
+  };
+  return h("details", {}, h("summary", {}, "Compare two periods"),
+    h("form", { class: "periods", onsubmit: submit }, ["First from", "to", "Second from", "until"].map((name, i) => field(name, ends[i])), h("button", {}, "Compare")),
+    h("div", { id: "compared" }));
+}
+
+async function compare(first, second) {
+  const id = page.question;
+  try {
+    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
+    if (page.question === id) at("compared").replaceChildren(...comparison(found));
+  } catch (problem) {
+    if (refusedFor(problem)) at("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
+    else failed(problem);
+  }
 }
 
 // News

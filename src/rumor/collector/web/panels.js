@@ -79,6 +79,44 @@ export function table(question, estimate) {
     panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 
+// As many values a chart of lines can tell apart.
+const LINES = 6;
+
+/** How the answers moved: the lines of the values that changed most surely, and the changes of all. */
+export function movement(found) {
+  const sure = [...found.changes].sort((one, other) => one.p_value - other.p_value);
+  const isShare = ["share", "up to"].includes(sure[0].quantity);
+  const named = sure.filter(({ quantity }) => quantity === sure[0].quantity).slice(0, LINES).map(({ value }) => value);
+  const rows = found.estimates.filter(({ quantity, value }) => quantity === sure[0].quantity && named.includes(value));
+  const show = ({ quantity }) => (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
+  const head = ["value", "before", "after", "from", "p-value", "among all"];
+  const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The largest change of every value" },
+    h("table", {},
+      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, sure.map((change) => h("tr", {},
+        h("th", { scope: "row" }, String(change.value)),
+        [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
+  const told = "The largest change of each value. Its p-value allows for having been looked for on every day; the last column also for having been looked for in every value.";
+  return { rows, isShare, parts: [table, h("p", { class: "soft" }, told), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+}
+
+/** What differs between two periods, as a table with the test of all rows at once. */
+export function comparison(found) {
+  const show = ({ quantity, stderr }) => (number) => (["share", "up to"].includes(quantity) ? share(number, decimals(stderr)) : plain(number, 4));
+  const [first, second] = Object.keys(found.groups);
+  const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "among all"];
+  const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, plain(row.p_value, 2), plain(row.adjusted, 2)];
+  const test = found.tests[0];
+  return [
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences between the periods" },
+      h("table", {},
+        h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, found.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`), cells(row).map((cell) => h("td", {}, cell))))))),
+    test.test && h("p", {}, `All at once: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${plain(test.p_value, 2)}.`),
+    ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note))),
+  ].filter(Boolean);
+}
+
 /** How many more people halve the error, and how long that takes at the pace of the last week. */
 export function halving(question, estimate) {
   const { more_reports: more, stderr } = estimate.halving;

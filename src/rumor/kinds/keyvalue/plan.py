@@ -16,6 +16,7 @@ from rumor.kinds.planning.measures import mean_square, told_apart
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms import (
     ItemSampling,
+    KeySet,
     KeyValueBlock,
     KeyValueMechanism,
     PckvGrr,
@@ -25,6 +26,13 @@ from rumor.mechanisms import (
 
 # Errors are those of a key that so many people hold, with values around the middle.
 SHARE = 0.1
+
+
+NO_CAP = (
+    "Where people hold few of the keys, say the most that one holds (--cap): the number that nine "
+    "in ten do not exceed. A lower one loses shares of those who hold more, a higher one adds "
+    "noise."
+)
 
 
 class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
@@ -63,6 +71,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         if self.asked.cap is not None:
             made += [
                 ("item-sampling", ItemSampling(**common, **cost, **cap), "item-sampling"),  # type: ignore[arg-type]
+                ("key-set", KeySet(**common, **cost, **cap), "key-set"),  # type: ignore[arg-type]
                 ("pckv-grr", PckvGrr(**common, **cost, **cap), "pckv-grr"),  # type: ignore[arg-type]
             ]
         found = []
@@ -130,11 +139,12 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         }
 
     def notes(self, mechanism: KeyValueMechanism, users: int) -> list[str]:
-        """What the errors are of."""
-        return [
+        """What the errors are of, and what a cap would bring."""
+        told = [
             f"Mean error: of the mean of a key that {SHARE:.0%} hold, in units of the value; "
             f"at most half the range."
         ]
+        return told if self.asked.cap is not None else [*told, NO_CAP]
 
     truth = "keys held by a half, a third, a quarter and so on"
 

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 from rumor.core.exact import WORD
 from rumor.core.randomness import Draws
 
 # Leaves of one tree that are still worth walking (a leaf costs some 20 microseconds).
 MAX_LEAVES = 20_000
+T = TypeVar("T")
 
 
 class TooManyBranchesError(Exception):
     """The tree of this draw has more leaves than `MAX_LEAVES`."""
+
+
+class _UnfitError(Exception):
+    """An attempt that does not fit: another one would follow."""
 
 
 class EnumeratingDraws:
@@ -30,6 +36,8 @@ class EnumeratingDraws:
         self.taken: list[int] = []
         self.arity: list[int] = []
         self.weight = Fraction(1)
+        self.tried: tuple[tuple[int, ...], Fraction] | None = None
+        """What was taken before attempts began, and its weight."""
 
     def _choose(self, arity: int) -> int:
         depth = len(self.taken)
@@ -59,22 +67,41 @@ class EnumeratingDraws:
         assert count == len(self._public), f"drew {count} public bytes, not {len(self._public)}"
         return self._public
 
+    def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
+        """One attempt: those that fit share what was before it in their proportions."""
+        assert self.tried is None, "a draw tries once"
+        self.tried = tuple(self.taken), self.weight
+        found = attempt()
+        if not fits(found):
+            raise _UnfitError
+        return found
+
 
 def distribution(
     draw: Callable[[Draws], bytes], public: bytes = b"", max_leaves: int = MAX_LEAVES
 ) -> dict[bytes, Fraction]:
     """The exact distribution of what `draw` returns, given its public bytes."""
     result: dict[bytes, Fraction] = {}
+    # What fits among attempts after the same decisions, to be scaled to what these weigh.
+    fitting: dict[tuple[tuple[int, ...], Fraction], dict[bytes, Fraction]] = {}
     path: list[int] = []
     for _ in range(max_leaves):
         draws = EnumeratingDraws(path, public)
-        report = draw(draws)
-        result[report] = result.get(report, Fraction(0)) + draws.weight
+        try:
+            report = draw(draws)
+            into = result if draws.tried is None else fitting.setdefault(draws.tried, {})
+            into[report] = into.get(report, Fraction(0)) + draws.weight
+        except _UnfitError:
+            pass
         # The next leaf: the deepest choice that still has a branch to its right.
         path = draws.taken
         while path and path[-1] + 1 == draws.arity[len(path) - 1]:
             path.pop()
         if not path:
+            for (_, before), among in fitting.items():
+                scale = before / sum(among.values())
+                for report, weight in among.items():
+                    result[report] = result.get(report, Fraction(0)) + scale * weight
             assert sum(result.values()) == 1, "the branches of a draw must have total weight 1"
             return result
         path[-1] += 1

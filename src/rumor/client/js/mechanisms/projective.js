@@ -7,20 +7,23 @@ import { choice } from "./labels.js";
 
 export const keys = ["domain", "field", "inside"];
 
-const [MOST_VALUES, MOST_POINTS] = [2e6, 2 ** 24];
+const [MOST_VALUES, MOST_POINTS, LARGEST] = [2e6, 2 ** 24, 4096];
+
+/** A product of so many equal numbers, exact where it is below 2^53. */
+const power = (field, times) => (times ? field * power(field, times - 1) : 1);
 
 /** How many points so many dimensions have. */
-const pointsOf = (field, dimensions) => (field ** dimensions - 1) / (field - 1);
+const pointsOf = (field, dimensions) => (power(field, dimensions) - 1) / (field - 1);
 
 export function make(p, labels) {
   const base = choice(p.domain, MOST_VALUES, labels);
-  const field = size("field", p.field, 2, Math.floor(Math.sqrt(MOST_POINTS)));
+  const field = size("field", p.field, 2, LARGEST);
   for (let n = 2; n * n <= field; n++) if (field % n === 0) refuse("field must be a prime", field);
   let dimensions = 3;
   while (pointsOf(field, dimensions) < base.domain) dimensions++;
   const [points, supporting] = [pointsOf(field, dimensions), pointsOf(field, dimensions - 1)];
   if (points > MOST_POINTS) refuse(`field must be a prime with at most 2^24 points for ${base.domain} values`, field);
-  const others = field ** (dimensions - 1);
+  const others = power(field, dimensions - 1);
   const inside = threshold("inside", p.inside);
   const width = bytesFor(points);
   return {
@@ -60,7 +63,7 @@ function digits(field, count, number) {
 /** The coordinates of a point: the last that is not 0 is 1, and those before it are the digits of its number. */
 function coordinates(field, dimensions, point) {
   let last = dimensions - 1;
-  for (; point >= field ** last; last--) point -= field ** last;
+  for (; point >= power(field, last); last--) point -= power(field, last);
   return [...digits(field, last, point), 1, ...new Array(dimensions - 1 - last).fill(0)];
 }
 
@@ -75,8 +78,8 @@ function pointOf(field, dimensions, vector) {
 /** 1 / n modulo a prime, by Fermat: n to the power of the prime less two. */
 function inverse(n, field) {
   let [found, base] = [1, n];
-  for (let power = field - 2; power; power >>= 1, base = (base * base) % field) {
-    if (power & 1) found = (found * base) % field;
+  for (let left = field - 2; left; left >>= 1, base = (base * base) % field) {
+    if (left & 1) found = (found * base) % field;
   }
   return found;
 }
