@@ -49,8 +49,12 @@ BENCHMARKS = (
 TABLES = {
     "compare": "compare_table",
     "honest": "honest_table",
+    "joint": "joint_table",
+    "key-sets": "key_set_table",
+    "means": "mean_table",
     "open-words": "open_words",
     "ordered": "ordered_table",
+    "sets": "set_table",
 }
 
 _MARKS = {True: "[green]pass[/]", False: "[bold red]miss[/]", None: ""}
