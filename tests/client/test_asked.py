@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 
 from rumor.client.asking import day_number, ranked
 from rumor.client.ledger import Ledger
+from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
@@ -58,8 +59,8 @@ def test_only_what_was_drawn_is_asked_and_paid(tmp_path: Path) -> None:
         assert device.spent == contract.question(drawn).epsilon
         assert [one.question for one in device.spending()] == [drawn]
         assert asked.in_words() == (
-            "You are asked 1 of 5 questions, drawn at random on this device; nothing is sent "
-            "about the others."
+            "You are asked 1 of 5 questions, drawn at random on this device; as the collection "
+            "stands, nothing is sent about the others."
         )
         with pytest.raises(InputError, match="takes at most 1 report"):
             device.prepare(contract, {drawn: "b"})
@@ -98,11 +99,12 @@ def test_a_revision_keeps_what_was_drawn_and_fills_up(tmp_path: Path) -> None:
     with Respondent(tmp_path) as device:
         first = device.asked(contract).questions
         more = [f"new{i}" for i in range(40)]
-        grown = device.asked(collection(Ask(2), [*more, *IDS])).questions
-        assert grown == first
-        larger = device.asked(collection(Ask(3), [*more, *IDS])).questions
-        assert set(first) < set(larger)
-        left = device.asked(collection(Ask(2), [id for id in IDS if id != first[0]])).questions
+        grown = revised(contract, collection(Ask(2), [*more, *IDS]))
+        assert device.asked(grown).questions == first
+        larger = revised(grown, collection(Ask(3), [*more, *IDS]))
+        assert set(first) < set(device.asked(larger).questions)
+        fewer = revised(larger, collection(Ask(2), [id for id in IDS if id != first[0]]))
+        left = device.asked(fewer).questions
         assert first[1] in left
         assert len(left) == 2
         # What it comes back to is what was drawn first.
@@ -123,9 +125,111 @@ def test_a_revision_that_draws_others_cannot_pass_what_was_agreed(tmp_path: Path
                 device.prepare(last, {id: "a"})
             except InputError as problem:
                 refused += "as was agreed at its first answer" in str(problem)
-        # Each costs 1 here; the first contract stated 3, its dearest question, as the most.
-        assert device.spent <= 3 * (1 + 1e-9)
-        assert refused >= 2
+        # The most is what was drawn costs, whatever the dearest would.
+        assert device.spent == contract.question(drawn).epsilon
+        assert refused == 4
+
+
+def who_draws(folder: Path, contract: Collection, drawn: str) -> str:
+    """The secret of somebody who is asked this question alone; it is put into the folder."""
+    number = next(
+        i
+        for i in range(1000)
+        if ranked(secret(i), contract.series, [q.id for q in contract.questions])[0] == drawn
+    )
+    (folder / "secret").write_text(f"rumor secret 1\n{secret(number).hex()}\n")
+    (folder / "secret").chmod(0o600)
+    return secret(number).hex()
+
+
+def cheap_and_dear(*ids: str, dear: float = 0.5) -> Collection:
+    first, *others = ids
+    prices = {first: 0.5, **dict.fromkeys(others, dear)}
+    questions = [
+        {**LABELS, "id": id, "epsilon": epsilon, "reports_per_person": 1}
+        for id, epsilon in prices.items()
+    ]
+    wish = {"name": "Many", "series": "many", "contact": "x", "questions": questions}
+    return Collection.resolve({**wish, "ask": {"questions": 1}})
+
+
+def test_whoever_drew_the_cheap_question_agreed_to_no_more(tmp_path: Path) -> None:
+    contract = cheap_and_dear("cheap", "dear", dear=8.0)
+    who_draws(tmp_path, contract, "cheap")
+    changes: list[Change] = []
+
+    def refuse(change: Change) -> bool:
+        changes.append(change)
+        return False
+
+    with Respondent(tmp_path, consent=refuse) as device:
+        device.prepare(contract, {"cheap": "a"})
+        renamed = revised(contract, cheap_and_dear("more", "still-more", dear=8.0))
+        (drawn,) = device.asked(renamed).questions
+        with pytest.raises(InputError, match=r"at most epsilon 0\.5, .* needs your consent"):
+            device.prepare(renamed, {drawn: "a"})
+        assert device.spent == 0.5
+        # What is asked for is what was drawn too, not the dearest.
+        (change,) = changes
+        wanted = 0.5 + renamed.question(drawn).epsilon
+        assert (change.before, change.after) == pytest.approx((0.5, wanted), rel=1e-9)
+
+
+def test_a_promise_for_the_series_holds_as_it_stands(tmp_path: Path) -> None:
+    contract = replace(cheap_and_dear("cheap", "dear", dear=8.0), series_epsilon=9.0)
+    who_draws(tmp_path, contract, "cheap")
+    with Respondent(tmp_path) as device:
+        device.prepare(contract, {"cheap": "a"})
+        pin = device._ledger.pinned("many")
+        assert pin is not None
+        assert pin.ceiling == 9.0
+
+
+def rows(device: Respondent) -> list[object]:
+    tables = ("drawn", "drawn_day")
+    return [device._ledger._database.execute(f"SELECT * FROM {t}").fetchall() for t in tables]
+
+
+@pytest.mark.parametrize("drawn", IDS)
+def test_a_contract_that_is_merely_opened_moves_no_draw(tmp_path: Path, drawn: str) -> None:
+    contract = collection(Ask(1, 9))
+    who_draws(tmp_path, contract, drawn)
+    others = [id for id in IDS if id != drawn]
+    with on(STARTS, tmp_path) as device:
+        for ids in (others, [others[0], "other"]):
+            stranger = collection(Ask(1, 9, STARTS - datetime.timedelta(days=99)), ids)
+            device.asked(stranger)
+            device.asked(revised(stranger, collection(Ask(1), ids)))
+        asked = device.asked(contract)
+        assert asked.questions == (drawn,)
+        assert asked.day is not None
+        assert 0 <= (asked.day - STARTS).days < 9
+
+
+def test_a_refused_contract_leaves_nothing_behind(tmp_path: Path) -> None:
+    contract = collection(Ask(1))
+    with Respondent(tmp_path) as device:
+        (drawn,) = device.asked(contract).questions
+        device.prepare(contract, {drawn: "a"})
+        before, others = rows(device), [id for id in IDS if id != drawn]
+        for fork in (
+            collection(Ask(1), others),
+            replace(collection(Ask(1, 9), others), revision=2, previous="0" * 64),
+        ):
+            for _ in range(2):
+                with pytest.raises(
+                    InputError, match=r"one contract of each|must name the contract"
+                ):
+                    device.asked(fork)
+                with pytest.raises(
+                    InputError, match=r"one contract of each|must name the contract"
+                ):
+                    device.prepare(fork, {others[0]: "a"})
+        assert rows(device) == before
+        # One that may be answered and is not moves nothing either.
+        device.asked(revised(contract, collection(Ask(1), others)))
+        (again,) = device.asked(revised(contract, collection(Ask(1), [*others, drawn]))).questions
+        assert again == drawn
 
 
 @pytest.mark.parametrize("starts", [STARTS, None])
@@ -164,6 +268,59 @@ def test_other_days_are_drawn_for_other_spans_alone(tmp_path: Path) -> None:
         assert moved is not None
         assert days[0] is not None
         assert (moved - days[0]).days == 7
+
+
+def test_whoever_answered_keeps_their_day(tmp_path: Path) -> None:
+    contract = replace(collection(Ask(None, 5)), series_epsilon=99.0)
+    with on(STARTS, tmp_path) as device:
+        day = device.asked(contract).day
+    assert day is not None
+    with on(day, tmp_path) as device:
+        device.prepare(contract, {IDS[0]: "a"})
+    later, last = day + datetime.timedelta(days=3), contract
+    holding = (Ask(None, 400), Ask(None, 30, day), Ask(None, 6, STARTS), Ask(1, 77, STARTS))
+    with on(later, tmp_path) as device:
+        for ask in holding:
+            last = revised(last, collection(ask))
+            assert device.asked(last).day == day
+            with pytest.raises(InputError, match="so its day is over"):
+                device.prepare(last, dict.fromkeys(device.asked(last).questions, "a"))
+        # Days that the day is none of are another time to ask.
+        other = device.asked(revised(last, collection(Ask(None, 9, later)))).day
+        assert other is not None
+        assert 0 <= (other - later).days < 9
+
+
+def test_whoever_has_not_answered_is_drawn_for_other_days(tmp_path: Path) -> None:
+    contract = collection(Ask(None, 2))
+    with on(STARTS, tmp_path) as device:
+        day = device.asked(contract).day
+    later = STARTS + datetime.timedelta(days=30)
+    with on(later, tmp_path) as device:
+        device.reset()
+        same = revised(contract, collection(Ask(1, 2)))
+        assert device.asked(same).day == day
+        longer = device.asked(revised(same, collection(Ask(1, 400)))).day
+        assert longer is not None
+        assert 0 <= (longer - later).days < 400
+
+
+def test_a_day_that_ends_while_the_person_thinks_is_over(tmp_path: Path) -> None:
+    contract, today = collection(None), [STARTS]
+
+    def slowly(change: Change) -> bool:
+        today[0] += datetime.timedelta(days=1)
+        return True
+
+    with Respondent(tmp_path, today=lambda: today[0], consent=slowly) as device:
+        device.prepare(contract, dict.fromkeys(IDS, "a"))
+        spent, renamed = device.spent, revised(contract, collection(Ask(None, 5), ["n1", "n2"]))
+        day = device.asked(renamed).day
+        assert day is not None
+        today[0] = day
+        with pytest.raises(InputError, match="so its day is over"):
+            device.prepare(renamed, {"n1": "a"})
+        assert device.spent == spent
 
 
 def secret(number: int) -> bytes:
@@ -207,3 +364,19 @@ def test_an_older_ledger_learns_to_draw(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite3")
     assert ledger._database.execute("SELECT COUNT(*) FROM drawn").fetchone() == (1,)
     ledger.close()
+
+
+def test_older_draws_are_the_series_own(tmp_path: Path) -> None:
+    with Respondent(tmp_path) as device:
+        device._ledger._database.executescript("""
+            DROP TABLE drawn; DROP TABLE drawn_day;
+            CREATE TABLE drawn (number INTEGER PRIMARY KEY, series TEXT, question TEXT);
+            CREATE TABLE drawn_day (series TEXT, days INTEGER, starts TEXT, day TEXT);
+            INSERT INTO drawn (series, question) VALUES ('many', 'q3'), ('many', 'q1');
+            INSERT INTO drawn_day VALUES ('many', 30, '2026-01-01', '2026-01-07');
+            PRAGMA user_version = 4""")
+    with Respondent(tmp_path) as device:
+        assert device.asked(collection(Ask(1))).questions == ("q3",)
+        asked = device.asked(collection(Ask(2, 30, STARTS)))
+        assert asked.questions == ("q1", "q3")
+        assert asked.day == datetime.date(2026, 1, 7)

@@ -26,13 +26,15 @@ const STEPS = {
     contracts[as] = await rumor.fetchContract(url, { digest });
     return contracts[as].digest;
   },
-  async open({ as = "person", store = as, state, maxEpsilon, consent }) {
+  async open({ as = "person", store = as, state, maxEpsilon, consent, later }) {
     if (!stores[store] || state !== undefined) stores[store] = new rumor.MemoryStore(state ?? null);
     const today = day === null ? undefined : () => new Date(86_400_000 * day);
     const ask = async ({ contract, ...change }) => {
       // The store is free while the person thinks.
       const kept = await stores[store].transaction(async (state) => ({ result: state.pins.length }));
       asked.push({ contract: contract.digest, ...change, kept });
+      // A person may think for days.
+      if (later) day += later;
       return consent;
     };
     const options = { store: stores[store], maxEpsilon, consent: consent === undefined ? undefined : ask, today };

@@ -14,6 +14,7 @@ under one than under the other by more than e to what the ledger charged.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import itertools
@@ -256,6 +257,8 @@ class Step:
     contract: Collection
     answers: Mapping[str, object]
     day: int = 0
+    opened: Sequence[Collection] = ()
+    """What is merely looked at before."""
 
 
 def meet(
@@ -276,6 +279,9 @@ def meet(
         for number, step in enumerate(steps):
             day[0] = step.day
             made = len(record.reports)
+            for other in step.opened:
+                with contextlib.suppress(InputError):
+                    device.asked(other)
             try:
                 device.prepare(step.contract, step.answers)
             except InputError as problem:

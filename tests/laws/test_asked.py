@@ -3,12 +3,16 @@
 Contracts that ask so few of their questions, revised in any order; a person who tries to answer
 every one of them at every step. Whatever they hold: the same questions are drawn, the same tries
 are refused with the same words, and no transcript (what was drawn is public) tells more than
-the ledger charged, which is at most what the first contract stated as the most.
+the ledger charged, which is at most what the questions drawn first can cost. Contracts that are
+merely looked at change nothing of it, and nobody answers on two of the days that one contract has.
 """
 
 from __future__ import annotations
 
+import datetime
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -62,10 +66,14 @@ def contracts(draw: st.DrawFn) -> list[Collection]:
     return made
 
 
-def tries(steps: Sequence[Collection], held: Sequence[dict[str, str]]) -> list[Step]:
-    """Every question of every contract, one at a time."""
+def tries(
+    steps: Sequence[Collection],
+    held: Sequence[dict[str, str]],
+    strangers: Sequence[Collection] = (),
+) -> list[Step]:
+    """Every question of every contract, one at a time, others being looked at before."""
     return [
-        Step(contract, {question.id: values[question.id]})
+        Step(contract, {question.id: values[question.id]}, opened=strangers)
         for contract, values in zip(steps, held, strict=True)
         for question in contract.questions
     ]
@@ -79,7 +87,9 @@ def people(steps: int) -> list[list[dict[str, str]]]:
     return [*same, *(turns if steps > 1 else [])]
 
 
-def check(steps: Sequence[Collection], folder: Path) -> list[Record]:
+def check(
+    steps: Sequence[Collection], folder: Path, strangers: Sequence[Collection] = ()
+) -> list[Record]:
     """Hold two pairs of people to the law, on the device in this folder."""
     records = []
     held = people(len(steps))
@@ -89,17 +99,68 @@ def check(steps: Sequence[Collection], folder: Path) -> list[Record]:
         assert first.refusals == second.refusals
         assert first.charged == second.charged == first.audited == second.audited
         assert loss(transcripts(first), transcripts(second)) <= Decimal(first.charged)
-        assert first.charged <= series_ceiling(steps[0])
+        drawn = first.drawn[0].questions if steps[0].ask else IDS  # type: ignore[attr-defined]
+        assert first.charged <= series_ceiling(steps[0], drawn)
         records += [first, second]
+    looked = meet(folder, tries(steps, held[0], strangers), go_on=True)
+    assert (looked.drawn, looked.refusals) == (records[0].drawn, records[0].refusals)
+    assert looked.charged == records[0].charged
     return records
 
 
-@given(steps=contracts(), person=st.integers(0, 7))
+@given(steps=contracts(), strangers=contracts(), person=st.integers(0, 7))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 def test_no_sequence_of_values_and_contracts_costs_more_than_the_ledger_says(
-    steps: list[Collection], person: int, tmp_path_factory: pytest.TempPathFactory
+    steps: list[Collection],
+    strangers: list[Collection],
+    person: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    check(steps, _folder(tmp_path_factory, person))
+    others = [replace(one, name="A stranger") for one in strangers]
+    check(steps, _folder(tmp_path_factory, person), others)
+
+
+FIRST = datetime.date(2026, 1, 1)
+SPANS = st.builds(
+    lambda days, starts: Ask(
+        None, days, None if starts is None else FIRST + datetime.timedelta(days=starts)
+    ),
+    st.integers(2, 9),
+    st.none() | st.integers(0, 9),
+)
+
+
+@given(spans=st.lists(SPANS, min_size=2, max_size=3), person=st.integers(0, 7))
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+def test_nobody_answers_on_two_of_the_days_of_a_contract(
+    spans: list[Ask], person: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # Each contract is there for five days, and tried on all of them with questions of its own.
+    coin, steps = mechanisms(1)["q0"], []
+    last: Collection | None = None
+    for number, ask in enumerate(spans):
+        last = Collection(
+            "A law",
+            "law",
+            "nobody",
+            (Question(f"q{number}", "choice", "", coin, 1, None),),
+            revision=number + 1,
+            previous=None if last is None else last.digest,
+            series_epsilon=99.0,
+            ask=ask,
+        )
+        steps += [Step(last, {f"q{number}": "a"}, 5 * number + day) for day in range(5)]
+    record = meet(_folder(tmp_path_factory, person), steps, go_on=True)
+    refused = {number for number, _ in record.refusals}
+    answered = [(n // 5, step.day) for n, step in enumerate(steps) if n not in refused]
+    # A contract without a first day counts from the day on which the first answered one was met.
+    met = min((n for n, _ in answered), default=0)
+    while met and spans[met - 1] == spans[met]:
+        met -= 1
+    for (_, before), (number, after) in itertools.combinations(answered, 2):
+        first = spans[number].day(0, FIRST + datetime.timedelta(days=5 * met))
+        apart = FIRST + datetime.timedelta(days=before) - first
+        assert before == after or not 0 <= apart.days < (spans[number].days or 0)
 
 
 def _folder(factory: pytest.TempPathFactory, person: int) -> Path:

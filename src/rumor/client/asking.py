@@ -5,8 +5,13 @@ by showing it. It is kept in the ledger before any question is shown: opening ag
 answer, a new secret and a revision of the contract all find the same questions. Were it drawn
 anew, people would draw until they like what they are asked, and the crowd would no longer be one.
 
+A draw is kept of the contract that it was made for, and goes on to the revision that names that
+contract; it becomes the series' own when the contract is answered. So a contract that is merely
+opened, of whoever took the same name, moves no draw of another one.
+
 A person's questions are those of the smallest keyed hashes; each of the questions has its own,
 so a revision that adds or drops one moves nobody else. The day is a keyed number below `days`.
+Whoever has answered keeps their day under every revision whose days it is one of.
 """
 
 from __future__ import annotations
@@ -15,21 +20,37 @@ import datetime
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed
 
+# The contract is empty in what the series has drawn and answered.
 SCHEMA = """
 CREATE TABLE drawn (
-    number INTEGER PRIMARY KEY, series TEXT NOT NULL, question TEXT NOT NULL,
-    UNIQUE (series, question)
+    number INTEGER PRIMARY KEY, series TEXT NOT NULL, contract TEXT NOT NULL,
+    question TEXT NOT NULL, UNIQUE (series, contract, question)
 );
 CREATE TABLE drawn_day (
-    series TEXT NOT NULL, days INTEGER NOT NULL, starts TEXT NOT NULL, day TEXT NOT NULL,
-    PRIMARY KEY (series, days, starts)
-) WITHOUT ROWID;
+    number INTEGER PRIMARY KEY, series TEXT NOT NULL, contract TEXT NOT NULL,
+    days INTEGER NOT NULL, starts TEXT NOT NULL, met TEXT NOT NULL, day TEXT NOT NULL,
+    UNIQUE (series, contract, days, starts)
+);
+"""
+# Older draws were the series' own from the start, and did not say when it was met.
+FROM_4 = f"""
+ALTER TABLE drawn RENAME TO old_drawn;
+ALTER TABLE drawn_day RENAME TO old_day;
+{SCHEMA}
+INSERT INTO drawn (series, contract, question)
+    SELECT series, '', question FROM old_drawn ORDER BY number;
+INSERT INTO drawn_day (series, contract, days, starts, met, day)
+    SELECT series, '', days, starts, CASE starts WHEN '' THEN day ELSE starts END, day
+    FROM old_day;
+DROP TABLE old_drawn;
+DROP TABLE old_day;
 """
 
 
@@ -55,7 +76,7 @@ class Asked:
         if len(self.questions) < self.of:
             words.append(
                 f"You are asked {len(self.questions):,} of {self.of:,} questions, drawn at random "
-                f"on this device; nothing is sent about the others."
+                f"on this device; as the collection stands, nothing is sent about the others."
             )
         if self.day is not None:
             words.append(
@@ -105,38 +126,65 @@ class Drawn:
         if ask is None:
             return whole
         ids = whole.questions
-        mine = self._questions(secret, collection.series, ids, ask)
+        mine = self._questions(secret, collection, ids, ask)
         # In the order of the contract: the order of the draw is of no use to anybody.
         asked = tuple(id for id in ids if id in mine)
-        return Asked(asked, len(ids), self._day(secret, collection.series, ask, today), ask.days)
+        return Asked(asked, len(ids), self._day(secret, collection, ask, today), ask.days)
 
-    def _questions(self, secret: bytes, series: str, ids: Sequence[str], ask: Ask) -> set[str]:
+    def answered(self, collection: Collection) -> None:
+        """Make what was drawn for a contract the series' own: it was answered."""
+        for table, columns in (("drawn", "question"), ("drawn_day", "days, starts, met, day")):
+            self._database.execute(
+                f"INSERT OR IGNORE INTO {table} (series, contract, {columns})"
+                f" SELECT series, '', {columns} FROM {table}"
+                f" WHERE (series, contract) = (?, ?) ORDER BY number",
+                (collection.series, collection.digest),
+            )
+
+    def _kept(self, table: str, columns: str, collection: Collection) -> list[tuple[Any, ...]]:
+        """Rows of the series first, then those of the contract and of the one that it revises."""
+        return self._database.execute(
+            f"SELECT {columns} FROM {table} WHERE series = ? AND contract IN ('', ?, ?)"
+            f" ORDER BY contract != '', number",
+            (collection.series, collection.digest, collection.previous),
+        ).fetchall()
+
+    def _questions(
+        self, secret: bytes, collection: Collection, ids: Sequence[str], ask: Ask
+    ) -> set[str]:
         if ask.questions is None:
             return set(ids)
-        rows = self._database.execute(
-            "SELECT question FROM drawn WHERE series = ? ORDER BY number", (series,)
-        )
+        rows = self._kept("drawn", "question", collection)
         # What was drawn once stays drawn, whatever a revision adds.
-        kept = [id for (id,) in rows if id in ids]
-        others = [id for id in ranked(secret, series, ids) if id not in kept]
+        kept = [id for (id,) in dict.fromkeys(rows) if id in ids]
+        others = [id for id in ranked(secret, collection.series, ids) if id not in kept]
         mine = [*kept, *others][: ask.questions]
         self._database.executemany(
-            "INSERT OR IGNORE INTO drawn (series, question) VALUES (?, ?)",
-            [(series, id) for id in mine],
+            "INSERT OR IGNORE INTO drawn (series, contract, question) VALUES (?, ?, ?)",
+            [(collection.series, collection.digest, id) for id in mine],
         )
         return set(mine)
 
     def _day(
-        self, secret: bytes, series: str, ask: Ask, today: datetime.date
+        self, secret: bytes, collection: Collection, ask: Ask, today: datetime.date
     ) -> datetime.date | None:
         if ask.days is None:
             return None
-        key = (series, ask.days, "" if ask.starts is None else ask.starts.isoformat())
-        found = self._database.execute(
-            "SELECT day FROM drawn_day WHERE (series, days, starts) = (?, ?, ?)", key
-        ).fetchone()
-        if found is not None:
-            return datetime.date.fromisoformat(found[0])
-        day = ask.day(day_number(secret, series, ask.days), today)
-        self._database.execute("INSERT INTO drawn_day VALUES (?, ?, ?, ?)", (*key, day.isoformat()))
+        span = (ask.days, "" if ask.starts is None else ask.starts.isoformat())
+        read = datetime.date.fromisoformat
+        rows = self._kept("drawn_day", "contract, days, starts, met, day", collection)
+        own = [(read(met), read(day)) for contract, *_, met, day in rows if not contract]
+        met = own[0][0] if own else today
+        # A day that was answered on stays the day wherever it can be.
+        for _, day in own:
+            if 0 <= (day - ask.day(0, met)).days < ask.days:
+                return day
+        drawn = (met, ask.day(day_number(secret, collection.series, ask.days), met))
+        same = [(read(then), read(day)) for of, *at, then, day in rows if of and (*at,) == span]
+        met, day = [*same, drawn][0]
+        self._database.execute(
+            "INSERT OR IGNORE INTO drawn_day (series, contract, days, starts, met, day)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (collection.series, collection.digest, *span, met.isoformat(), day.isoformat()),
+        )
         return day

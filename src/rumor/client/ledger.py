@@ -24,8 +24,8 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+from rumor.client.asking import FROM_4, Drawn
 from rumor.client.asking import SCHEMA as _DRAWN
-from rumor.client.asking import Drawn
 from rumor.client.pins import Pin
 from rumor.client.sent import Made, Sent
 from rumor.contract.withdrawal import new_key, report_id
@@ -37,7 +37,7 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 4
+_VERSION = 5
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
@@ -206,6 +206,7 @@ class Ledger:
             1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN],
             2: [_FROM_2, _DRAWN],
             3: [_DRAWN],
+            4: [FROM_4],
             _VERSION: [],
         }
         if version not in steps:

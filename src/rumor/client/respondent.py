@@ -93,12 +93,17 @@ class Respondent(Closing):
     def asked(self, collection: Collection) -> Asked:
         """Which questions this person is asked, and on which day: drawn at first, kept ever after.
 
-        Call it before anything is shown. Only these questions can be answered, on that day.
+        Call it before anything is shown. Only these questions can be answered, on that day. A
+        contract that the device would refuse is refused here, and draws nothing.
         """
         if collection.ask is None:
             return Asked.everything(collection)
         with self._ledger.transaction():
-            return self._ledger.drawn.asked(self._secret, collection, self._today())
+            self._followed(collection)
+            return self._drawn(collection)
+
+    def _drawn(self, collection: Collection) -> Asked:
+        return self._ledger.drawn.asked(self._secret, collection, self._today())
 
     def check_asked(self, collection: Collection, ids: Iterable[str] = ()) -> None:
         """Refuse what this person is not asked, or not today; an unknown name is no question."""
@@ -137,10 +142,11 @@ class Respondent(Closing):
         try:
             return self._prepare(collection, answers, random, secret)
         except CeilingError as reached:
-            # Asked outside of the transaction: a person may take their time.
+            # Asked outside of the transaction: a person may take their time, and their day end.
             if not self._agreed(collection, reached):
                 raise
-            return self._prepare(collection, answers, random, secret)
+        self.check_asked(collection, answers)
+        return self._prepare(collection, answers, random, secret)
 
     def _prepare(
         self,
@@ -157,6 +163,7 @@ class Respondent(Closing):
                 for id, value in answers.items()
             ]
             self._ledger.pin(collection.series, pin)
+            self._ledger.drawn.answered(collection)
             return envelopes
 
     def _envelope(
@@ -183,17 +190,22 @@ class Respondent(Closing):
 
     def _pin(self, collection: Collection) -> Pin:
         """What the series is held to once this contract is answered."""
+        if (pin := self._followed(collection)) is not None:
+            return pin
+        digest, drawn = collection.digest, self._drawn(collection).questions
+        return Pin(collection.revision, digest, series_ceiling(collection, drawn), agreed=digest)
+
+    def _followed(self, collection: Collection) -> Pin | None:
+        """The pin of a series that was answered before; what is no revision of it is refused."""
         known = self._ledger.pinned(collection.series)
-        if known is not None:
-            return known.follow(collection)
-        digest = collection.digest
-        return Pin(collection.revision, digest, series_ceiling(collection), agreed=digest)
+        return None if known is None else known.follow(collection)
 
     def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
         """Ask for what a revision wants to spend; remember the answer if it is yes."""
         pin = self._ledger.pinned(collection.series)
         # Where a revision promises no total, it is what was spent and all that it may ask.
-        wanted = collection.series_epsilon or sum_up([reached.spent, series_ceiling(collection)])
+        most = series_ceiling(collection, self.asked(collection).questions)
+        wanted = collection.series_epsilon or sum_up([reached.spent, most])
         if pin is None or wanted <= pin.ceiling or reached.after > wanted:
             return False
         if pin.agreed == collection.digest:

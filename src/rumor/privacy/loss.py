@@ -13,6 +13,7 @@ of each period hides that too (memo = "period"), at the price of one answer for 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection as Some
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -114,18 +115,23 @@ def collection_loss(collection: Collection) -> Loss:
     its series costs at most, which devices hold it to.
     """
     what = f"everything that {collection.name!r} may ask"
-    each = [lifetime_loss(question) for question in collection.questions]
-    asked = dearest(each, how_many(collection.ask, len(each)))
-    return Loss(what, min(asked, collection.series_epsilon or math.inf))
+    return Loss(what, min(_asked(collection), collection.series_epsilon or math.inf))
 
 
-def series_ceiling(collection: Collection) -> float:
+def _asked(collection: Collection, drawn: Some[str] | None = None) -> float:
+    """What a person is asked costs at most: these questions, or the dearest they may draw."""
+    each = [lifetime_loss(q) for q in collection.questions if drawn is None or q.id in drawn]
+    return dearest(each, how_many(collection.ask, len(each)))
+
+
+def series_ceiling(collection: Collection, drawn: Some[str] | None = None) -> float:
     """What a device holds the whole series to when it meets this contract first.
 
-    What the contract promises, or else the most that it could cost as it stands, and a
-    trifle: no rounding of what single answers cost may stop a person who keeps to the contract.
+    What the contract promises, or else the most that the questions it has drawn could cost (any
+    that it may draw, unless said), and a trifle: no rounding of what single answers cost may stop
+    a person who keeps to the contract.
     """
-    return collection.series_epsilon or collection_loss(collection).epsilon * _TRIFLE
+    return collection.series_epsilon or _asked(collection, drawn) * _TRIFLE
 
 
 def collections_loss(collections: Sequence[Collection]) -> Loss:

@@ -1,13 +1,17 @@
 /**
  * One of many: which questions a person is asked, and on which day. Drawn from the secret and from public
  * things alone, never from an answer, and kept in the ledger before anything is shown: opening again,
- * refusing to answer, a new secret and a revision of the contract all find the same questions.
+ * refusing to answer, a new secret and a revision of the contract all find the same questions. A draw is
+ * kept of its contract and goes on to the revision that names it; it becomes the series' own when the contract
+ * is answered, so a contract that is merely opened moves no draw of another one.
  */
 
 import { fromHex, toHex } from "./bytes.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { mechanismOf } from "./contract.js";
+import { pinOf } from "./ledger.js";
+import { follow } from "./pins.js";
 import { Keyed } from "./randomness.js";
 
 const DAY = 86_400_000;
@@ -52,10 +56,13 @@ function checkQuestion({ days }, question) {
  * @param {import("./rumor.js").Contract} contract
  * @param {number} today the day, counted from 1970
  */
-export async function askedOf(state, { ask, questions, series }, today) {
+export async function askedOf(state, contract, today) {
+  // Refused before anything is drawn.
+  follow(pinOf(state, contract.series), contract);
+  const { ask, questions } = contract;
   const ids = questions.map(({ id }) => id);
-  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, series, ids, ask.questions);
-  const day = ask.days === undefined ? null : await drawnDay(state, series, ask, today);
+  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids);
+  const day = ask.days === undefined ? null : await drawnDay(state, contract, today);
   return {
     // In the order of the contract: the order of the draw is of no use to anybody.
     questions: ids.filter((id) => mine.includes(id)),
@@ -66,26 +73,56 @@ export async function askedOf(state, { ask, questions, series }, today) {
   };
 }
 
-async function drawnQuestions(state, series, ids, count) {
+/** Make what was drawn for a contract the series' own, in place: it was answered. */
+export function answered(state, { series, digest }) {
+  for (const name of ["asked", "days"]) {
+    for (const row of (state[name] ?? []).filter((one) => one.series === series && one.contract === digest)) {
+      add(state, name, { ...row, contract: "" });
+    }
+  }
+}
+
+/** Rows of the series first (their contract is empty), then those of the contract and of the one it revises. */
+function kept(rows = [], { series, digest, previous }) {
+  const of = (...contracts) => rows.filter((row) => row.series === series && contracts.includes(row.contract ?? ""));
+  return [...of(""), ...of(digest, previous)];
+}
+
+/** Keep a row, unless the same was drawn before. */
+function add(state, name, row) {
+  const same = ["series", "contract", "question", "days", "starts"];
+  const rows = (state[name] ??= []);
+  if (!rows.some((one) => same.every((key) => (one[key] ?? "") === (row[key] ?? "")))) rows.push(row);
+}
+
+async function drawnQuestions(state, contract, ids) {
+  const { ask, series, digest } = contract;
   const secret = fromHex(state.secret);
   // What was drawn once stays drawn, whatever a revision adds.
-  const kept = (state.asked ?? []).filter((row) => row.series === series).map(({ question }) => question);
-  const known = kept.filter((id) => ids.includes(id));
+  const drawn = new Set(kept(state.asked, contract).map(({ question }) => question));
+  const known = [...drawn].filter((id) => ids.includes(id));
   const ranks = new Map();
   for (const id of ids) ranks.set(id, toHex(await new Keyed(secret, "rumor asked question 1", series, id).digest()));
   const others = ids.filter((id) => !known.includes(id)).sort((a, b) => (ranks.get(a) < ranks.get(b) ? -1 : 1));
-  const mine = [...known, ...others].slice(0, count);
-  for (const question of mine) if (!kept.includes(question)) (state.asked ??= []).push({ series, question });
+  const mine = [...known, ...others].slice(0, ask.questions);
+  for (const question of mine) add(state, "asked", { series, contract: digest, question });
   return mine;
 }
 
-async function drawnDay(state, series, { days, starts = "" }, today) {
-  const found = (state.days ?? []).find((row) => row.series === series && row.days === days && row.starts === starts);
-  if (found) return found.day;
+async function drawnDay(state, contract, today) {
+  const { series, digest, ask: { days, starts = "" } } = contract;
+  const rows = kept(state.days, contract);
+  const own = rows.filter((row) => !row.contract);
+  // Older rows do not say when the series was met.
+  const met = own.length ? own[0].met ?? (own[0].starts || own[0].day) : shownDay(today);
+  const first = Date.parse(starts || met) / DAY;
+  // A day that was answered on stays the day wherever it can be.
+  const stays = own.find(({ day }) => Date.parse(day) / DAY >= first && Date.parse(day) / DAY < first + days);
+  if (stays) return stays.day;
+  const found = rows.find((row) => row.contract && row.days === days && row.starts === starts);
   const key = new Keyed(fromHex(state.secret), "rumor asked day 1", series, days);
-  const first = starts ? Date.parse(starts) / DAY : today;
-  const day = shownDay(first + (await key.draw((draws) => draws.below(days))));
-  (state.days ??= []).push({ series, days, starts, day });
+  const day = found?.day ?? shownDay(first + (await key.draw((draws) => draws.below(days))));
+  add(state, "days", { series, contract: digest, days, starts, met: found?.met ?? met, day });
   return day;
 }
 

@@ -25,9 +25,13 @@ export function lossOf(question) {
   };
 }
 
-/** What everything that a contract asks costs one person: where it asks some of its questions, the dearest. */
-export function lossOfContract({ questions, series_epsilon: promised, ask }) {
-  const asked = dearest(questions.map((question) => lossOf(question).most), ask?.questions);
+/**
+ * What everything that a contract asks costs one person: where it asks some of its questions, those that
+ * were `drawn`, or the dearest.
+ */
+export function lossOfContract({ questions, series_epsilon: promised, ask }, drawn) {
+  const mine = questions.filter(({ id }) => drawn?.includes(id) ?? true);
+  const asked = dearest(mine.map((question) => lossOf(question).most), ask?.questions);
   return {
     /** The most, as it stands. */
     most: Math.min(asked, promised ?? Infinity),

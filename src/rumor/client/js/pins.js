@@ -11,10 +11,11 @@ import { lossOfContract } from "./loss.js";
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
  * @param {{ revision: number, contract: string, ceiling: number, agreed: string } | undefined} pin as it is so far
+ * @param {string[]} [drawn] the questions that this person is asked
  */
-export function follow(pin, contract) {
+export function follow(pin, contract, drawn) {
   const { series, revision, digest } = contract;
-  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract).ceiling, agreed: digest };
+  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest };
   if (digest === pin.contract) return pin;
   if (revision === pin.revision) {
     refuse(

@@ -75,10 +75,11 @@ export class Respondent {
     try {
       return await this.#prepare(contract, answers, invitation);
     } catch (reached) {
-      // Asked outside of the transaction: a person may take their time.
+      // Asked outside of the transaction: a person may take their time, and their day end.
       if (!(reached instanceof CeilingError) || !(await this.#agreed(contract, reached))) throw reached;
-      return this.#prepare(contract, answers, invitation);
     }
+    if (contract.ask) await this.#checkAsked(contract, Object.keys(answers));
+    return this.#prepare(contract, answers, invitation);
   }
 
   #prepare(contract, answers, invitation) {
@@ -92,7 +93,9 @@ export class Respondent {
       const code = await admission?.readInvitation(invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
-      const pin = follow(pinOf(state, contract.series), contract);
+      const one = contract.ask && (await import("./asked.js"));
+      const drawn = (await one?.askedOf(state, contract, this.#dayNumber()))?.questions;
+      const pin = follow(pinOf(state, contract.series), contract, drawn);
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const envelopes = [];
       for (const [id, value] of given) {
@@ -104,13 +107,14 @@ export class Respondent {
         envelopes.push({ ...opened(await debit(state, made, ceilings, token)), told });
       }
       setPin(state, pin);
+      one?.answered(state, contract);
       return envelopes;
     });
   }
 
   /**
    * Which questions this person is asked, and on which day: drawn at first, kept ever after. Ask this before
-   * anything is shown; only these questions can be answered, on that day.
+   * anything is shown; only these questions can be answered, on that day. What is no revision is refused.
    */
   async asked(contract) {
     if (!contract.ask) {
@@ -160,7 +164,8 @@ export class Respondent {
   async #agreed(contract, reached) {
     const pin = await this.#look((state) => pinOf(state, contract.series));
     // Where a revision promises no total, it is what was spent and all that it may ask.
-    const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract).ceiling]);
+    const { questions } = await this.asked(contract);
+    const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract, questions).ceiling]);
     if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
     // Nothing was revised since the person agreed: there is nothing to ask.
     if (pin.agreed === contract.digest) return false;
@@ -196,11 +201,10 @@ export class Respondent {
   }
 
   /** What the series of a contract has cost so far, and what it may cost at most. */
-  standing(contract) {
-    return this.#look((state) => ({
-      spent: spentOn(state, contract.series),
-      ceiling: (pinOf(state, contract.series) ?? lossOfContract(contract)).ceiling,
-    }));
+  async standing(contract) {
+    const [spent, pin] = await this.#look((state) => [spentOn, pinOf].map((of) => of(state, contract.series)));
+    const { ceiling } = pin ?? lossOfContract(contract, (await this.asked(contract)).questions);
+    return { spent, ceiling };
   }
 
   /** Take a new secret: permanent answers are drawn anew and cost anew. */

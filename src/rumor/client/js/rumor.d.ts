@@ -191,7 +191,7 @@ export class Respondent {
     consent?: (change: Change) => boolean | Promise<boolean>;
     today?: () => Date;
   }): Promise<Respondent>;
-  /** Which questions this person is asked, and on which day: drawn at first, kept ever after. */
+  /** Which questions this person is asked, and on which day: drawn at first, kept ever after. What `prepare` would refuse as no revision is refused. */
   asked(contract: Contract): Promise<Asked>;
   /** Reports of these answers, debited and durable: all of them or none. */
   prepare(
@@ -242,8 +242,8 @@ export function lossOf(question: Question): {
   round: number;
 };
 
-/** What everything that a contract asks costs one person. */
-export function lossOfContract(contract: Contract): {
+/** What everything that a contract asks costs one person: the questions that were `drawn`, or the dearest that may be. */
+export function lossOfContract(contract: Contract, drawn?: readonly string[]): {
   /** The most, as it stands. */
   most: number;
   /** What a device holds the whole series to when it meets this contract first. */

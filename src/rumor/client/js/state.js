@@ -41,8 +41,9 @@ const WHOLE = {
     each(state.pins, (row) => texts(row.series, row.contract, row.agreed) && count(row.revision) && loss(row.ceiling)) &&
     each(state.pending, pending) &&
     // What was drawn of many questions and days; a ledger from before has nothing of it.
-    each(state.asked ?? [], (row) => texts(row.series, row.question)) &&
-    each(state.days ?? [], (row) => texts(row.series, row.starts, row.day) && count(row.days)),
+    each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
+    each(state.days ?? [], (row) =>
+      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */

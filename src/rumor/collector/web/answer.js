@@ -257,7 +257,8 @@ async function busily(work) {
     await work();
   } catch (problem) {
     announce(null);
-    if (page.contract) await takeStock();
+    // What it refuses too is the problem that is told.
+    if (page.contract) await takeStock().catch(() => {});
     if (problem.code === "unreachable") at("problem").replaceChildren(h("p", { class: "notice" }, page.words.waiting));
     else complain(problem);
   } finally {

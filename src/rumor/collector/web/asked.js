@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 export const WORDS = {
   en: {
     asked: (k, of) =>
-      `You were asked ${k} of ${of} questions, drawn at random on this device; nothing is sent about the others. An answer then needs less noise, and you give away no more than these cost.`,
+      `You were asked ${k} of ${of} questions, drawn at random on this device; as the collection stands, nothing is sent about the others. An answer then needs less noise, and a revision takes no more than is stated below unless you agree.`,
     day: (day, days) => `You answer on one of ${days} days, drawn at random on this device: ${day} (UTC).`,
     early: "That day has not come. Please come back then; nothing can be sent before.",
     late: "That day is over, and nothing more is asked of you.",
@@ -14,7 +14,7 @@ export const WORDS = {
   },
   ja: {
     asked: (k, of) =>
-      `${of} 問のうち ${k} 問だけをお尋ねしています。どれを尋ねるかは、この端末が無作為に選びました。ほかの質問については何も送られません。こうすると一つの答えに加えるノイズが少なくて済み、あなたが失うものもここに書かれた分までです。`,
+      `${of} 問のうち ${k} 問だけをお尋ねしています。どれを尋ねるかは、この端末が無作為に選びました。今の内容のままなら、ほかの質問については何も送られません。こうすると一つの答えに加えるノイズが少なくて済みます。改訂があっても、あなたの同意なしに下に示す上限を超えることはありません。`,
     day: (day, days) => `${days} 日のうちの一日だけ、お答えいただきます。この端末が無作為に選んだ日は ${day}（協定世界時）です。`,
     early: "その日はまだ来ていません。当日にもう一度お越しください。それまでは何も送れません。",
     late: "その日は過ぎました。これ以上お尋ねすることはありません。",
@@ -22,7 +22,7 @@ export const WORDS = {
   },
   zh: {
     asked: (k, of) =>
-      `${of} 个问题中只问您 ${k} 个，由本设备随机抽取；其余问题不会发送任何内容。这样每个答案需要的噪声更少，您付出的也不会超过这里写明的代价。`,
+      `${of} 个问题中只问您 ${k} 个，由本设备随机抽取；按目前的内容，其余问题不会发送任何内容。这样每个答案需要的噪声更少；即使以后修订，未经您同意也不会超过下面写明的上限。`,
     day: (day, days) => `您只在 ${days} 天中的一天作答，由本设备随机抽取：${day}（协调世界时）。`,
     early: "这一天还没有到。请到那天再来，在此之前不会发送任何内容。",
     late: "这一天已经过去，不会再问您别的。",
