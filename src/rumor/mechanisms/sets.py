@@ -25,7 +25,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.columns import encode, split_domain
 from rumor.core.errors import InputError
-from rumor.core.option_sets import Chosen, OptionSets, one_set, read_sets
+from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.randomness import Draws
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
@@ -144,8 +144,8 @@ class SetMechanism(LabelledMechanism, DeclaredParameters):
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
-        """Options by number with bars between them; "none" where there are none."""
-        return "|".join(map(str, self.options(value))) or "none"
+        """Options with bars between them; a bar alone where there are none."""
+        return MARK.join(map(self._argued, self.options(value))) or MARK
 
     # The model of one option, and of two
 
