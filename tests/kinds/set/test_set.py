@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,17 @@ def test_wishes_that_cannot_be_get_one_sentence(wish: dict[str, Any], sentence: 
         collection(**wish)
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_contracts_that_cannot_be_get_one_sentence() -> None:
+    plain: Any = json.loads(collection(labels=WAYS).canonical())
+    (question,) = plain["questions"]
+    for changes, sentence in (
+        ({"labels": ["bus|car", *WAYS[1:]]}, "an option's label must not hold '|'"),
+        ({"mechanism": {**question["mechanism"], "domain": WAYS}}, "domain must be an integer"),
+    ):
+        with pytest.raises(InputError, match=re.escape(sentence)):
+            Collection.from_contract({**plain, "questions": [{**question, **changes}]})
 
 
 def test_answers_are_typed_with_bars() -> None:
