@@ -347,6 +347,18 @@ CHANGES.update(
         "over the cap": (CAPPED, lambda c, q, m: m.update(over_cap="drop")),
         "blocks": (HADAMARD, lambda c, q, m: m.update(blocks=3)),
         "buckets": (HASHES, lambda c, q, m: m.update(buckets=1)),
+        "a bar in a label": (
+            {"kind": "set", "labels": APPS, "epsilon": 1.0},
+            lambda c, q, m: q.update(labels=["a|b", "c", "d"]),
+        ),
+        "a domain of options": (
+            {"kind": "set", "labels": APPS, "epsilon": 1.0},
+            lambda c, q, m: m.update(domain=APPS),
+        ),
+        "a domain of labels": (COLOURS, lambda c, q, m: m.update(domain=["a", "b", "c"])),
+        "a true version": (COLOURS, lambda c, q, m: c.update(rumor=True)),
+        "a true epsilon": (COLOURS, lambda c, q, m: q.update(epsilon=True)),
+        "a text in two parts": (COLOURS, lambda c, q, m: q.update(text="e\u0301")),
         "size": (SUBSETS, lambda c, q, m: m.update(size=9)),
     }
 )
@@ -369,6 +381,14 @@ def test_contracts_that_break_a_rule_are_refused_in_a_sentence() -> None:
         assert isinstance(result, dict), f"{name} was not refused"
         assert result["code"] == "contract", (name, result)
         assert re.fullmatch(r"[^\n]+; got [^\n]+", result["error"]), (name, result)
+
+
+def test_a_contract_with_outer_spaces_has_one_digest() -> None:
+    spaced: Contract = json.loads(collection(COLOURS).canonical())
+    spaced.update(name=" A test ", contact="me@example.org\n")
+    spaced["questions"][0]["text"] = " "
+    (found,) = steps({"step": "parse", "contract": spaced})
+    assert found == Collection.from_contract(spaced).digest
 
 
 # --- Answers --------------------------------------------------------------------------------

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from tests.javascript import collection, parsed, refusals, steps
+from rumor.contract.collection import Collection
+from rumor.core.errors import AnswerError, InputError
+from rumor.kinds import KINDS
+from rumor.kinds.joint.question import TAKEN
+from tests.javascript import collection, node, parsed, refusals, steps
 from tests.needs import needs
 
 needs("node")
@@ -29,6 +34,9 @@ def test_answers_that_break_a_rule_are_refused_as_in_python() -> None:
         {"smokes": "yes", "drinks": None},
         "yes",
         None,
+        ["yes", "much"],
+        ["much", "yes"],
+        ["yes"],
     ]
     answers = [{"step": "prepare", "answers": {"a": answer}} for answer in given]
     found = refusals(steps(parsed(collection(ASKED)), {"step": "open"}, *answers))[2:]
@@ -43,7 +51,49 @@ def test_answers_that_break_a_rule_are_refused_as_in_python() -> None:
         "the part 'drinks' of an answer must be one of its labels; got nothing",
         f"{whole}; got a text",
         f"{whole}; got nothing",
+        None,
+        "the part 'smokes' of an answer must be one of its labels; got another text",
+        f"{whole}; got 1 of 2",
     ]
+    mechanism = collection(ASKED).question("a").mechanism
+    for answer, said in zip(given, found, strict=True):
+        if said is not None:
+            with pytest.raises(AnswerError, match=f"^{re.escape(said)}$"):
+                mechanism.identity(answer)
+
+
+def test_a_list_is_in_the_order_of_the_parts_whatever_they_are_called() -> None:
+    """Ids that are places of a list, the other way round."""
+    parts = [{"id": "1", "labels": ["x", "y"]}, {"id": "0", "labels": ["x", "y"]}]
+    own = collection({**ASKED, "parts": parts}).question("a").mechanism
+    pairs = [(["x", "y"], {"1": "x", "0": "y"}), (["y", "x"], {"1": "y", "0": "x"})]
+    given = {"mechanism": own.describe(), "parts": parts, "answers": [a for p in pairs for a in p]}
+    found = node("joint.mjs", given=given)["read"]
+    assert found == [own.identity(answer) for pair in pairs for answer in pair]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_part_that_is_answered_twice_is_refused_when_it_is_typed() -> None:
+    twice, without = "smokes=yes, smokes=no, drinks=some", "smokes"
+    found = node("joint.mjs", given={"parts": PARTS, "typed": [twice, without]})["refused"]
+    assert found == [
+        "each part must be answered once; got one twice",
+        "parts must be PART=LABEL, PART=LABEL...; got one without =",
+    ]
+    question = collection(ASKED).question("a")
+    for text, said in zip((twice, without), found, strict=True):
+        with pytest.raises(AnswerError, match=f"^{re.escape(said)}$"):
+            KINDS["joint"].typed(question.mechanism, text)
+
+
+@pytest.mark.parametrize("id", TAKEN)
+def test_a_part_is_not_called_as_a_column_of_results(id: str) -> None:
+    """The same list as in Python; what holds an underscore is no id anyway."""
+    contract = renamed([PARTS[0], {**PARTS[1], "id": id}])
+    (found,) = refusals(steps({"step": "parse", "contract": contract}))
+    assert found is not None
+    with pytest.raises(InputError):
+        Collection.from_json(contract)
 
 
 def changed(place: int | None = None, **more: Any) -> str:
@@ -68,6 +118,9 @@ def renamed(parts: Any) -> str:
         (changed(components=[]), "the last component, and no other, has the chance null"),
         (changed(0, chance=None), "the last component, and no other, has the chance null"),
         (changed(0, chance="0"), "the chance must be a decimal string"),
+        (changed(0, chance=0), "the chance must be a decimal string"),
+        (changed(0, chance=False), "the chance must be a decimal string"),
+        (changed(0, chance=""), "the chance must be a decimal string"),
         (changed(2, chance="5"), "the last component, and no other, has the chance null"),
         (changed(0, asks=[1, 0]), "some of the parts in their order"),
         (changed(1, asks=[0, 1]), "components must differ"),

@@ -13,6 +13,7 @@ import pytest
 
 import rumor
 from rumor.contract.collection import Collection
+from rumor.core import canonical
 from rumor.core.errors import InputError
 from rumor.core.exact import log_up
 from rumor.mechanisms import REGISTRY, FrequencyOracle
@@ -433,6 +434,13 @@ TAMPERED: dict[str, tuple[dict[str, Any], str]] = {
     "a mechanism by name": (contract(mechanism="unary"), "must be an object; got 'unary'"),
     "an extra parameter": (mechanism(p=1), "must be exactly domain, truth; got"),
     "an extra key": (contract(note="x"), r"exactly the keys id, .*; check \['note'\]"),
+    "a domain of labels": (mechanism(domain=["a", "b", "c"]), "domain must be an integer from 2"),
+    "a true epsilon": (contract(epsilon=True), r"must be its mechanism's, 1\.0; got True"),
+    "a true version": (outer(rumor=True), "a contract's version must be 1; got True"),
+    "an empty name": (outer(name=""), "name of a contract must be a non-empty text"),
+    "letters in two parts": (outer(contact="e\u0301"), "must be a text in Unicode normal form C"),
+    "a text in two parts": (contract(text="e\u0301"), "must be a text in Unicode normal form C"),
+    "a text of numbers": (contract(text=5), "text of a question must be a"),
     "another version": (outer(rumor=2), "a contract's version must be 1; got 2"),
     "an extra outer key": (outer(users=5), r"exactly the keys rumor, .*; check \['users'\]"),
     "no questions": (outer(questions=[]), r"a contract must have questions; got \[\]"),
@@ -465,6 +473,14 @@ def test_a_contract_needs_every_key() -> None:
 def test_an_untouched_contract_is_taken() -> None:
     assert Collection.from_contract(contract()).digest == digest(TOML)
     assert Collection.from_json(json.dumps(contract(), indent=2)).digest == digest(TOML)
+
+
+def test_texts_of_a_contract_are_taken_as_they_are() -> None:
+    """Others digest what they see: a contract is the same for all, spaces included."""
+    plain = outer(name=" Name ", contact="me\n")
+    plain["questions"][0]["text"] = " What? "
+    made = Collection.from_contract(plain)
+    assert made.digest == canonical.digest(plain)
 
 
 def test_a_range_whose_squares_overflow_is_refused() -> None:

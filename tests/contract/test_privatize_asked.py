@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.privatize import privatize_table
-from rumor.contract.privatize_asked import draw_questions
+from rumor.contract.privatize_asked import draw_questions, privatize_asked
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
@@ -143,6 +143,15 @@ def test_bad_wishes(work: Path, capsys: Outputs) -> None:
     Path("people.csv").write_text("eats,reads\nbread,yes\n")
     assert "must have a column 'sleeps'" in refused(capsys)
     assert list(work.glob("r*.parquet")) == []
+
+
+def test_two_questions_have_two_files(work: Path) -> None:
+    made = Collection.load("c.toml")
+    for other in ("r.parquet", f"{work}/./r.parquet"):
+        outs = {"eats": "r.parquet", "sleeps": "s.parquet", "reads": other}
+        with pytest.raises(InputError, match="one path for two of them"):
+            privatize_asked(made, Table.open(Path("people.csv")), outs)
+    assert list(work.glob("?.parquet")) == []
 
 
 def test_pairs_in_rows_of_their_own_are_refused(work: Path, capsys: Outputs) -> None:

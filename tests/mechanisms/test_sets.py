@@ -188,6 +188,18 @@ REFUSED = [
     ("abc", "values must be a list of answers; got a text"),
     ([], "got an empty batch"),
     (np.zeros((2, 2), dtype=bool), "must have 3 columns of booleans; got 2 of dtype bool"),
+    (np.array(5), "values must be a list of answers; got an array of shape ()"),
+    (np.zeros((1, 2, 3)), "values must be a list of answers; got an array of shape (1, 2, 3)"),
+    ([["a"], np.array("a")], "a list of options; got an array of shape () at index 1"),
+    ([np.array([["a"]])], "a list of options; got an array of shape (1, 1) at index 0"),
+    (
+        np.ma.array(np.ones((1, 3), dtype=bool), mask=[[True, False, False]]),
+        "values must not be missing; got 1 masked",
+    ),
+    (
+        [["a"], np.ma.array(["a", "b"], mask=[True, False])],
+        "options must not be missing; got some masked at index 1",
+    ),
 ]
 
 

@@ -17,7 +17,8 @@ Command = Annotated[
         "--command",
         "Audit this program instead: called with a value and a count as its last two "
         "arguments, it writes that many reports to its standard output. Pairs come as "
-        "KEY:NUMBER with commas between them, keys by number.",
+        "KEY:NUMBER with commas between them; values and keys come by number, or by "
+        "label where that number is the label of another.",
     ),
 ]
 Certificate = Annotated[

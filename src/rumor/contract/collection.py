@@ -24,7 +24,7 @@ from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import readable, write_whole
-from rumor.core.settings import checked_slug, checked_text, exact_keys, known_keys
+from rumor.core.settings import checked_slug, checked_text, exact_keys, exact_text, known_keys
 from rumor.kinds import KINDS
 from rumor.kinds.base import Kind
 from rumor.mechanisms import Mechanism, from_description
@@ -217,15 +217,15 @@ class Collection:
         """A collection from a contract as plain data; nothing is resolved anew."""
         keys = ("rumor", "name", "series", "contact", "questions")
         table = exact_keys("a contract", contract, keys, _USUAL)
-        if table["rumor"] != VERSION:
+        if table["rumor"] is True or table["rumor"] != VERSION:
             raise InputError(f"a contract's version must be {VERSION}; got {shown(table['rumor'])}")
         questions = table["questions"]
         if not isinstance(questions, list) or not questions:
             raise InputError(f"a contract must have questions; got {shown(questions)}")
         return cls._checked(
-            checked_text(table, "name", "a contract"),
+            exact_text(table, "name", "a contract"),
             checked_slug(table, "series", "a contract"),
-            checked_text(table, "contact", "a contract"),
+            exact_text(table, "contact", "a contract"),
             [_contracted(question) for question in questions],
             table,
             resolved=True,
@@ -297,7 +297,8 @@ def _resolved(wish: object, users: int | None, series: str) -> Question:
         own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
         known_keys("a question", wish, ("id", "kind", "text", *own))
         # A kind may derive names from the series, as text derives the filter's key.
-        return _question(id, kind, wish, kind.resolve({**wish, "series": series}, users))
+        text = checked_text(wish, "text", "a question", default="")
+        return _question(id, kind, text, wish, kind.resolve({**wish, "series": series}, users))
     except InputError as problem:
         raise InputError(f"question {id!r}: {problem}") from None
 
@@ -313,16 +314,20 @@ def _contracted(contract: object) -> Question:
     if not isinstance(description, Mapping):
         raise InputError(f"a contract's mechanism must be an object; got {shown(description)}")
     mechanism = kind.restore(from_description(description), table)
-    if table["epsilon"] != mechanism.epsilon:
+    if table["epsilon"] is True or table["epsilon"] != mechanism.epsilon:
         raise InputError(
             f"a contract's epsilon must be its mechanism's, {mechanism.epsilon!r}; "
             f"got {shown(table['epsilon'])}"
         )
-    return _question(checked_slug(table, "id", "a question"), kind, table, mechanism)
+    id, text = (
+        checked_slug(table, "id", "a question"),
+        exact_text(table, "text", "a question", empty=True),
+    )
+    return _question(id, kind, text, table, mechanism)
 
 
 def _question(
-    id: str, kind: Kind[Any], table: Mapping[str, object], mechanism: Mechanism
+    id: str, kind: Kind[Any], text: str, table: Mapping[str, object], mechanism: Mechanism
 ) -> Question:
     days = table.get("retention_days")
     reports = checked_size(
@@ -333,7 +338,7 @@ def _question(
     return Question(
         id=id,
         kind=kind.name,
-        text=checked_text(table, "text", "a question", default=""),
+        text=text,
         mechanism=mechanism,
         reports_per_person=reports,
         retention_days=None if days is None else checked_size("retention_days", days, 1, _MAX_DAYS),

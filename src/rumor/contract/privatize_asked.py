@@ -55,6 +55,8 @@ def privatize_asked(
     ask = collection.ask
     assert ask is not None
     assert ask.questions is not None
+    if len({Path(path).resolve() for path in outs.values()}) < len(outs):
+        raise InputError("each question must have a file of its own; got one path for two of them")
     people = _people(collection, table)
     stream = (System() if random is None else random).stream()
     drawn = draw_questions(stream, people, len(collection.questions), ask.questions)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.columns import encode
+from rumor.core.columns import as_column, encode
 from rumor.core.errors import AnswerError, InputError, type_of
 from rumor.core.randomness import Stream
 from rumor.core.types import Codes, Vector
@@ -75,8 +75,12 @@ def read_sets(values: object, domain: int, positions: Mapping[str, int] | None) 
     """People's options in any of the ways above."""
     if isinstance(values, OptionSets):
         return values
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        return from_table(values, domain)
+    if isinstance(values, np.ndarray):
+        values = as_column(values)
+        if values.ndim == 2:
+            return from_table(values, domain)
+        if values.ndim != 1:
+            raise InputError(f"values must be a list of answers; got {_shape(values)}")
     flat, starts = _flattened(values)
     if starts.size == 1:
         raise InputError(_EMPTY)
@@ -132,9 +136,17 @@ def _flattened(values: object) -> tuple[Sequence[object], Codes]:
     for row, options in enumerate(values):
         if not isinstance(options, (*_LISTS, np.ndarray)):
             raise AnswerError(_RULE, row, type_of(options))
+        if isinstance(options, np.ndarray) and options.ndim != 1:
+            raise AnswerError(_RULE, row, _shape(options))
+        if isinstance(options, np.ma.MaskedArray) and np.ma.is_masked(options):
+            raise AnswerError("options must not be missing", row, "some masked")
         flat.extend(options)
         starts.append(len(flat))
     return flat, np.array(starts, dtype=np.int64)
+
+
+def _shape(array: NDArray[np.generic]) -> str:
+    return f"an array of shape {array.shape}"
 
 
 def placed(read: Callable[[], Codes], starts: Codes) -> Codes:

@@ -71,6 +71,18 @@ def checked_text(
     return unicodedata.normalize("NFC", checked_unicode(value).strip())
 
 
+def exact_text(table: Mapping[str, object], key: str, what: str, *, empty: bool = False) -> str:
+    """A text of a contract, which others digest as it is: normalised already, or refused."""
+    value = table[key]
+    if not isinstance(value, str) or not (value or empty):
+        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
+    if value != unicodedata.normalize("NFC", checked_unicode(value)):
+        raise InputError(
+            f"{key} of {what} must be a text in Unicode normal form C; got {shown(value)}"
+        )
+    return value
+
+
 def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
     """A short name of lower-case letters, digits and hyphens."""
     value = table.get(key)

@@ -339,8 +339,13 @@ class Mechanism(abc.ABC):
         return [value] * count
 
     def as_argument(self, value: object) -> str:
-        """A value as a command's argument, as `rumor answer` takes it."""
-        return str(value)
+        """A value as a command's argument."""
+        return str(value) if self.labels is None else self._argued(self.labels.index(str(value)))
+
+    def _argued(self, place: int) -> str:
+        """What has this place: its number, or its label where the number is another's label."""
+        number = str(place)
+        return number if self.labels is None or number not in self.labels else self.labels[place]
 
     def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
         """For each report, ln P(report | first) - ln P(report | second), by the model."""

@@ -229,10 +229,10 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
-        """KEY:NUMBER with commas between them, keys by number."""
+        """KEY:NUMBER with commas between them."""
         assert isinstance(value, tuple)
         held = ((key, cell) for key, cell in enumerate(value) if cell is not None)
-        return ",".join(f"{key}:{cell!r}" for key, cell in held)
+        return ",".join(f"{self._argued(key)}:{cell!r}" for key, cell in held)
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> Grid:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
 from rumor.core.columns import encode, one_code, split_domain
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import WORD, worst_log_ratio
@@ -106,7 +107,8 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
         return {"domain": self.domain}
 
     def _reopen(self, domain: object) -> None:
-        FrequencyOracle.__init__(self, domain)
+        self.domain = checked_size("domain", domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
+        self.labels = None
 
     def _accept(self) -> None:
         self.require_gain()

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_choice
+from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import encode, split_domain
 from rumor.core.errors import InputError
-from rumor.core.option_sets import Chosen, OptionSets, one_set, read_sets
+from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.randomness import Draws
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
@@ -70,11 +70,16 @@ class SetMechanism(LabelledMechanism, DeclaredParameters):
 
     def _open(self, domain: object, counted: object) -> None:
         self.counted = checked_choice("counted", counted, COUNTED)
-        most = MAX_PAIRED if self.pairs else MAX_OPTIONS
-        self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, most)
+        self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self._most)
 
     def _reopen(self, domain: object, counted: object) -> None:
-        self._open(domain, counted)
+        self.counted = checked_choice("counted", counted, COUNTED)
+        self.domain = checked_size("domain", domain, self.MIN_DOMAIN, self._most)
+        self.labels = None
+
+    @property
+    def _most(self) -> int:
+        return MAX_PAIRED if self.pairs else MAX_OPTIONS
 
     def _ground(self) -> dict[str, Json]:
         return {"domain": self.domain, "counted": self.counted}
@@ -144,8 +149,8 @@ class SetMechanism(LabelledMechanism, DeclaredParameters):
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
-        """Options by number with bars between them; "none" where there are none."""
-        return "|".join(map(str, self.options(value))) or "none"
+        """Options with bars between them; a bar alone where there are none."""
+        return MARK.join(map(self._argued, self.options(value))) or MARK
 
     # The model of one option, and of two
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rumor.contract.collection import Collection
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets
+from rumor.core.randomness import Seeded
 from rumor.kinds import KINDS
 from rumor.kinds.set.choose import (
     SelectRates,
@@ -132,6 +134,17 @@ def test_wishes_that_cannot_be_get_one_sentence(wish: dict[str, Any], sentence: 
     assert "\n" not in str(refused.value)
 
 
+def test_contracts_that_cannot_be_get_one_sentence() -> None:
+    plain: Any = json.loads(collection(labels=WAYS).canonical())
+    (question,) = plain["questions"]
+    for changes, sentence in (
+        ({"labels": ["bus|car", *WAYS[1:]]}, "an option's label must not hold '|'"),
+        ({"mechanism": {**question["mechanism"], "domain": WAYS}}, "domain must be an integer"),
+    ):
+        with pytest.raises(InputError, match=re.escape(sentence)):
+            Collection.from_contract({**plain, "questions": [{**question, **changes}]})
+
+
 def test_answers_are_typed_with_bars() -> None:
     mechanism = resolved(labels=WAYS, cap=2)
     assert SETS.typed(mechanism, "car | bus") == ["bus", "car"]
@@ -203,6 +216,38 @@ def test_bad_tables_get_one_sentence(
     assert said.count("\n") == 1
     assert "boat" not in said
     assert "maybe" not in said
+
+
+ODD = {
+    "list": pa.array([["yes"], []]),
+    "struct": pa.array([{"a": 1}, None]),
+    "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "binary": pa.array([b"yes", b"no"]),
+    "timestamp": pa.array([0, 1], pa.timestamp("s")),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
+def test_an_option_in_a_column_of_an_odd_type_gets_one_sentence(
+    odd: pa.Array, tmp_path: Path
+) -> None:
+    table = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({way: odd if way == "car" else ["yes", "no"] for way in WAYS}), table)
+    rule = "'car': a column of an option must hold yes or no; got "
+    with pytest.raises(InputError, match=rf"^[^\n]*{rule}[^\n]*$"):
+        read(resolved(labels=WAYS), table)
+
+
+def test_yes_and_no_may_be_of_any_plain_type(tmp_path: Path) -> None:
+    plain = [
+        pa.array([1, 0, 1], pa.uint8()),
+        pa.array([1.0, 0.0, 1.0]),
+        pa.array(["Yes", "no", "true"]).dictionary_encode(),
+        pa.array([1, 0, 1]).dictionary_encode(),
+    ]
+    table = tmp_path / "plain.parquet"
+    pq.write_table(pa.table(dict(zip(WAYS, plain, strict=True))), table)
+    assert read(resolved(labels=WAYS), table) == [[0, 1, 2, 3], [], [0, 1, 2, 3]]
 
 
 def test_a_kept_column_must_hold_no_option(tmp_path: Path) -> None:
@@ -295,6 +340,16 @@ def test_an_option_that_no_report_is_about_may_have_any_share() -> None:
     assert (high[1:] == 1).all()
     assert np.isfinite(found.frequency).all()
     assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+def test_very_few_reports_of_many_options_give_finite_shares(epsilon: float) -> None:
+    """A law that lies beyond all shares says nothing, and spoils nothing."""
+    mechanism = SetBlock(domain=300, block=1, epsilon=epsilon)
+    for seed in range(4):
+        reports = mechanism.privatize([[]], random=Seeded(seed))
+        found = rumor.estimate(mechanism, reports).frequency
+        assert ((found >= 0) & (found <= 1)).all()
 
 
 def test_groups_are_estimated_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

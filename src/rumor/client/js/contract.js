@@ -13,6 +13,8 @@ import { request } from "./transport.js";
 
 const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
+// What rows of an estimate have beside the parts of a table, of all that an id may be.
+const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
 const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null };
@@ -147,14 +149,17 @@ function checkLabels(labels) {
   if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
 }
 
-/** Answers of one table: each part has an id and its labels. */
+/** Answers of one table: each part has an id, none of them a column of results, and its labels. */
 function checkParts(parts) {
   if (!Array.isArray(parts)) refuse("parts must be a list", parts);
   for (const part of parts) {
     matching("the id of a part", members("a part", part, ["id", "labels"]).id, SLUG);
     checkLabels(part.labels);
   }
-  if (new Set(parts.map(({ id }) => id)).size < parts.length) refuse("ids of parts must be distinct", parts);
+  const ids = parts.map(({ id }) => id);
+  if (new Set(ids).size < ids.length) refuse("ids of parts must be distinct", parts);
+  const taken = ids.find((id) => TAKEN.includes(id));
+  if (taken !== undefined) refuse("a part must not be called as a column of results", taken);
 }
 
 /** Which permanent answer reports show: that of the value, or that of the first value of a period. */

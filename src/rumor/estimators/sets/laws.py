@@ -24,9 +24,10 @@ def beta_laws(grid: Grid, items: ItemCounts) -> Vector:
     from scipy.special import betainc
 
     mean, error = _mean(items)
+    end = min(0.1 * error, 0.5)  # where errors are larger than shares can be, the middle
     columns: list[Vector] = []
     for step in AROUND:
-        mu = float(np.clip(mean + step * error, 0.1 * error, 1 - 0.1 * error))
+        mu = float(np.clip(mean + step * error, end, 1 - end))
         columns += [np.diff(betainc(mu * kappa, (1 - mu) * kappa, grid.edges)) for kappa in KAPPAS]
     return _logs(grid, np.array(columns).T)
 
@@ -52,7 +53,11 @@ def _mean(items: ItemCounts) -> tuple[float, float]:
 
 
 def _logs(grid: Grid, columns: Vector) -> Vector:
-    """Each law for all options but one in D, which may be anywhere: no law draws an outlier in."""
+    """Each law for all options but one in D, which may be anywhere: no law draws an outlier in.
+
+    A law that lies beyond all shares, as few reports may suggest, says nothing: all are anywhere.
+    """
     columns = np.maximum(columns, 0.0)  # differences of rounded numbers
+    columns = np.where(columns.sum(axis=0) > 0, columns, np.diff(grid.edges)[:, None])
     anywhere = np.diff(grid.edges)[:, None] / grid.domain
     return np.asarray(np.log((1 - 1 / grid.domain) * columns / columns.sum(axis=0) + anywhere))

@@ -15,7 +15,8 @@ from rumor.mechanisms.mixed import Mixed
 
 COLUMNS = ("frequency", "low", "high", "unbiased", "stderr", "ratio", "ratio_low", "ratio_high")
 """What rows of an estimate have beside a key for each part."""
-_TAKEN = (*COLUMNS, "stratum", "count", "value")
+TAKEN = (*COLUMNS, "stratum", "count", "value")
+"""What no part may be called; the client for browsers has the same list."""
 
 
 class JointQuestion(Kind[Mixed]):
@@ -99,7 +100,7 @@ def _checked_parts(wish: object) -> Parts:
     parts = Parts.of(wish)
     if parts.ids is None:
         raise InputError(f"each part must have an id and labels; got {shown(wish)}")
-    taken = [id for id in parts.ids if id in _TAKEN]
+    taken = [id for id in parts.ids if id in TAKEN]
     if taken:
         raise InputError(f"a part must not be called as a column of results; got {taken[0]!r}")
     return parts

@@ -32,10 +32,7 @@ class SetQuestion(Kind[SetMechanism]):
 
         domain = domain_of(wish)
         if isinstance(domain, list):
-            odd = next((label for label in checked_labels(domain) if MARK in label), None)
-            if odd is not None:
-                rule = f"an option's label must not hold {MARK!r}, which stands between options"
-                raise InputError(f"{rule}; got {shown(odd)}")
+            _option_labels(domain)
         name, options = mechanism_wish(wish)
         mechanism = self.mechanism_named(name, options)
         if "epsilon" not in wish:
@@ -59,7 +56,7 @@ class SetQuestion(Kind[SetMechanism]):
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> SetMechanism:
         """The mechanism, its options called by the contract's labels."""
         made, labels = self.own(mechanism), labels_of(contract)
-        return made if labels is None else made.with_labels(checked_labels(labels))
+        return made if labels is None else made.with_labels(_option_labels(labels))
 
     def columns(self, id: str, mechanism: SetMechanism) -> Sequence[str]:
         """One with lists, or one for each option."""
@@ -101,6 +98,16 @@ class SetQuestion(Kind[SetMechanism]):
 def option_names(mechanism: SetMechanism) -> Sequence[str]:
     """What options are called."""
     return mechanism.labels or [str(option) for option in range(mechanism.domain)]
+
+
+def _option_labels(given: Sequence[object]) -> tuple[str, ...]:
+    """Labels that can be written one after the other."""
+    labels = checked_labels(given)
+    odd = next((label for label in labels if MARK in label), None)
+    if odd is not None:
+        rule = f"an option's label must not hold {MARK!r}, which stands between options"
+        raise InputError(f"{rule}; got {shown(odd)}")
+    return labels
 
 
 def _truth(name: str, value: object) -> bool:

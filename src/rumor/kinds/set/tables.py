@@ -7,7 +7,7 @@ nothing. Otherwise each option has a column of its name, which says yes or no (t
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,17 @@ from rumor.kinds.reading import Reader, positions, present
 from rumor.kinds.set.question import option_names
 from rumor.mechanisms.sets import SetMechanism
 
+_YES_OR_NO = "a column of an option must hold yes or no"
+# What a yes or a no may be written as; nothing but nulls is told by its first row.
+_READABLE: Sequence[Callable[[pa.DataType], bool]] = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_null,
+)
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
@@ -93,10 +104,13 @@ def _said(column: pa.Array) -> NDArray[np.bool_]:
     """Yes and no, however they are written."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
-    texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if not any(of(plain.type) for of in _READABLE):
+        raise InputError(f"{_YES_OR_NO}; got {column.type}")
+    texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(plain, pa.string())))
     yes, no = (pc.is_in(texts, value_set=pa.array(words)) for words in (_YES, _NO))
     known = pc.fill_null(pc.or_(yes, no), False)
     row = pc.index(known, False).as_py()
     if row >= 0:
-        raise AnswerError("a column of an option must hold yes or no", row, "something else")
+        raise AnswerError(_YES_OR_NO, row, "something else")
     return np.asarray(yes.to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -166,11 +166,13 @@ def _findings(
     on_progress: Progress | None,
 ) -> list[Finding]:
     mechanism: Mechanism = question.mechanism.unlabelled()  # names make no difference
-    sampler = None if command is None else external_sampler(command, mechanism)
+    # Except to a program, which knows values by what the contract calls them.
+    sampled = mechanism if command is None else question.mechanism
+    sampler = None if command is None else external_sampler(command, sampled)
     found = [
         audit_exact(mechanism),
         audit_samples(
-            mechanism, samples=samples, sampler=sampler, random=source, on_progress=on_progress
+            sampled, samples=samples, sampler=sampler, random=source, on_progress=on_progress
         ),
     ]
     if question.reports_per_person > 1 and command is None:

@@ -251,8 +251,9 @@ def external_sampler(
 ) -> Sampler:
     """Reports from a program: given a value and a count, it writes that many reports.
 
-    Values are words of the command line: a number, a word, or key:number pairs with commas
-    between them (nothing: an empty argument).
+    Values are words of the command line: a number (or a label, where the number is the label of
+    another value), a word, options with bars between them (none: a bar), PART=LABEL or key:number
+    pairs with commas between them (nothing: an empty argument).
     """
     import subprocess
 

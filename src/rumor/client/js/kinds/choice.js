@@ -5,5 +5,5 @@ import * as number from "./number.js";
 /** A label or its number. */
 export const typed = (question, text) => (question.labels ? named(question.labels, text) : number.typed(question, text));
 
-/** What is called by this name or this number. */
-export const named = (labels, name) => (/^\d+$/.test(name) && labels?.[name]) || name;
+/** What is called by this name, or has this number where that is no name. */
+export const named = (labels, name) => (/^\d+$/.test(name) && !labels?.includes(name) && labels?.[name]) || name;

@@ -27,6 +27,7 @@ export function make(p, named) {
   }
   checkPairs(components, count);
   const width = 1 + Math.max(...components.map(({ oracle }) => oracle.width));
+  const placesOf = (given) => ids.map((id, part) => placeOf(given[part], id, sizes[part], named?.[part].labels));
   return {
     kind: "joint",
     width,
@@ -34,10 +35,11 @@ export function make(p, named) {
     encode(value) {
       const whole = `an answer must have every part (${ids.join(", ")})`;
       if (!value || typeof value !== "object") refuseAnswer(whole, typeOf(value));
+      if (Array.isArray(value)) return value.length === count ? placesOf(value) : refuseAnswer(whole, `${value.length} of ${count}`);
       const missing = ids.find((id) => !Object.hasOwn(value, id));
       if (missing !== undefined) refuseAnswer(whole, `none for '${missing}'`);
       if (Object.keys(value).length > count) refuseAnswer(whole, "others as well");
-      return ids.map((id, part) => placeOf(value[id], id, sizes[part], named?.[part].labels));
+      return placesOf(ids.map((id) => value[id]));
     },
     identity: (places) => String(cellOf(places, sizes.map((_, part) => part), sizes)),
     draw(places, draws) {
@@ -69,7 +71,7 @@ function component(given, sizes, called) {
     refuse(`a component asks for some of the parts in their order, of at most ${MOST} cells`, asks);
   }
   const cells = Array.from({ length: domain }, (_, cell) => nameOf(cell, places, sizes, called));
-  return { asks: places, chance: chance && threshold("the chance", chance), oracle: subset({ domain, ...noise }, cells) };
+  return { asks: places, chance: chance === null ? null : threshold("the chance", chance), oracle: subset({ domain, ...noise }, cells) };
 }
 
 /** What a cell is called: the names of its values. */

@@ -12,6 +12,8 @@ const ONCE = "an answer must name each option once";
 export function sets(p, labels) {
   const paired = p.counted === "pairs";
   if (!paired && p.counted !== "options") refuse("counted must be one of options, pairs", p.counted);
+  const odd = labels?.find((label) => label.includes("|"));
+  if (odd !== undefined) refuse("an option's label must not hold '|', which stands between options", odd);
   const base = choice(p.domain, paired ? 256 : 1e4, labels);
   return {
     ...base,
