@@ -34,8 +34,8 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms import REGISTRY, MeanMechanism, Mechanism
-from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.window import Window
 from tests.javascript import parsed, steps
 from tests.planted import INTEGER, NUMBER, TEXT, assert_nothing_left, assert_silent
 from tests.planted import refused_silently as refused
@@ -399,7 +399,7 @@ def test_a_bug_is_told_without_its_message(
     def broken(self: MeanMechanism, values: object, source: object) -> None:
         raise KeyError(TEXT, NUMBER, values)
 
-    monkeypatch.setattr(Harmony, "_privatize", broken)
+    monkeypatch.setattr(Window, "_privatize", broken)
     Path("people.csv").write_text("number\n5\n")
     assert main(["privatize", "c.json", "people.csv", "-q", "number", "-o", "r.parquet"]) == 70
     said = capsys.readouterr()
