@@ -35,6 +35,8 @@ MOOD = {"id": "mood", "kind": "choice", "labels": ["well", "so so", "unwell"]}
 WEEK = {**MOOD, "id": "week", "mechanism": {"name": "basic-rappor", **VISIBLE}}
 COLOUR = {"id": "colour", "kind": "choice", "labels": ["red", "blue"], "epsilon": 0.1}
 SLEEP = {"id": "sleep", "kind": "number", "low": 0, "high": 12, "epsilon": 0.3}
+# What a life of published vectors was drawn by, whatever "auto" takes now.
+SLEEP["mechanism"] = "harmony"
 APPS = {"id": "apps", "kind": "keyvalue", "keys": ["Maps", "Mail"], "low": 0, "high": 6}
 
 
