@@ -54,7 +54,7 @@ def errors(
     return found.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     st.integers(5, 60),
     st.integers(1, 10**6),

@@ -56,16 +56,18 @@ def test_the_formulas_give_the_published_table_to_its_digits(size: tuple[int, in
 
 @pytest.mark.parametrize("size", RATIOS, ids=str)
 def test_the_plan_gives_it_for_the_mechanisms_that_would_be_used(size: tuple[int, int]) -> None:
-    # "auto" takes sizes that are a little better at usual shares: within 3 in a hundred of it.
+    # "auto" takes sizes that are a little better at usual shares, and shorter reports: within 4 in a hundred of it.
     questions, domain = size
     for epsilon, published in zip(EPSILONS, RATIOS[size], strict=True):
         plan = plan_many(questions, domain=domain, users=10**6, epsilon=epsilon)
-        assert ratio(plan) == pytest.approx(float(published), rel=0.03), epsilon
+        assert ratio(plan) == pytest.approx(float(published), rel=0.04), epsilon
 
 
 def test_dividing_people_wins_by_as_much_as_there_are_questions() -> None:
-    # At a total of epsilon 1: 2.1 to 2.3 times for two questions, 5.4 for five, 10.8 for ten.
-    for questions, low, high in ((2, 2.1, 2.3), (5, 5.4, 5.5), (10, 10.8, 11.4)):
+    # At a total of epsilon 1: 2.1 to 2.3 times for two questions, 5.3 for five, 10.6 for ten. (The
+    # shortest report may have 3 per cent more noise than the least, and another one at another
+    # epsilon: so the ratio is that much less sure than between ideal mechanisms.)
+    for questions, low, high in ((2, 2.1, 2.3), (5, 5.3, 5.5), (10, 10.6, 11.4)):
         for domain in (32, 100, 300):
             plan = plan_many(questions, domain=domain, users=10**6, epsilon=1.0)
             assert low <= round(ratio(plan), 1) <= high, (questions, domain, ratio(plan))

@@ -119,7 +119,7 @@ class SetSelect(SetMechanism):
             cls(domain=3, epsilon=0.5, cap=2, size=2, over_cap="sample"),
             cls(domain=4, epsilon=2.0, cap=2, size=2, counted="pairs"),
             cls(domain=5, epsilon=1.0, cap=3, size=3, least=2, counted="pairs"),
-            cls(domain=40, epsilon=4.0, cap=2, size=2),
+            cls(domain=18, epsilon=4.0, cap=2, size=2),
         ]
 
     @property

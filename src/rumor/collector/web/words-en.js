@@ -91,6 +91,6 @@ export default {
     other: "Something is not right, and nothing was sent.",
   },
   said: { nothing: "no", plus: "yes, rather much", minus: "yes, rather little", chosen: "chosen", "not chosen": "not chosen" },
-  parts: { answer: "answer", set: "set", number: "number", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b" },
+  parts: { answer: "answer", set: "set", number: "number", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "asked" },
   captions: {},
 };
