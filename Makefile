@@ -45,6 +45,7 @@ bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
 soak: $(SOAK_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --quiet --slow -m slow
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
 
 mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")

@@ -1,4 +1,4 @@
-"""Settings for every test: hypothesis must give the same examples at every run."""
+"""Settings for every test: the same examples at every run, and what takes long only when asked."""
 
 from __future__ import annotations
 
@@ -12,3 +12,18 @@ settings.load_profile("rumor")
 
 # The laws are plain functions in modules of their own: let their assertions explain themselves.
 pytest.register_assert_rewrite("tests.laws.laws", "tests.laws.oracle_laws", "tests.laws.chance")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--slow: also what `make soak` runs of these tests."""
+    parser.addoption("--slow", action="store_true", help="also tests that take long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, so that everything else is run often."""
+    if config.getoption("--slow"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]

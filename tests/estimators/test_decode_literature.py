@@ -37,6 +37,7 @@ def published(hashes: int, run: int) -> tuple[rumor.Rappor, rumor.Summary, Candi
     return rappor, summary, candidate_map(rappor.bloom, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hashes", SEIKE)
 def test_the_published_table(hashes: int) -> None:
     """16 runs against 16: both means within two standard errors of their difference."""

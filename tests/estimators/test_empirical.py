@@ -102,6 +102,7 @@ def test_blocks_with_few_reports_are_left_to_the_projection() -> None:
     assert ((many.frequency - zipf(100)) ** 2).sum() < ((few.frequency - zipf(100)) ** 2).sum()
 
 
+@pytest.mark.slow
 def test_without_noise_the_counts_are_believed() -> None:
     law = zipf(30)
     counts = np.rint(1e9 * law).astype(np.int64)
@@ -121,6 +122,7 @@ def test_counts_that_say_nothing_give_equal_frequencies_and_a_warning() -> None:
     assert float(telling.diagnostics["evidence"]) > 5  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_p_value_of_evenness_is_one() -> None:
     """On even truths a p-value below a tenth comes a tenth of the time, or less: it is the
     smaller of two, doubled.
@@ -298,6 +300,7 @@ def test_the_default_beats_the_papers_convention() -> None:
     assert errors[1000][0] < ((law - 1 / 200) ** 2).sum()
 
 
+@pytest.mark.slow
 def test_no_leader_is_made_up_where_nothing_is_known() -> None:
     """All values equally frequent: the largest answer is above three times 1/D in few runs.
 

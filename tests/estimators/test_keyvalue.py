@@ -188,6 +188,7 @@ def test_fieller_contains_the_ratio_and_grows_with_the_level() -> None:
 # --- The default -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_default_beats_the_published_em() -> None:
     """Three cells, 6 trials each; the full tables are benchmarks/keyvalue_tables.py.
 
@@ -203,6 +204,7 @@ def test_the_default_beats_the_published_em() -> None:
         assert mean / errors["default"][1] > 5
 
 
+@pytest.mark.slow
 def test_unrelated_keys_are_not_hurt() -> None:
     """10 trials of 50 keys whose means have nothing to do with their shares, same reports.
 

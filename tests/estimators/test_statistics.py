@@ -23,6 +23,7 @@ def test_the_mean_of_many_estimates_is_the_truth(oracle: FrequencyOracle) -> Non
     mean_is_the_truth(oracle, runs=150)
 
 
+@pytest.mark.slow
 def test_intervals_cover_as_often_as_they_say() -> None:
     assert HADAMARD.blocks > 1
     intervals_cover(HADAMARD, runs=150)

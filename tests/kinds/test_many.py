@@ -56,7 +56,8 @@ def test_the_formulas_give_the_published_table_to_its_digits(size: tuple[int, in
 
 @pytest.mark.parametrize("size", RATIOS, ids=str)
 def test_the_plan_gives_it_for_the_mechanisms_that_would_be_used(size: tuple[int, int]) -> None:
-    # "auto" takes sizes that are a little better at usual shares, and shorter reports: within 4 in a hundred of it.
+    # "auto" takes sizes that are a little better at usual shares, and shorter reports: within
+    # 4 in a hundred of it.
     questions, domain = size
     for epsilon, published in zip(EPSILONS, RATIOS[size], strict=True):
         plan = plan_many(questions, domain=domain, users=10**6, epsilon=epsilon)

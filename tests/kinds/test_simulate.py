@@ -77,6 +77,7 @@ def test_the_crowd_is_the_same_in_any_chunks() -> None:
         np.testing.assert_array_equal(np.concatenate(chunks), np.repeat(np.arange(5), COUNTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["homepage", "medicine"])
 def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
     asked = oracle(id)

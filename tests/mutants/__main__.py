@@ -69,7 +69,17 @@ class Copy:
         """
         limit = LIMIT_S if planted else LIMIT_ALL_S
         environment = {**self._environment, **({"PYTHONDONTWRITEBYTECODE": "1"} if planted else {})}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--slow",
+            *tests,
+        ]
         try:
             done = subprocess.run(
                 command, cwd=self.root, env=environment, timeout=limit,

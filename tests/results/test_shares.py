@@ -27,6 +27,7 @@ ORACLES: list[FrequencyOracle] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "oracle", ORACLES, ids=lambda oracle: f"{oracle.name}-{oracle.epsilon:.2g}"
 )

@@ -57,6 +57,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["population", "people"])
 @pytest.mark.parametrize(("domain", "people", "epsilon", "method", "runs"), CELLS)
 def test_shown_rows_are_covered(
@@ -108,6 +109,7 @@ def test_blocked_oracles_have_their_own_trials() -> None:
     assert np.mean(first) >= least(0.95, 4 * runs)
 
 
+@pytest.mark.slow
 def test_every_cut_of_the_list_is_covered() -> None:
     """The first three of a list are covered as the whole list is: 120 tables of each law."""
     runs, rng, domain, people = 120, np.random.default_rng(1802), 100, 2000
@@ -127,6 +129,7 @@ def test_every_cut_of_the_list_is_covered() -> None:
     assert (share >= least(0.95, 4 * runs)).all(), share
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_hold_where_counts_are_small() -> None:
     """13 reports expected of an absent value, 300 values: all hold in 95 % of 200 runs.
 

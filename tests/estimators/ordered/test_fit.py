@@ -96,6 +96,7 @@ def test_mirrored_counts_give_the_mirrored_distribution() -> None:
     np.testing.assert_allclose(there.frequency, back.frequency[::-1], atol=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "limit"),
     [

@@ -117,6 +117,7 @@ def _trials(law: Vector, channel: Vector, n: int, trials: int, seed: int) -> lis
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "channel"),
     [

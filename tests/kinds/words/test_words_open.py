@@ -160,6 +160,7 @@ def test_a_plan_says_what_is_found_by_length() -> None:
         assert f"{length} letters" in note
 
 
+@pytest.mark.slow
 def test_the_error_of_a_planned_word_is_as_foretold() -> None:
     """Over 40 crowds a standard deviation is known to 11 %: four of those."""
     plan = PlannedWords(Size())
