@@ -587,6 +587,7 @@ def test_a_wrong_master_is_one_sentence(
     assert capfd.readouterr().err == "rumor: a reports file must exist; got 'nowhere'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_many_tasks")
 def test_a_killed_executor_loses_nothing(one_spark: OneSpark, tmp_path: Path) -> None:
     """Two executors, one of which is killed amid the first pass over kept reports."""
