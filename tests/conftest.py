@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import settings
+
+from rumor.core import randomness
 
 # Derandomised, so that a run proves the same thing every time and cannot flake; without a
 # deadline, since compiled loops load at their first call and the machine is shared.
@@ -12,6 +18,19 @@ settings.load_profile("rumor")
 
 # The laws are plain functions in modules of their own: let their assertions explain themselves.
 pytest.register_assert_rewrite("tests.laws.laws", "tests.laws.oracle_laws", "tests.laws.chance")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What a device draws is a test's own, and the same at every run: none depends on its luck.
+
+    Where a test starts processes of their own, those draw from the operating system as ever.
+    """
+    calls = iter(range(1 << 62))
+
+    def urandom(count: int) -> bytes:
+        return hashlib.shake_256(f"{item.nodeid} {next(calls)}".encode()).digest(count)
+
+    randomness.os = SimpleNamespace(**{**vars(os), "urandom": urandom})  # type: ignore[assignment,attr-defined]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.__main__ import Outcome, enough, table
-from tests.mutants.catalogue import ROOT, Mutant, catalogue
+from tests.mutants.catalogue import ROOT, Mutant, catalogue, sources
 
 MUTANTS = catalogue()
+TEXTS = sources(ROOT)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.area}: {m.name}")
 def test_a_planted_bug_still_has_its_place(mutant: Mutant) -> None:
-    place = mutant.place(ROOT).as_posix()
+    place = mutant.place(ROOT, TEXTS).as_posix()
     if place.startswith(("src/rumor/mechanisms/", "src/rumor/kinds/")):
         assert mutant.file, f'the next one may be written after its model: file = "{place}"'
     assert mutant.find != mutant.replace

@@ -8,7 +8,12 @@ from playwright.sync_api import Page, expect
 from rumor.demo.showcase import Showcase
 from tests.browser.conftest import OpenPage
 
-LOOKS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
+LOOKS = [
+    ("desktop", "light"),
+    ("phone", "dark"),
+    pytest.param("desktop", "dark", marks=pytest.mark.slow),
+    pytest.param("phone", "light", marks=pytest.mark.slow),
+]
 
 
 def objections(page: Page, axe: str) -> list[str]:

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.core import randomness
 from rumor.core.coins import keep_or_replace
 from rumor.core.exact import WORD
 from rumor.core.loops.compiled import reports as kernels
@@ -416,6 +417,7 @@ def test_every_call_takes_32_new_bytes_of_the_system(monkeypatch: pytest.MonkeyP
         asked.append(count)
         return bytes((len(asked) + i) % 256 for i in range(count))
 
+    monkeypatch.setattr(randomness, "os", os)  # the real one, as on a device
     monkeypatch.setattr(os, "urandom", urandom)
     stream = System().stream()
     assert asked == [32]

@@ -177,7 +177,7 @@ def test_memoised_answers_of_the_same_people_are_refused(tmp_path: Path) -> None
             "of two files, of groups (--by) or of periods (--period, twice or more); got 0",
         ),
         (["r.parquet", "2026-03-01.parquet", "--by", "day"], "got 2 of these"),
-        (["r.parquet", "./r.parquet"], "two files are compared; got 'r.parquet' twice"),
+        (["r.parquet", "./r.parquet"], "groups must be different files; got 'r.parquet' twice"),
         (["r.parquet", "--by", "country", "--against", "XX"], "must be one of them; got 'XX'"),
         (["r.parquet", "--period", ".."], "days written FIRST..LAST; got '..'"),
         (["r.parquet", "--period", "2026-03-01"], "needs two groups or more"),

@@ -178,7 +178,14 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+# Enumerated for long; their near relations, which differ in one parameter, always run.
+LONG = {"rappor: p and q revised", "rappor: one-time, key revised", "basic: the answer of a period"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FAMILIES],
+)
 def test_no_transcript_tells_more_than_the_ledger_charged(name: str, tmp_path: Path) -> None:
     verdict = judge(FAMILIES[name], tmp_path)
     assert verdict.violations == 0, verdict

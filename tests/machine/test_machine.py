@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="processes are stopped and looked at as Linux does it"
 )
 SHORT = settings(
-    max_examples=5,
+    max_examples=4,
     stateful_step_count=40,
     suppress_health_check=list(HealthCheck),
     # A run takes seconds: what failed is reported as it was, not made smaller.

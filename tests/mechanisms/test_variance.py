@@ -58,7 +58,7 @@ def test_variance_of_small_domains(
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("domain", [1000, 100_000])
+@pytest.mark.parametrize("domain", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ORACLES, ids=lambda kind: kind.name)
 def test_variance_of_large_domains(
     kind: type[FrequencyOracle], domain: int, epsilon: float

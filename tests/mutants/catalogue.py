@@ -17,7 +17,7 @@ could notice says so: `equivalent = "why"`; it is listed and not run.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,22 +39,30 @@ class Mutant:
     file: str = ""
     equivalent: str = ""
 
-    def place(self, root: Path) -> Path:
+    def place(self, root: Path, texts: Mapping[Path, str] | None = None) -> Path:
         """The file that holds the text, relative to the root; the text must stand there once."""
+        known = sources(root) if texts is None else texts
         found = [
             path
-            for path in sorted((root / "src").rglob("*"))
-            if path.suffix in _SOURCES
-            and path.as_posix().endswith(self.file)
-            and self.find in path.read_text(encoding="utf-8")
+            for path, text in known.items()
+            if path.as_posix().endswith(self.file) and self.find in text
         ]
-        times = sum(path.read_text(encoding="utf-8").count(self.find) for path in found)
+        times = sum(known[path].count(self.find) for path in found)
         if times != 1:
             where = ", ".join(path.relative_to(root).as_posix() for path in found) or "nowhere"
             raise ValueError(
                 f"{self.area}: {self.name!r} must stand once; it stands {times} times ({where})"
             )
         return found[0].relative_to(root)
+
+
+def sources(root: Path) -> dict[Path, str]:
+    """The text of every file that bugs are planted in."""
+    return {
+        path: path.read_text(encoding="utf-8")
+        for path in sorted((root / "src").rglob("*"))
+        if path.suffix in _SOURCES
+    }
 
 
 def catalogue(areas: Sequence[str] = ()) -> list[Mutant]:
