@@ -102,3 +102,24 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
         yield lambda done, total, note: bars.update(
             task, completed=done, total=total, description=f"{doing} {note}".strip()
         )
+
+
+@contextmanager
+def started_engine(
+    name: str, master: str | None
+) -> Iterator[tuple[Callable[[], Any], Callable[[int, int | None], None]]]:
+    """What starts an engine, and a bar while it counts, with what the engine says of itself."""
+    from rumor.engines.analysis import checked_engine, chosen_engine
+
+    checked_engine(name)
+    note = ""
+
+    def tell(status: object) -> None:
+        nonlocal note
+        note = str(status)
+
+    with noted_progress("counting") as update:
+        yield (
+            lambda: chosen_engine(name, master, tell),
+            lambda done, total: update(done, total, note),
+        )

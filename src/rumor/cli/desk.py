@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
+from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
 from rumor.cli.estimate import (
     Candidates,
     DistinctIds,
@@ -49,27 +49,19 @@ class Counted:
     @contextmanager
     def counting(self) -> Iterator[Counting]:
         """The same for engines, with a bar while it runs."""
-        from rumor.engines.analysis import checked_engine, chosen_engine
         from rumor.engines.comparing import Counting
 
-        checked_engine(self.engine)
         window = parse_day("--from", self.first), parse_day("--to", self.last)
-        note = ""
-
-        def tell(status: object) -> None:
-            nonlocal note
-            note = str(status)
-
-        # A new engine for each file that is counted.
-        started: Any = _Started(lambda: chosen_engine(self.engine, self.master, tell))
-        with noted_progress("counting") as update:
+        with started_engine(self.engine, self.master) as (start, on_progress):
+            # A new engine for each file that is counted.
+            engine: Any = _Started(start)
             yield Counting(
-                started,
+                engine,
                 window,
                 self.distinct_ids,
                 self.skip_invalid,
                 self.candidates,
-                lambda done, total: update(done, total, note),
+                on_progress,
             )
 
 
@@ -137,11 +129,10 @@ def weighed(
             "weighted estimates are unbiased ones and no summary; got --method or --save-summary"
         )
     assert rows.weights is not None
-    said = vars(rows)
     counted = Counted(
-        said["first"],
-        said["last"],
-        said["distinct_ids"],
+        rows.first,
+        rows.last,
+        rows.distinct_ids,
         skip_invalid,
         how.engine,
         how.master,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import keep_inputs, noted_progress, parse_day, print_json
+from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
 from rumor.cli.methods import Method
 from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
 from rumor.core.errors import InputError
@@ -217,26 +217,19 @@ def _counted(
     common: Mapping[str, Any],
 ) -> Analysis:
     """One question, counted by an engine."""
-    from rumor.engines.analysis import analyse, checked_engine, chosen_engine
+    from rumor.engines.analysis import analyse
 
-    note = ""
-
-    def tell(status: object) -> None:
-        nonlocal note
-        note = str(status)
-
-    checked_engine(how.engine)
-    with noted_progress("counting") as update:
+    with started_engine(how.engine, how.master) as (start, on_progress):
         return analyse(
             collection,
             reports,
             question=question,
-            engine=chosen_engine(how.engine, how.master, tell),
+            engine=start(),
             by=rows.by,
             distinct_ids=rows.distinct_ids,
             candidates=how.candidates,
             options=how.options(),
-            on_progress=lambda done, total: update(done, total, note),
+            on_progress=on_progress,
             **common,
         )
 

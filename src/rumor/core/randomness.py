@@ -268,3 +268,16 @@ class StreamDraws:
         while not fits(found := attempt()):
             pass
         return found
+
+
+def floyd(draws: Draws, total: int, count: int) -> list[int]:
+    """`count` of `total` places in ascending order, all subsets equally likely.
+
+    Floyd's algorithm. For j from total - count to total - 1: below(j + 1), or j when that is taken
+    already.
+    """
+    chosen: set[int] = set()
+    for j in range(total - count, total):
+        pick = draws.below(j + 1)
+        chosen.add(j if pick in chosen else pick)
+    return sorted(chosen)

@@ -10,7 +10,7 @@ from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike, readable
 from rumor.engines.analysis import opened, stratum_name
-from rumor.engines.comparing import Counting, question_heading
+from rumor.engines.comparing import Counting, file_names, question_heading
 from rumor.engines.people import repeated_within, require_different
 from rumor.kinds import KINDS
 from rumor.kinds.combining import combine_groups, weigh_groups
@@ -97,7 +97,7 @@ def combine_reports(
     groups: list[Group] = []
     notes: list[str] = []
     asked: list[Question] = []
-    names = _names([path for _, path in sources])
+    names = file_names([path for _, path in sources])
     for (collection, path), name in zip(sources, names, strict=True):
         one, found = how.groups(opened(collection), path, question)
         notes += [
@@ -125,11 +125,3 @@ def combine_reports(
             method="sources weighted to the population",
         )
     return combine_groups(kind, groups, of=of, options=options, heading=heading, notes=notes)
-
-
-def _names(paths: Sequence[PathLike]) -> list[str]:
-    stems = [Path(path).stem for path in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    if len(set(names)) < len(names):
-        raise InputError(f"sources must be different files; got {shown(names)}")
-    return names

@@ -155,6 +155,18 @@ def period_name(window: Days) -> str:
     return first if first == last else f"{first}..{last}"
 
 
+def file_names(paths: Sequence[PathLike]) -> list[str]:
+    """What files are called beside each other: shortly, where that tells them apart."""
+    places = [Path(path).resolve() for path in paths]
+    if len(set(places)) < len(places):
+        twice = next(
+            path for path, place in zip(paths, places, strict=True) if places.count(place) > 1
+        )
+        raise InputError(f"groups must be different files; got {str(twice)!r} twice")
+    stems = [Path(path).stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+
+
 def _files(
     contract: Collection,
     other: PathLike | Collection | None,
@@ -164,8 +176,7 @@ def _files(
     how: Counting,
 ) -> tuple[Question, dict[str, Summary], list[str]]:
     """Two files; people may be in both where they are asked again, or in a revision."""
-    if Path(paths[0]).resolve() == Path(paths[1]).resolve():
-        raise InputError(f"two files are compared; got {str(paths[0])!r} twice")
+    names = file_names(paths)
     second = contract if other is None else opened(other)
     asked, one = how.groups(contract, paths[0], question)
     beside, two = how.groups(second, paths[1], asked.id if other is None else question)
@@ -181,8 +192,5 @@ def _files(
             "both collections are of one series: people may have answered both, and intervals "
             "are then somewhat too large."
         )
-    names = [Path(path).stem for path in paths]
-    if names[0] == names[1]:
-        names = [str(path) for path in paths]
     whole = stratum_name(None)
     return asked, {names[0]: one[whole], names[1]: two[whole]}, notes

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.types import checked_target
 from rumor.estimators.compare.differences import Sum
 from rumor.estimators.compare.pooled import Pooled
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.comparing import Group, compare_groups
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import Measures, alike
+from rumor.kinds.measures import Measures, measured
 from rumor.mechanisms.base import Mechanism
 from rumor.results.combined import Combined, Part
 
@@ -77,9 +76,9 @@ def weigh_groups(
         told.append(f"without a weight, and left out: {_names(unweighted)}.")
     counted = sum(checked[group.name] for group in there)
     shares = [checked[group.name] / counted for group in there]
-    measured = _measured(kind, there, of, options)
-    combined = Sum([one.sample for one in measured], shares)
-    return _combined(measured[0], combined, there, shares, method, of, heading, told)
+    found = measured(kind, [group.summary for group in there], of, options)
+    combined = Sum([one.sample for one in found], shares)
+    return _combined(found[0], combined, there, shares, method, of, heading, told)
 
 
 def combine(
@@ -117,11 +116,11 @@ def combine_groups(
     notes: Sequence[str] = (),
 ) -> Combined:
     """All sources in one likelihood."""
-    measured = _measured(kind, groups, of, options)
-    pooled = Pooled([one.sample for one in measured])
+    found = measured(kind, [group.summary for group in groups], of, options)
+    pooled = Pooled([one.sample for one in found])
     told = [*notes, *_differences(kind, groups, options)]
     return _combined(
-        measured[0], pooled, groups, None, "several sources, one likelihood", of, heading, told
+        found[0], pooled, groups, None, "several sources, one likelihood", of, heading, told
     )
 
 
@@ -141,18 +140,6 @@ def _differences(
         f"the sources differ by more than chance (p-value {least:.2g}): they may not be of one "
         f"population. If people chose their source, weigh the sources instead (--weights)."
     ]
-
-
-def _measured(
-    kind: Kind[Any], groups: Sequence[Group], of: str, options: Mapping[str, Any] | None
-) -> list[Measures]:
-    target = checked_target(of)
-    found = [
-        kind.measures(group.summary.mechanism, group.summary, target, options or {})
-        for group in groups
-    ]
-    alike(found)
-    return found
 
 
 def _combined(

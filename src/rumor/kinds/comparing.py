@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.types import checked_target
 from rumor.estimators.compare.differences import Differences, holm
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import alike
+from rumor.kinds.measures import measured
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.comparison import Comparison, Pair
@@ -76,21 +75,17 @@ def compare_groups(
     notes: Sequence[str] = (),
 ) -> Comparison:
     """All pairs of groups, or each against one of them."""
-    target = checked_target(of)
     pairs = chosen_pairs([group.name for group in groups], against)
-    measured = [
-        kind.measures(group.summary.mechanism, group.summary, target, options or {})
-        for group in groups
-    ]
-    common = alike(measured)
+    found = measured(kind, [group.summary for group in groups], of, options)
+    common = found[0]
     if len(pairs) * len(common.values) > _MAX_ROWS:
         raise InputError(
             f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
             f"{len(common.values):,} each (name one to compare with: --against)"
         )
-    found = [Differences.between(*(measured[i].sample for i in pair)) for pair in pairs]
+    rows = [Differences.between(*(found[i].sample for i in pair)) for pair in pairs]
     tests = [kind.overall(*(groups[i].summary for i in pair)) for pair in pairs]
-    p_values = [_known(one.p_value) for one in found]
+    p_values = [_known(one.p_value) for one in rows]
     adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
     known = np.array([1.0 if test is None else test.p_value for test in tests])
     together = [
@@ -103,12 +98,12 @@ def compare_groups(
             Pair(
                 first=groups[a].name,
                 second=groups[b].name,
-                estimates=(measured[a].sample.mean, measured[b].sample.mean),
-                difference=found[k].mean,
-                stderr=found[k].stderr,
+                estimates=(found[a].sample.mean, found[b].sample.mean),
+                difference=rows[k].mean,
+                stderr=rows[k].stderr,
                 p_value=p_values[k],
                 adjusted=adjusted[k],
-                intervals=found[k],
+                intervals=rows[k],
                 overall=tests[k],
                 overall_adjusted=together[k],
             )

@@ -17,7 +17,7 @@ from rumor.estimators.compare.trend import change, smooth
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import alike
+from rumor.kinds.measures import measured
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.trend import Trend
@@ -60,8 +60,8 @@ def follow(
             f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
         )
     summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
-    measured = [kind.measures(s.mechanism, s, "population", options or {}) for s in summaries]
-    first, samples = alike(measured), [one.sample for one in measured]
+    found = measured(kind, summaries, options=options)
+    first, samples = found[0], [one.sample for one in found]
     observed = np.array([sample.mean for sample in samples])
     common = Pooled(samples).mean
     # Variances at the common truth: a day's own would be small where its noise is.
@@ -71,7 +71,7 @@ def follow(
         raise InputError("a trend needs a value that every period says something of; got none")
     observed, variance = observed[:, known], variance[:, known]
     starts = np.array([day.toordinal() for day in periods])
-    line, found = smooth(observed, variance, np.diff(starts) / length), change(observed, variance)
+    line, moved = smooth(observed, variance, np.diff(starts) / length), change(observed, variance)
     kept: list[int] = np.flatnonzero(known).tolist()
     values: list[Any] = [first.values[i] for i in kept]
     return Trend(
@@ -82,11 +82,11 @@ def follow(
         stderr=np.sqrt(variance),
         line=line.mean,
         deviation=line.deviation,
-        change=found.day,
-        before=found.before,
-        after=found.after,
-        p_value=found.p_value,
-        adjusted=holm(found.p_value),
+        change=moved.day,
+        before=moved.before,
+        after=moved.after,
+        p_value=moved.p_value,
+        adjusted=holm(moved.p_value),
         counts=[summary.reports for summary in summaries],
         reports=sum(summary.reports for summary in summaries),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.types import Vector
+from rumor.core.types import Vector, checked_target
 from rumor.estimators.compare.sample import Sample
+from rumor.kinds.base import Kind
+from rumor.mechanisms.summary import Summary
 
 SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
 
@@ -42,14 +45,21 @@ class Measures:
         return cls(values, quantities, Sample.known(mean, stderr))  # type: ignore[arg-type]
 
 
-def alike(groups: Sequence[Measures]) -> Measures:
-    """The first of them, checked to be of what all the others are of."""
-    first = groups[0]
-    for other in groups:
+def measured(
+    kind: Kind[Any],
+    summaries: Sequence[Summary],
+    of: str = "population",
+    options: Mapping[str, Any] | None = None,
+) -> list[Measures]:
+    """What each summary says, checked to be of the same quantities."""
+    target = checked_target(of)
+    found = [kind.measures(one.mechanism, one, target, options or {}) for one in summaries]
+    first = found[0]
+    for other in found:
         same = list(other.values) == list(first.values)
         if not same or list(other.quantities) != list(first.quantities):
             raise InputError(
                 "groups must answer the same question, with the same answers to choose from; "
                 "got different ones"
             )
-    return first
+    return found

@@ -35,7 +35,7 @@ from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.pairs import Keys, Pairs
-from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
@@ -198,24 +198,16 @@ class KeySet(CappedMechanism):
         """
         held = self.held(value)
         if len(held) > self.cap:
-            held = [held[place] for place in self._floyd(draws, len(held), self.cap)]
+            held = [held[place] for place in floyd(draws, len(held), self.cap)]
         own = {2 * key + (draws.below(self.grid.steps) >= step) for key, step in held}
         own.update(2 * dummy for dummy in range(self.keys, self._all - len(held)))
         want = draws.coin(self.truth)
 
         def some_set() -> list[int]:
-            keys = self._floyd(draws, self._all, self.size)
+            keys = floyd(draws, self._all, self.size)
             return [2 * key + draws.below(2) for key in keys]
 
         return self._report(draws.first(some_set, lambda s: (not own.isdisjoint(s)) == want))
-
-    @staticmethod
-    def _floyd(draws: Draws, total: int, count: int) -> list[int]:
-        chosen: set[int] = set()
-        for j in range(total - count, total):
-            pick = draws.below(j + 1)
-            chosen.add(j if pick in chosen else pick)
-        return sorted(chosen)
 
     def _privatize(self, values: object, source: Source) -> Reports:
         pairs, sizes = self.read_capped(values)

@@ -29,7 +29,7 @@ from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.loops import loops
 from rumor.core.pairs import StepTable, WideTable
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.mechanisms.blocks import BlockReports
@@ -108,15 +108,11 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         it is below the step. Then coin(truth); otherwise below(S - 1), skipping the state.
         """
         held = self.layout.person(value)
-        chosen: set[int] = set()
-        for j in range(self.keys - self.block, self.keys):
-            pick = draws.below(j + 1)
-            chosen.add(j if pick in chosen else pick)
-        state = 0
-        for i, key in enumerate(sorted(chosen)):
+        shown, state = floyd(draws, self.keys, self.block), 0
+        for i, key in enumerate(shown):
             if key in held:
                 state += 3**i * (PLUS if draws.below(self.grid.steps) < held[key] else MINUS)
-        return self._report(sorted(chosen), self._told(state, draws))
+        return self._report(shown, self._told(state, draws))
 
     def _privatize(self, values: object, source: Source) -> Reports:
         pairs, stream = self.read(values), source.stream()

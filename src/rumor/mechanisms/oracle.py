@@ -29,6 +29,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
+from rumor.mechanisms.supported import Supported
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
     )
 
 
-class FrequencyOracle(LabelledMechanism, DeclaredParameters):
+class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
@@ -143,23 +144,8 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
 
     @property
     @abc.abstractmethod
-    def exact_miss(self) -> Fraction:
-        """P(x is supported | the value is not x), exactly."""
-
-    @property
-    @abc.abstractmethod
     def exact_odds(self) -> Fraction:
         """P(report | a supported value) / P(report | an unsupported one), exactly."""
-
-    @functools.cached_property
-    def hit(self) -> float:
-        """P(x is supported | the value is x)."""
-        return float(self.exact_hit)
-
-    @functools.cached_property
-    def miss(self) -> float:
-        """P(x is supported | the value is not x)."""
-        return float(self.exact_miss)
 
     @functools.cached_property
     def odds(self) -> float:
@@ -263,7 +249,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
     @property
     def largest_contribution(self) -> float:
         """The most that one report, honest or not, adds to a value's estimate, times reports."""
-        return (1 - self.miss) / float(self.exact_hit - self.exact_miss)
+        return (1 - self.miss) / self.gain
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """The largest contribution of a report, for each fake."""
@@ -272,7 +258,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
     def score(self, tally: Tally, reports: int) -> Score:
         """The support counts as a score: binomial, or a sum of two binomials."""
         p, q = self.hit, self.miss
-        gain = float(self.exact_hit - self.exact_miss)
+        gain = self.gain
         return Score(
             excess=self.support_counts(tally) / reports - q,
             gain=gain,
@@ -291,7 +277,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
         pairs E(Y^2 | v) = a^2 (gain - 2 own + 2 other) + s (1 - s/D) (miss - other).
         """
         counts, part = self.support_counts(tally), members.size / self.domain
-        gain, (own, other) = float(self.exact_hit - self.exact_miss), self.pair_rates()
+        gain, (own, other) = self.gain, self.pair_rates()
         common = members.size * (1 - part) * (self.miss - other)
         second = gain - 2 * own + 2 * other
         inside, outside = (a * a * second + common for a in (1 - part, -part))
@@ -300,7 +286,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
-        gain = float(self.exact_hit - self.exact_miss)
+        gain = self.gain
         return (self.support_counts(tally) / reports - self.miss) / gain
 
     def variance(
@@ -312,7 +298,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
         "population": their sampling as well.
         """
         f = np.asarray(frequency, dtype=np.float64)
-        gain = float(self.exact_hit - self.exact_miss)
+        gain = self.gain
         if of == "population":
             support = self.miss + gain * f
             spread = support * (1 - support)
@@ -326,7 +312,7 @@ class FrequencyOracle(LabelledMechanism, DeclaredParameters):
         Two values are supported together as `pair_rates` says, by whoever holds one of them or
         neither.
         """
-        gain, (own, other) = float(self.exact_hit - self.exact_miss), self.pair_rates()
+        gain, (own, other) = self.gain, self.pair_rates()
         support = self.miss + gain * frequencies
         both = other + (own - other) * (frequencies + frequencies[:, None])
         np.fill_diagonal(both, support)

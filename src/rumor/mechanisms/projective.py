@@ -143,7 +143,7 @@ class Space:
         own = self.coordinates(vectors)
         sums, given = np.zeros_like(codes), []
         for i, mine in enumerate(own):
-            other = free[min(i, t - 2)] if i == 0 else free[i - 1]
+            other = free[max(i - 1, 0)]
             if 0 < i < t - 1:
                 other = np.where(i < place, free[i], other)
             given.append(other)
@@ -284,7 +284,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         Which hyperplanes go together depends on the group, and the tally, which counts points,
         knows.
         """
-        part, gain = members.size / self.domain, float(self.exact_hit - self.exact_miss)
+        part, gain = members.size / self.domain, self.gain
         weight = np.full(self.domain, -part)
         weight[members] += 1
         added = self._spread(weight)
@@ -296,7 +296,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
         A person on the line through two values supports both with every point that does.
         """
-        gain = float(self.exact_hit - self.exact_miss)
+        gain = self.gain
         likely = self.hit / self.space.supporting
         unlikely = (1 - self.hit) / self.space.others
         both = np.zeros((self.domain, self.domain))

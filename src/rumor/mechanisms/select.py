@@ -40,7 +40,7 @@ from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.loops import loops
 from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
-from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.mechanisms.capped import OVER_CAP
@@ -49,7 +49,6 @@ from rumor.mechanisms.sets import (
     PairCounts,
     SetMechanism,
     count_pairs,
-    floyd,
     pairs_of,
     unpacked,
 )

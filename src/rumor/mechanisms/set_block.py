@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.mechanisms.blocks import BlockReports
 from rumor.mechanisms.keyvalue import sampled_keys
 from rumor.mechanisms.oracle import ItemCounts
-from rumor.mechanisms.sets import PairCounts, SetMechanism, floyd, pairs_of
+from rumor.mechanisms.sets import PairCounts, SetMechanism, pairs_of
 
 MAX_BLOCK = 8
 # People handled at a time: their words and options stay in the second-level cache.

@@ -26,12 +26,12 @@ from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import encode, split_domain
 from rumor.core.errors import InputError
 from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
-from rumor.core.randomness import Draws
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supported import Supported
 
 MAX_OPTIONS = 10_000
 # Pairs have a counter each.
@@ -56,7 +56,7 @@ class PairCounts:
     rates: tuple[float, float, float]
 
 
-class SetMechanism(LabelledMechanism, DeclaredParameters):
+class SetMechanism(LabelledMechanism, Supported, DeclaredParameters):
     """A mechanism from which the shares of options are learned, any of which may be chosen."""
 
     kind = "set"
@@ -153,31 +153,6 @@ class SetMechanism(LabelledMechanism, DeclaredParameters):
         return MARK.join(map(self._argued, self.options(value))) or MARK
 
     # The model of one option, and of two
-
-    @property
-    @abc.abstractmethod
-    def exact_hit(self) -> Fraction:
-        """P(an option is supported | it was chosen, and the report is about it)."""
-
-    @property
-    @abc.abstractmethod
-    def exact_miss(self) -> Fraction:
-        """P(an option is supported | it was not chosen, and the report is about it)."""
-
-    @functools.cached_property
-    def hit(self) -> float:
-        """P(an option is supported | it was chosen)."""
-        return float(self.exact_hit)
-
-    @functools.cached_property
-    def miss(self) -> float:
-        """P(an option is supported | it was not chosen)."""
-        return float(self.exact_miss)
-
-    @functools.cached_property
-    def gain(self) -> float:
-        """How much likelier an option is supported by those who chose it."""
-        return float(self.exact_hit - self.exact_miss)
 
     @property
     def share(self) -> float:
@@ -308,15 +283,3 @@ def unpacked(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
     """Packed bits as yes and no."""
     bits = np.unpackbits(bitmaps, axis=1, count=domain, bitorder="little")
     return bits.view(np.bool_)
-
-
-def floyd(draws: Draws, total: int, count: int) -> list[int]:
-    """`count` of `total` places in ascending order, all subsets equally likely.
-
-    For j from total - count to total - 1: below(j + 1), or j when that is taken already.
-    """
-    chosen: set[int] = set()
-    for j in range(total - count, total):
-        pick = draws.below(j + 1)
-        chosen.add(j if pick in chosen else pick)
-    return sorted(chosen)

@@ -17,6 +17,7 @@ from rumor.estimators.joint.association import Ends
 from rumor.estimators.joint.linear import Moments
 from rumor.kinds.joint.pair_table import PairTable, stretched
 from rumor.kinds.joint.question import COLUMNS
+from rumor.results.comparison import finite
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
@@ -182,7 +183,7 @@ class JointEstimate(Tabular):
         low, high = self.interval(view.level, simultaneous=view.simultaneous)
         vectors = [self.frequency, low, high, self.unbiased, self.stderr, *self._ratios(view)]
         for name, vector in zip(COLUMNS, vectors, strict=True):
-            found[name] = [_plain(vector[row]) for row in rows]
+            found[name] = finite([vector[row] for row in rows])
         return found
 
     def _ratios(self, view: View) -> list[Vector]:
@@ -229,7 +230,3 @@ class JointEstimate(Tabular):
         from rumor.kinds.joint.picture import joint_chart
 
         return joint_chart(self, view, title, truth)
-
-
-def _plain(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
