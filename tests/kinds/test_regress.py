@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,11 +56,56 @@ def test_formulas() -> None:
             design(formula, COLUMNS)
     with pytest.raises(InputError, match="must vary; country has one value alone"):
         design("country", {"country": np.array(["DE", "DE"])})
-    if importlib.util.find_spec("formulaic") is None:
-        with pytest.raises(InputError, match="unless the package formulaic is installed"):
-            design("age * country", COLUMNS)
-    else:
-        assert "age:country[T.FR]" in design("age * country", COLUMNS).names
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("age * old", ["Intercept", "age", "old", "age:old"]),
+        ("y ~ age + I(age**2)", ["Intercept", "age", "I(age ** 2)"]),
+        ("log(age) - 1", ["log(age)"]),
+        (
+            "y ~ C(country):age - 1",
+            ["C(country)[DE]:age", "C(country)[FR]:age", "C(country)[IT]:age"],
+        ),
+    ],
+)
+def test_richer_formulas_are_read_by_formulaic(formula: str, names: list[str]) -> None:
+    found = design(formula, COLUMNS)
+    assert list(found.names) == names
+    assert found.matrix.shape == (4, len(names))
+    assert sorted(i for places in found.terms.values() for i in places) == [
+        i for i, name in enumerate(names) if name != "Intercept"
+    ]
+
+
+def test_without_formulaic_formulas_are_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    with pytest.raises(InputError, match="unless the package formulaic is installed"):
+        design("age * country", COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "formula", ["agee * country", "age **", "age + {1/0}", "np.nothing(age) * age"]
+)
+def test_what_formulaic_cannot_read_is_one_sentence(formula: str) -> None:
+    with pytest.raises(InputError, match="a formula must be one that formulaic reads"):
+        design(formula, COLUMNS)
+
+
+@pytest.mark.parametrize("formula", ["age + country", "age * country"])
+@pytest.mark.parametrize(("name", "hole"), [("age", np.nan), ("country", None)])
+def test_nobody_is_left_out_in_silence(formula: str, name: str, hole: object) -> None:
+    columns = {
+        **COLUMNS,
+        name: np.array([*COLUMNS[name][:2], hole, COLUMNS[name][3]], dtype=object),
+    }
+    if name == "age":
+        columns[name] = columns[name].astype(np.float64)
+    with pytest.raises(InputError, match=rf"{name} has none in row 3 \(1 in all\)"):
+        design(formula, columns)
+    with pytest.raises(InputError, match="must be finite numbers"):
+        design("log(age - 20)", COLUMNS)
 
 
 @pytest.mark.parametrize("name", ["randomized-response", "unary", "hadamard", "local-hashing"])

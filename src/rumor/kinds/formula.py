@@ -54,6 +54,8 @@ def column_names(formula: str, known: Sequence[str]) -> list[str]:
 def design(formula: str, columns: Mapping[str, Any]) -> Design:
     """The columns that a formula asks for, with an intercept."""
     right = right_side(formula)
+    for name in column_names(formula, list(columns)):
+        _present(name, np.asarray(columns[name]))
     parts = [part.strip() for part in right.split("+")]
     read = [_PLAIN.fullmatch(part) for part in parts]
     if not all(read):
@@ -79,6 +81,16 @@ def design(formula: str, columns: Mapping[str, Any]) -> Design:
     if not terms:
         raise InputError(f"a formula must name a column at least; got {shown(formula)}")
     return _checked(Design(names, terms, np.column_stack(made)))
+
+
+def _present(name: str, column: Any) -> None:
+    """Refuse holes: whose row is left out is for the analyst to say."""
+    holes = np.array([value is None or value != value for value in column.tolist()])
+    if holes.any():
+        raise InputError(
+            f"a column of a regression must have a value in every row; "
+            f"{name} has none in row {int(holes.argmax()) + 1:,} ({int(holes.sum()):,} in all)"
+        )
 
 
 def _coded(term: str, column: Any, forced: bool) -> dict[str, Vector]:
@@ -112,7 +124,9 @@ def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Desig
         ) from None
     try:
         frame = pandas.DataFrame(dict(columns))
-        made: Any = formulaic.model_matrix(right, frame, context={})
+        # What is not a number is refused below, in its row: nobody's is left out in silence.
+        with np.errstate(all="ignore"):
+            made: Any = formulaic.model_matrix(right, frame, context={}, na_action="ignore")
     except (formulaic.errors.FormulaicError, SyntaxError, ValueError, KeyError):
         raise InputError(
             f"a formula must be one that formulaic reads, of the columns "
