@@ -50,6 +50,13 @@ Cap = Annotated[
     int | None,
     option("--cap N", "The most keys, or options of a set, that a person holds, if known."),
 ]
+CapFrom = Annotated[
+    str | None,
+    option(
+        "--cap-from SUMMARY",
+        "Take the cap from other people's answers to how many things they hold.",
+    ),
+]
 Questions = Annotated[
     int | None,
     option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
@@ -102,6 +109,7 @@ def plan(
     wanted: Wanted,
     groups: Groups,
     numbers: Numbers,
+    cap_from: CapFrom = None,
     questions: Questions = None,
     simulate: Simulate = False,
     write: PlanWrite = None,
@@ -126,6 +134,7 @@ def plan(
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
       rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
       rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
+      rumor plan --kind keyvalue --domain 50 --cap-from how-many.summary --users 1e5 --epsilon 2
       rumor plan --kind joint --parts 5x4 --users 1e5 --epsilon 1
     """
     from pathlib import Path
@@ -144,6 +153,14 @@ def plan(
     given: dict[str, Any] = {"kind": kind, "domain": domain}
     given["users"] = None if users is None else int(users)
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
+    learned = None
+    if cap_from is not None:
+        from rumor.kinds.ordered.cap import read_cap
+
+        if numbers.cap is not None:
+            raise InputError("a cap is said (--cap) or learned (--cap-from); got both")
+        learned = read_cap(cap_from)
+        given["cap"] = learned.cap
     many = None if questions is None else plan_many(questions, **given)
     made = make_plan(**given) if many is None else many.plan
     told = made if many is None else many
@@ -156,9 +173,14 @@ def plan(
     if plot is not None:
         made.plot(plot)
     if as_json:
-        print_json({**told.to_dict(), "simulated": None if found is None else vars(found)})
+        data = {**told.to_dict(), "simulated": None if found is None else vars(found)}
+        print_json(data if learned is None else {**data, "cap": vars(learned)})
         return
     print(told.table())
+    if learned is not None:
+        from rumor.core.plain_text import wrapped
+
+        print(wrapped(learned.sentence()))
     if found is not None:
         print(_simulated(found, made.topic.unit == "share"))
 
