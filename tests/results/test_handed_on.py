@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.cli import main
-from rumor.collector.drawing import png
+from rumor.collector.drawing import picture
 from rumor.core.characters import drawable, no_text
 from rumor.core.plain_text import one_line
 from rumor.results.chart_files import chart_page, chart_svg, fit_to_draw, specification
@@ -110,7 +110,7 @@ def test_pictures_survive_any_text(text: str) -> None:
 
 
 def test_the_collectors_pictures_survive_any_text() -> None:
-    assert png(_chart(*UGLY).to_dict()).startswith(b"\x89PNG")
+    assert picture("png", _chart(*UGLY).to_dict()).startswith(b"\x89PNG")
 
 
 @given(TEXTS)
@@ -161,8 +161,8 @@ def test_a_kept_column_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     out = ["-o", "r.parquet", "--keep", "where", *seeded]
     assert main(["privatize", "c.toml", "answers.parquet", *out]) == 0
     command = ["estimate", "c.toml", "r.parquet", "--by", "where"]
-    for picture in ("p.html", "p.svg", "p.png"):
-        assert main([*command, "--plot", picture, "--csv", "e.csv"]) == 0
+    for chart_file in ("p.html", "p.svg", "p.png"):
+        assert main([*command, "--plot", chart_file, "--csv", "e.csv"]) == 0
     page = Path("p.html").read_text(encoding="utf-8")
     assert ATTACK not in page
     assert "svg" not in _seen(page).tags

@@ -20,9 +20,9 @@ _SCALE = 2
 _SECONDS = 120
 
 
-def png(spec: Mapping[str, Any]) -> bytes:
-    """A chart, given as its Vega-Lite specification, as a PNG picture."""
-    return _elsewhere("png", json.dumps(fit_to_draw(spec)).encode())
+def picture(format: str, spec: Mapping[str, Any]) -> bytes:
+    """A chart, given as its Vega-Lite specification, as a picture: "png" or "svg"."""
+    return _elsewhere(format, json.dumps(fit_to_draw(spec)).encode())
 
 
 @functools.cache
@@ -47,6 +47,8 @@ def _main(what: str) -> None:
 
     if what == "bundle":
         made = vl_convert.javascript_bundle(_SNIPPET).encode()
+    elif what == "svg":
+        made = vl_convert.vegalite_to_svg(sys.stdin.buffer.read().decode()).encode()
     else:
         made = vl_convert.vegalite_to_png(sys.stdin.buffer.read().decode(), scale=_SCALE)
     sys.stdout.buffer.write(made)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rumor.collector.drawing import png
+from rumor.collector.drawing import picture
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.kinds import KINDS
@@ -112,12 +112,17 @@ def _parquet(result: Any, query: EstimateQuery, title: str) -> bytes:
     return file.getvalue()
 
 
-def _png(result: Any, query: EstimateQuery, title: str) -> bytes:
-    return png(result.plot(None, query.view, title=title).to_dict())
+def _picture(result: Any, query: EstimateQuery, title: str) -> bytes:
+    return picture(query.format, result.plot(None, query.view, title=title).to_dict())
 
 
 Maker = Callable[[Any, "EstimateQuery", str], bytes]
-_FILES: Mapping[str, Maker] = {"csv": _csv, "parquet": _parquet, "png": _png}
+_FILES: Mapping[str, Maker] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "png": _picture,
+    "svg": _picture,
+}
 
 
 def as_file(result: Any, query: EstimateQuery, title: str) -> bytes:

@@ -356,6 +356,7 @@ _FORMATS = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
     "png": "image/png",
+    "svg": "image/svg+xml",
 }
 
 

@@ -178,7 +178,7 @@ def _estimates() -> dict[str, Any]:
         "order": {"enum": ["estimate", "given"]},
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
-        "format": {"enum": ["json", "csv", "parquet", "png"], "default": "json"},
+        "format": {"enum": ["json", "csv", "parquet", "png", "svg"], "default": "json"},
     }
     path = _path("question")
     queries = [{"name": name, "in": "query", "schema": schema} for name, schema in options.items()]

@@ -18,10 +18,11 @@ export const token = {
 
 /** Take a token from the address (#token=...), and the address out of sight. */
 export function tokenFromAddress() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!given) return;
-  token.set(given);
-  history.replaceState(null, "", location.pathname);
+  const said = new URLSearchParams(location.hash.slice(1));
+  if (!said.get("token")) return;
+  token.set(said.get("token"));
+  said.delete("token");
+  history.replaceState(null, "", said.size ? `#${said}` : location.pathname);
 }
 
 /** @param {string} path @param {Record<string, string | null>} [query] */

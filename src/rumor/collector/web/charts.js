@@ -60,13 +60,20 @@ async function drawn(element, spec) {
   element.finish = () => made.finalize();
 }
 
+// Texts that turn others around, and names that every object has: a chart keeps its values by name.
+const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const named = (value) => {
+  const text = String(value).replace(TURNS, "");
+  return text in {} ? `\u2060${text}` : text;
+};
+
 const whole = { width: "container", autosize: { type: "fit-x", contains: "padding", resize: true } };
 
 function rowsOf(estimates, quantity) {
   const prefix = quantity === "mean" ? "mean_" : "";
   return estimates
     .slice(0, ROWS)
-    .map((row) => ({ value: String(row.value), answer: row[quantity], low: row[`${prefix}low`], high: row[`${prefix}high`] }));
+    .map((row) => ({ value: named(row.value), answer: row[quantity], low: row[`${prefix}low`], high: row[`${prefix}high`] }));
 }
 
 const byValue = (rows) => ({
@@ -160,6 +167,25 @@ export function moved(rows, isShare) {
     layer: [
       { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("low"), y2: { field: "high" } } },
       { mark: { type: "line", strokeWidth: 2 }, encoding: { y: y("line") } },
+    ],
+  };
+}
+
+/** Differences as points beside nothing at all, each with its interval. */
+export function differences(estimates) {
+  const isShare = ["share", "up to"].includes(estimates[0].quantity);
+  const rows = estimates.filter(({ quantity }) => quantity === estimates[0].quantity).slice(0, ROWS)
+    .map((row) => ({ value: named(row.value), answer: row.difference, low: row.low, high: row.high }));
+  const x = (field) => ({ field, type: "quantitative", axis: { tickCount: 5, grid: true, ...(isShare ? { format: "+%" } : {}) }, title: "second less first" });
+  return {
+    ...whole,
+    height: STEP * rows.length,
+    data: { values: rows },
+    encoding: { y: byValue(rows), tooltip: tooltip(isShare ? "+.2%" : "+.4~g", "difference") },
+    layer: [
+      { mark: { type: "rule", color: colour("--soft"), strokeDash: [3, 3] }, encoding: { x: { datum: 0 }, y: null } },
+      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
+      { mark: { type: "point", color: colour("--accent"), filled: true, size: 70, opacity: 1 }, encoding: { x: x("answer") } },
     ],
   };
 }

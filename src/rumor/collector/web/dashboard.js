@@ -1,10 +1,12 @@
 /** The analysts' page: a token, the questions, and the estimate of one of them as it sharpens. */
 
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
-import { days, draw, moved } from "./charts.js";
+import { place, remember } from "./address.js";
+import { days, differences, draw, moved } from "./charts.js";
 import { at, h } from "./dom.js";
-import { whole } from "./numbers.js";
+import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
+import { range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -14,9 +16,15 @@ const GROWTH = 1.1;
 // Rows are looked at from the top, in the page and in its files: their intervals make up for that.
 const VIEW = { order: "estimate" };
 
-const page = { overview: null, collection: null, question: null, estimate: null, integrity: null, timer: null, away: false, refused: null };
+const page = { overview: null, collection: null, question: null, from: null, to: null, estimate: null, integrity: null, timer: null, away: false, asked: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
+
+/** What an estimate is of: asked for again when this has changed. */
+const stamp = ({ reports }) => [page.question, reports, page.from, page.to].join(" ");
+
+// So many questions are found faster by typing than by reading.
+const MANY = 8;
 
 // Signing in and out
 
@@ -43,18 +51,22 @@ function signIn(sentence = null) {
 }
 
 async function open() {
+  Object.assign(page, place());
+  at("main").setAttribute("aria-busy", "true");
   try {
     page.overview = await askJson("/v1/overview", { collection: page.collection });
   } catch (problem) {
     failed(problem);
     return;
+  } finally {
+    at("main").removeAttribute("aria-busy");
   }
   page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
   at("name").textContent = page.overview.name;
   document.title = `Rumor: ${page.overview.name}`;
   at("session").replaceChildren(...[collections(), h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out")].filter(Boolean));
   at("main").replaceChildren(
-    h("nav", { "aria-label": "Questions" }, h("ul", { id: "questions" })),
+    h("nav", { "aria-label": "Questions" }, search(), h("ul", { id: "questions" })),
     h("div", { id: "content", class: "content" }));
   renderQuestions();
   await show(page.question);
@@ -73,6 +85,7 @@ function failed(problem) {
   } else if (!page.overview) signIn(problem.message);
   else {
     page.away = true;
+    unheard();
     complain(problem.message);
   }
 }
@@ -85,7 +98,8 @@ function collections() {
   const option = ({ digest, name, state }) =>
     h("option", { value: digest, selected: digest === page.overview.collection }, `${name} (${state}, ${digest.slice(0, 8)})`);
   const change = (event) => {
-    page.collection = event.target.value;
+    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null });
+    remember(page);
     open();
   };
   return h("label", { class: "collections" }, h("span", {}, "Collection"), h("select", { onchange: change }, [...known].reverse().map(option)));
@@ -95,42 +109,90 @@ function collections() {
 
 function renderQuestions() {
   at("questions").replaceChildren(...page.overview.questions.map((question) =>
-    h("li", {}, h("button", { type: "button", "aria-current": question.id === page.question ? "true" : null, onclick: () => show(question.id) },
-      h("span", {}, question.text || question.id), h("small", {}, `${whole(question.reports)} reports`)))));
+    h("li", {}, h("button", { type: "button", "aria-current": question.id === page.question ? "true" : null, onclick: () => turnTo(question.id) },
+      h("span", { dir: "auto" }, question.text || question.id), h("small", {}, counted(question.reports, "report"))))));
+  narrow();
+}
+
+/** A field that narrows a long list of questions. */
+function search() {
+  if (page.overview.questions.length <= MANY) return null;
+  return h("label", { class: "search" }, h("span", {}, "Find a question"), h("input", { id: "search", type: "search", oninput: narrow }));
+}
+
+function narrow() {
+  const wanted = (at("search")?.value ?? "").trim().toLowerCase();
+  for (const [i, item] of [...at("questions").children].entries()) {
+    const { id, text } = page.overview.questions[i];
+    item.hidden = !`${id} ${text ?? ""}`.toLowerCase().includes(wanted);
+  }
+}
+
+/** Another question, or other days of it. */
+function turnTo(id, from = null, to = null) {
+  Object.assign(page, { question: id, from, to });
+  remember(page);
+  show(id);
 }
 
 async function show(id) {
-  Object.assign(page, { question: id, estimate: null, integrity: null, refused: null });
+  Object.assign(page, { question: id, estimate: null, integrity: null, asked: null });
   const focused = document.activeElement?.closest("#questions");
   renderQuestions();
   if (focused) document.querySelector("#questions [aria-current]").focus();
   const question = current();
   const section = (name, title, ...children) =>
     h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title` }, h("h2", { id: `${name}-title` }, title), children);
-  at("content").replaceChildren(
-    h("div", { class: "head" }, h("h1", {}, question.text || question.id), h("p", { id: "status", class: "soft live" })),
+  at("content").replaceChildren(...[
+    h("div", { class: "head" }, h("h1", { dir: "auto" }, question.text || question.id), h("p", { id: "status", class: "soft live" })),
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
+      range(question.days, page, (from, to) => turnTo(id, from, to)),
       h("div", { id: "problem" }),
       h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
       h("div", { id: "remarks", class: "remarks" }),
-      h("details", {}, h("summary", {}, "As a table"), h("div", { id: "table" })),
+      h("details", { id: "as-table", ontoggle: tabulate }, h("summary", {}, "As a table"), h("div", { id: "table" })),
       h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
-        ["csv", "parquet", "png"].map((format) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, { csv: "CSV", parquet: "Parquet", png: "PNG" }[format])))),
-    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." }),
+        Object.entries(FORMATS).map(([format, name]) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, name)))),
+    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
+    section("halving", "To halve the error", h("div", { id: "halving" })),
+    question.days.length >= 2 && section("over-time", "Over time",
       question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "How the answers moved"),
         h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
         h("div", { id: "changes" })),
-      question.days.length >= 2 && periods(question)),
-    section("halving", "To halve the error", h("div", { id: "halving" })),
-    section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))));
+      periods(question)),
+    section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))),
+  ].filter(Boolean));
   await refresh();
   schedule();
 }
 
+const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
+
+/** What the estimate is asked with: which rows, of which days. */
+const query = (question) => ({ collection: page.overview.collection, ...VIEW, rows: panelOf(question).most ?? null, from: page.from, to: page.to });
+
+/** The rows as a table, made only when somebody looks: there may be thousands. */
+function tabulate() {
+  if (!page.estimate || !at("as-table").open) at("table").replaceChildren();
+  else at("table").replaceChildren(table(current(), page.estimate));
+}
+
 /** When the collector was last heard; not announced, since that is every few seconds. */
-const heard = () => at("status") && (at("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`);
+function heard() {
+  if (!at("status")) return;
+  at("status").classList.remove("away");
+  at("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`;
+}
+
+/** That it is not heard now, and since when. */
+function unheard() {
+  const status = at("status");
+  if (!status || status.classList.contains("away")) return;
+  status.classList.add("away");
+  status.textContent = status.textContent.replace("Live, as", "Not live: as");
+}
 
 /** Whether the collector heard the question, and refuses this one alone. */
 const refusedFor = (problem) =>
@@ -139,18 +201,18 @@ const refusedFor = (problem) =>
 /** Ask for whatever is out of date, and draw it. */
 async function refresh() {
   const question = current();
-  const collection = page.overview.collection;
+  const [collection, wanted] = [page.overview.collection, stamp(question)];
   try {
-    if (page.estimate?.reports !== question.reports && question.reports > 0) {
-      const estimate = await askJson(`/v1/estimates/${question.id}`, { collection, ...VIEW });
-      if (page.question !== question.id) return;
-      page.estimate = estimate;
+    if (page.asked !== wanted && question.reports > 0) {
+      const estimate = await askJson(`/v1/estimates/${question.id}`, query(question));
+      if (stamp(question) !== wanted) return;
+      Object.assign(page, { estimate, asked: wanted });
     }
   } catch (problem) {
-    if (page.question !== question.id) return;
+    if (stamp(question) !== wanted) return;
     if (refusedFor(problem)) {
+      Object.assign(page, { estimate: null, asked: wanted }); // the same question would get the same answer
       complain(problem.message);
-      page.refused = question.reports; // the same question would get the same answer
     } else failed(problem);
   }
   if (!page.overview) return;
@@ -176,11 +238,15 @@ async function render() {
   at("alarms").replaceChildren(...alarms(estimate, integrity));
   for (const button of document.querySelectorAll(".downloads button")) button.disabled = !estimate;
   const drawings = question.days.length ? [draw(at("perday"), days(question.days))] : [];
-  if (!question.reports) at("problem").replaceChildren(h("p", { class: "soft" }, "No reports yet."));
+  if (!question.reports) at("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
+  // Nothing will come here: no place is held for it.
+  const silent = !estimate && (!question.reports || page.asked === stamp(question));
+  if (silent) for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = true;
+  at("perday").hidden = !question.days.length;
   if (estimate) {
     at("problem").replaceChildren();
     at("remarks").replaceChildren(...remarks(question, estimate));
-    at("table").replaceChildren(table(question, estimate));
+    tabulate();
     at("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
     const some = estimate.estimates.length > 0;
     for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = !some;
@@ -223,7 +289,9 @@ async function compare(first, second) {
   const id = page.question;
   try {
     const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
-    if (page.question === id) at("compared").replaceChildren(...comparison(found));
+    if (page.question !== id) return;
+    at("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
+    await draw(at("differences"), differences(found.estimates));
   } catch (problem) {
     if (refusedFor(problem)) at("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
     else failed(problem);
@@ -251,7 +319,7 @@ async function look() {
     page.away = false;
     heard();
     const { reports } = current();
-    if (reports !== before || ![page.estimate?.reports, page.refused].includes(reports)) await refresh();
+    if (reports !== before || page.asked !== stamp(current())) await refresh();
   } catch (problem) {
     failed(problem);
   }
@@ -261,13 +329,13 @@ async function look() {
 /** The counts alone, so that the focus stays where it is. */
 function renderCounts() {
   const counts = document.querySelectorAll("#questions small");
-  page.overview.questions.forEach(({ reports }, i) => (counts[i].textContent = `${whole(reports)} reports`));
+  page.overview.questions.forEach(({ reports }, i) => (counts[i].textContent = counted(reports, "report")));
 }
 
 async function download(button, format) {
   button.disabled = true;
   try {
-    const response = await ask(`/v1/estimates/${page.question}`, { format, collection: page.overview.collection, ...VIEW });
+    const response = await ask(`/v1/estimates/${page.question}`, { ...query(current()), rows: null, format });
     const url = URL.createObjectURL(await response.blob());
     h("a", { href: url, download: `${page.question}.${format}` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);

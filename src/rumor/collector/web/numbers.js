@@ -1,6 +1,8 @@
 /** Numbers as the dashboard writes them. */
 
 export const whole = (value) => new Intl.NumberFormat("en").format(value);
+/** A count of things: "1 report", "2 reports". */
+export const counted = (count, one) => `${whole(count)} ${one}${count === 1 ? "" : "s"}`;
 export const share = (value, digits = 1) =>
   value === null ? "none" : new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 export const plain = (value, digits = 3) =>

@@ -1,7 +1,7 @@
 /** What the dashboard says about a question, beside its charts. */
 
 import { h } from "./dom.js";
-import { decimals, plain, share, whole } from "./numbers.js";
+import { counted, decimals, plain, share, whole } from "./numbers.js";
 import * as joint from "./panels/joint.js";
 import * as keyvalue from "./panels/keyvalue.js";
 import * as number from "./panels/number.js";
@@ -25,7 +25,7 @@ export function figures(question, estimate) {
   const panel = panelOf(question);
   const error = estimate?.halving.stderr;
   return h("dl", { class: "figures" },
-    figure(whole(question.reports), "reports"),
+    figure(whole(estimate?.reports ?? question.reports), (estimate?.reports ?? question.reports) === 1 ? "report" : "reports"),
     estimate && panel.figures ? panel.figures(estimate).map(([value, label]) => figure(value, label)) : null,
     estimate && error !== null ? figure(`± ${panel.error(error)}`, panel.errorName) : null,
     figure(plain(question.epsilon, 4), "epsilon of a report"));
@@ -61,7 +61,9 @@ export function remarks(question, estimate) {
     );
   }
   lines.push(...(panelOf(question).remarks?.(estimate) ?? []));
-  if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
+  const { most } = panelOf(question);
+  if (estimate.estimates.length === most) lines.push(h("p", {}, `The table has the ${whole(most)} most frequent; all are in the downloads.`));
+  else if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
   lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}: ${estimate.covers}. Method: ${estimate.method}.`));
   const bound = estimate.diagnostics?.fake_clients?.sentence;
   if (bound) lines.push(h("p", { class: "soft" }, sentence(bound)));
@@ -75,7 +77,7 @@ export function table(question, estimate) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Estimates as a table" },
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
-      h("tbody", {}, rowsOf(question, estimate).map((row) => h("tr", {}, h("th", { scope: "row" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
+      h("tbody", {}, rowsOf(question, estimate).map((row) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
     panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 
@@ -94,7 +96,7 @@ export function movement(found) {
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, sure.map((change) => h("tr", {},
-        h("th", { scope: "row" }, String(change.value)),
+        h("th", { scope: "row", dir: "auto" }, String(change.value)),
         [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
   const told = "The largest change of each value. Its p-value allows for having been looked for on every day; the last column also for having been looked for in every value.";
   return { rows, isShare, parts: [table, h("p", { class: "soft" }, told), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
@@ -126,7 +128,7 @@ export function halving(question, estimate) {
   const wait = pace > 0 ? Math.ceil(more / pace) : null;
   const { error } = panelOf(question);
   return [
-    h("p", {}, h("strong", {}, `${whole(more)} more reports`), " would halve every error",
+    h("p", {}, h("strong", {}, counted(more, "more report")), " would halve every error",
       stderr === null ? "." : `: the largest standard error from ${error(stderr)} to ${error(stderr / 2)}.`),
     wait && h("p", {}, `At the pace of the last seven full days (${whole(Math.round(pace))} a day) that takes ${wait === 1 ? "a day" : `${whole(wait)} days`}.`),
     h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many in all."),
