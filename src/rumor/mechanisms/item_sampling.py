@@ -24,7 +24,7 @@ from rumor.core import exact
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
-from rumor.mechanisms.blanket import Blanket, Row
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
@@ -70,21 +70,12 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         """Of people with full or with empty slots, no key in common.
 
         How much is above any level is, for each level, convex in how many slots of the two are
-        full: largest where all or none are.
+        full: largest where all or none are. "Nothing" has the chances of as many items as there are
+        slots, so that empty slots are as good as full ones.
         """
         truth, other = self._truth()
-        one, odds = Fraction(1), 1 + truth / (self.cap * other)
-
-        def pair(first: int, second: int) -> list[Row]:
-            empty = [1 + (odds - 1) * (self.cap - full) / self.cap for full in (first, second)]
-            return [
-                Row(first * other, odds, one),
-                Row(second * other, one, odds),
-                Row(self.cap * other, *empty),
-                Row((self._items - first - second) * other, one, one),
-            ]
-
-        return Blanket.of(pair(self.cap, 0), pair(0, self.cap), pair(self.cap, self.cap))
+        odds = 1 + truth / (self.cap * other)
+        return supporting(self.cap * other * odds, odds)
 
     @property
     def alphabet(self) -> int:

@@ -13,7 +13,7 @@ import rumor
 from rumor.mechanisms import Mechanism, RandomizedResponse, SubsetSelection
 from rumor.mechanisms.blanket import any_of
 from rumor.mechanisms.rappor import Rappor
-from rumor.privacy.shuffle.crowd import crowd_delta, crowd_epsilon
+from rumor.privacy.shuffle.crowd import _proved, crowd_delta, crowd_epsilon
 from rumor.privacy.shuffle.gains import Gains
 from rumor.privacy.shuffle.lattice import Lattice, Tilt, chosen_step
 from rumor.privacy.shuffle.transform import _beyond, _weighed, mean_above
@@ -126,6 +126,19 @@ def test_what_is_told_is_proved() -> None:
     told = crowd_epsilon(mechanism, 5000, 1e-7)
     assert crowd_delta(mechanism.blanket(), 5000, Fraction(math.exp(told))) <= 1e-7 * (1 + 1e-6)
     assert told < mechanism.epsilon / 4
+
+
+def test_the_search_takes_nothing_that_is_not_proved() -> None:
+    """Whatever it begins with, on a curve with steps as a lattice makes them."""
+    for start in (0.2, 0.4999, 0.5001, 0.6, 2.5):
+        for ripple in (0.0, 3e-4, 0.05):
+
+            def height(epsilon: float, ripple: float = ripple) -> float:
+                return 40 * (0.25 - epsilon**2) + ripple * math.sin(1e5 * epsilon)
+
+            found = _proved(height, start, -20.0, 3.0)
+            assert height(found) <= 0 or found == 3.0
+            assert 0.5 - ripple / 20 <= found <= 0.5 + 0.01 + ripple
 
 
 def test_a_report_alone_tells_what_it_always_does() -> None:

@@ -6,9 +6,10 @@ search only chooses which epsilon is put to the proof.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, Overflow
 from fractions import Fraction
 
 from rumor.core.checks import checked_size
@@ -45,14 +46,16 @@ def crowd_delta(blanket: Blanket, people: int, factor: Fraction) -> float:
 def _delta(blanket: Blanket, people: int, factor: Fraction, dearest: float) -> float:
     gains = Gains.at(blanket, factor)
     alone = gains.alone
-    if people == 1 or not alone or max(map(abs, gains.atoms)) > _HUGE:
+    if people == 1 or alone < _NEVER or max(map(abs, gains.atoms)) > _HUGE:
         return round_up(alone)
     tilt = Tilt.of(gains)
     # The widest sums must fit: finer steps than this would need more places.
-    wide = WIDE * math.sqrt(people * tilt.variance)
+    wide = max(WIDE * math.sqrt(people * tilt.variance), 2 * float(tilt.values.max()))
     finest = wide / max(_PLACES, _STEPS_EACH * WIDE * math.sqrt(people))
     lattice = Lattice.of(gains, chosen_step(gains, tilt, people, finest, dearest))
-    return min(round_up(alone), _up(mean_above(lattice, tilt, people)))
+    with contextlib.suppress(Overflow):  # a lattice too coarse for this law
+        return min(round_up(alone), _up(mean_above(lattice, tilt, people)))
+    return round_up(alone)
 
 
 def crowd_epsilon(mechanism: Mechanism, people: int, delta: float) -> float:
@@ -73,19 +76,29 @@ def blanket_epsilon(blanket: Blanket, people: int, delta: float, local: float) -
         return math.log(found or _NEVER) - math.log(delta)
 
     start = min(_guessed(blanket, people, delta), local / 2)
-    epsilon, best = _found(lambda tried: height(tried, _ROUGH), start, local), local
-    # The logarithm of delta falls with epsilon squared, nearly: so steep is it at first.
-    aim, steep, before = _AIM, 2 * math.log(delta) / epsilon, None
+    near = _found(lambda tried: height(tried, _ROUGH), start, local)
+    if near >= local:
+        return local
+    # The logarithm of delta falls with epsilon squared, nearly: that is how steep it is at first.
+    steep = 2 * math.log(delta) / near
+    proved = _proved(lambda tried: height(tried, _FINE), near, steep, local)
+    return log_up(_factor(proved)) if proved < local else local
+
+
+def _proved(height: Callable[[float], float], start: float, steep: float, local: float) -> float:
+    """An epsilon at which a falling curve is at most 0, hardly below; `local` needs no proof."""
+    epsilon, low, best, aim = start, 0.0, local, _AIM
+    before: tuple[float, float] | None = None
     for _ in range(_PROOFS):
-        if epsilon >= best:
+        if not low < epsilon < best:
+            epsilon = (low + best) / 2
+        found = height(epsilon)
+        low, best = (low, epsilon) if found <= 0 else (epsilon, best)
+        if 3 * aim <= found <= 0 or best - low <= -aim * _NEAR * best:
             break
-        found = height(epsilon, _FINE)
-        if found <= 0:
-            best = log_up(_factor(epsilon))
-        if 3 * aim <= found <= 0:
-            break
-        if before is not None and found != before[1]:
-            steep = min(steep / 4, (found - before[1]) / (epsilon - before[0]))
+        if before is not None:
+            slope = (found - before[1]) / (epsilon - before[0])
+            steep = min(max(slope, 4 * steep), steep / 4)
         before = epsilon, found
         aim *= 2 if found > 0 else 1
         epsilon += (aim - found) / steep

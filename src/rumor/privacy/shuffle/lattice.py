@@ -91,7 +91,7 @@ def chosen_step(gains: Gains, tilt: Tilt, people: int, finest: float, dearest: f
     exact, sizes = list(gains.atoms), np.abs(tilt.values)
     weightiest = np.argsort(-tilt.masses * sizes**2)[:3].tolist()
     anchors: list[int] = [*weightiest, int(np.argmax(sizes))]
-    wanted, price = math.sqrt(tilt.variance), people * tilt.rate**2 / 2
+    wanted, price = max(math.sqrt(tilt.variance), finest), people * tilt.rate**2 / 2
     while True:
         tried = [
             (place, part)
