@@ -55,6 +55,7 @@ TABLES = {
     "open-words": "open_words",
     "ordered": "ordered_table",
     "sets": "set_table",
+    "shuffle": "shuffle_table",
 }
 
 _MARKS = {True: "[green]pass[/]", False: "[bold red]miss[/]", None: ""}

@@ -222,7 +222,8 @@ class TestDownloads:
         answer = asked.get("/v1/estimates/colour?format=xlsx")
         assert answer.problem == "invalid-query"
         assert (
-            answer.json()["detail"] == "format must be one of json, csv, parquet, png, svg; got 'xlsx'"
+            answer.json()["detail"]
+            == "format must be one of json, csv, parquet, png, svg; got 'xlsx'"
         )
         assert asked.get("/v1/estimates/colour?format=csv").problem == "no-reports"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, argument, option
+from rumor.cli.options import AsJson, Crowd, argument, option
 
 AccountCollections = Annotated[
     list[str], argument("COLLECTION...", "The collections one person takes part in.")
+]
+
+Relay = Annotated[
+    bool, option("--relay", "Also say what is left of a report that a relay mixes with others.")
 ]
 
 
@@ -16,24 +20,42 @@ def account(
     collections: AccountCollections,
     days: Annotated[int, option("--days N", "How many days of daily reports.")] = 365,
     changes: Annotated[int, option("--changes R", "How often the answer changes meanwhile.")] = 0,
+    *,
+    relay: Relay = False,
+    crowd: Crowd,
     as_json: AsJson = False,
 ) -> None:
     """Say what one person spends, at most.
 
     One report; daily reports of one answer, or of one that changes; any number of them; and
     everything that the collections may ever ask, the answers changing every time. Collections
-    of one series are revisions and share their limits.
+    of one series are revisions and share their limits. With a relay, also what is left of a
+    report in a batch of so many people, on conditions that are said with it.
 
     \b
     Examples:
       rumor account examples/words.toml
       rumor account examples/words.toml examples/browser.toml --days 90 --changes 3
+      rumor account examples/browser.toml --relay --crowd 1e4 --delta 1e-8
     """
     from rumor.contract.collection import Collection
+    from rumor.core.errors import InputError
     from rumor.privacy.account import account as spending
+    from rumor.privacy.shuffle.told import crowd_account
 
-    found = spending([Collection.load(path) for path in collections], days=days, changes=changes)
+    among = crowd.given()
+    if relay != (among is not None):
+        raise InputError(
+            "a crowd hides reports only behind a relay: --relay goes with --crowd and --delta"
+        )
+    loaded = [Collection.load(path) for path in collections]
+    found = spending(loaded, days=days, changes=changes)
+    hidden = None
+    if among is not None:
+        hidden = crowd_account(loaded, people=among[0], delta=among[1])
     if as_json:
-        print_json(found.to_dict())
-    else:
-        print(found.table())
+        print_json({**found.to_dict(), **({} if hidden is None else {"relay": hidden.to_dict()})})
+        return
+    print(found.table())
+    if hidden is not None:
+        print(f"\n{hidden.table()}")

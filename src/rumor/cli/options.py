@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from rumor.core.errors import InputError
 
 
 def option(usage: str, help: str, *, min: int | None = None, max: int | None = None) -> Any:
@@ -56,6 +58,29 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in flat}
     return run
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Others among whose reports a report is mixed."""
+
+    crowd: Annotated[
+        float | None, option("--crowd N", "How many people a batch has, in all (1e5 is fine).")
+    ] = None
+    delta: Annotated[
+        float | None, option("--delta D", "The probability with which a crowd may fail to hide.")
+    ] = None
+
+    def given(self) -> tuple[int, float] | None:
+        """Both of them, or neither."""
+        if self.crowd is None and self.delta is None:
+            return None
+        if self.crowd is None or self.delta is None:
+            missing = "--crowd" if self.crowd is None else "--delta"
+            raise InputError(f"--crowd and --delta go together; got no {missing}")
+        if self.crowd != self.crowd // 1:
+            raise InputError(f"crowd must be a whole number; got {self.crowd:g}")
+        return int(self.crowd), self.delta
 
 
 CollectionFile = Annotated[

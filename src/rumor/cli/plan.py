@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import print_json, progress
-from rumor.cli.options import AsJson, Curves, option
+from rumor.cli.options import AsJson, Crowd, Curves, option
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
@@ -109,6 +109,7 @@ def plan(
     wanted: Wanted,
     groups: Groups,
     numbers: Numbers,
+    crowd: Crowd,
     cap_from: CapFrom = None,
     questions: Questions = None,
     simulate: Simulate = False,
@@ -121,7 +122,8 @@ def plan(
     All three give the largest domain. A lifetime says what all reports of a person may cost:
     with their number it gives epsilon, with epsilon their number. For several questions, with
     people and epsilon given, the ways to ask them are compared: epsilon divided over all of
-    them, one at random with the whole of it, or some jointly.
+    them, one at random with the whole of it, or some jointly. A crowd says what is left of a
+    report where a relay mixes it with others.
 
     \b
     Examples:
@@ -136,6 +138,7 @@ def plan(
       rumor plan --kind keyvalue --domain 50 --cap 10 --users 1e5 --epsilon 2
       rumor plan --kind keyvalue --domain 50 --cap-from how-many.summary --users 1e5 --epsilon 2
       rumor plan --kind joint --parts 5x4 --users 1e5 --epsilon 1
+      rumor plan --domain 50 --users 1e5 --epsilon 2 --crowd 1e4 --delta 1e-8
     """
     from pathlib import Path
 
@@ -143,6 +146,7 @@ def plan(
     from rumor.core.files import write_whole
     from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
+    from rumor.privacy.shuffle.told import crowd_choices
 
     if users is not None and users != int(users):
         raise InputError(f"people must be a whole number; got {users:g}")
@@ -161,6 +165,7 @@ def plan(
             raise InputError("a cap is said (--cap) or learned (--cap-from); got both")
         learned = read_cap(cap_from)
         given["cap"] = learned.cap
+    among = crowd.given()
     many = None if questions is None else plan_many(questions, **given)
     made = make_plan(**given) if many is None else many.plan
     told = made if many is None else many
@@ -172,15 +177,29 @@ def plan(
         write_whole(write, told.to_toml().encode())
     if plot is not None:
         made.plot(plot)
+    hidden = None
+    if among is not None:
+        hidden = crowd_choices(
+            [(choice.name, choice.mechanism) for choice in made.options],
+            made.wish.reports,
+            people=among[0],
+            delta=among[1],
+            about=made.best.name,
+        )
     if as_json:
-        data = {**told.to_dict(), "simulated": None if found is None else vars(found)}
-        print_json(data if learned is None else {**data, "cap": vars(learned)})
+        beside: dict[str, object] = {} if hidden is None else {"relay": hidden.to_dict()}
+        if learned is not None:
+            beside["cap"] = vars(learned)
+        simulated = None if found is None else vars(found)
+        print_json({**told.to_dict(), "simulated": simulated, **beside})
         return
     print(told.table())
     if learned is not None:
         from rumor.core.plain_text import wrapped
 
         print(wrapped(learned.sentence()))
+    if hidden is not None:
+        print(f"\n{hidden.table()}")
     if found is not None:
         print(_simulated(found, made.topic.unit == "share"))
 

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json, digest, well_formed
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.exact import round_up
+from rumor.core.exact import exp, round_up
 from rumor.core.randomness import Draws, Keyed, Source, System
 from rumor.core.reports import Reports, Validity, as_reports, from_little_endian, wrong_widths
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, any_of
 from rumor.mechanisms.liars import Raised
 
 if TYPE_CHECKING:
@@ -264,6 +265,14 @@ class Mechanism(abc.ABC):
         Finite only for mechanisms that keep a permanent answer.
         """
         return math.inf
+
+    def blanket(self) -> Blanket:
+        """What all reports have in common, exactly, from which follows what a crowd hides.
+
+        A mechanism that knows nothing better of itself is as the worst one of its epsilon.
+        """
+        # Far more digits than a double has: the ratio is not below that of the mechanism.
+        return any_of(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
 
     def check_repeats(self, reports_per_person: int) -> None:
         """Refuse, by an InputError, to be asked so often of one person; usually it only costs."""

@@ -21,6 +21,7 @@ from rumor.core import exact
 from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Stream
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 
@@ -63,6 +64,11 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         """Truth over lie."""
         truth, other = self._truth()
         return exact.worst_log_ratio([truth / other])
+
+    def blanket(self) -> Blanket:
+        """Whatever is shown, two people may be in two states: randomised response on these."""
+        truth, other = self._truth()
+        return supporting(truth, truth / other)
 
     @property
     def share(self) -> float:

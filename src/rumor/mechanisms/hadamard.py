@@ -106,6 +106,13 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return inside * within + (1 - inside) * self.half * self._other
 
     @property
+    def least_miss(self) -> Fraction:
+        """Values of two blocks have no output in common; the average over pairs hides that."""
+        if self._block_of[-1]:
+            return self.half * self._other
+        return self.exact_miss
+
+    @property
     def exact_odds(self) -> Fraction:
         """A supporting output over another."""
         return self.exact_hit / self.half / self._other

@@ -17,6 +17,7 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
+from rumor.mechanisms.blanket import Blanket, any_of
 from rumor.mechanisms.mean import BinomialShare, MeanMechanism
 
 
@@ -63,6 +64,10 @@ class Harmony(MeanMechanism):
     def epsilon(self) -> float:
         """The two ends of the range, told apart by either bit."""
         return exact.worst_log_ratio([Fraction(self.truth, self.lie)])
+
+    def blanket(self) -> Blanket:
+        """Of the two ends: all others mix them."""
+        return any_of(Fraction(self.truth, self.lie))
 
     @property
     def width(self) -> int:

@@ -24,6 +24,7 @@ from rumor.core import exact
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
@@ -64,6 +65,17 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         """A key that is held over one that is not, or nobody's slots over full ones."""
         truth, other = self._truth()
         return exact.worst_log_ratio([(truth / self.cap + other) / other])
+
+    def blanket(self) -> Blanket:
+        """Of people with full or with empty slots, no key in common.
+
+        How much is above any level is, for each level, convex in how many slots of the two are
+        full: largest where all or none are. "Nothing" has the chances of as many items as there are
+        slots, so that empty slots are as good as full ones.
+        """
+        truth, other = self._truth()
+        odds = 1 + truth / (self.cap * other)
+        return supporting(self.cap * other * odds, odds)
 
     @property
     def alphabet(self) -> int:

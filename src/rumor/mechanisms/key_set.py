@@ -38,6 +38,7 @@ from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import PLUS, KeyCounts, KeyRates, sampled_keys
 
@@ -130,6 +131,16 @@ class KeySet(CappedMechanism):
         """A set that shares an own key over one that does not."""
         near, far = self._chances
         return exact.worst_log_ratio([near / far])
+
+    def blanket(self) -> Blanket:
+        """Fewest sets share a key with two people who own the same keys with opposite signs.
+
+        A set that misses both has none of these l keys, and any sign of others.
+        """
+        near, far = self._chances
+        sharing, missing = self._sets
+        neither = math.comb(self._all - self.cap, self.size) << self.size
+        return supporting(sharing * near, near / far, (sharing - missing + neither) * far)
 
     @property
     def _integer(self) -> int:

@@ -100,6 +100,11 @@ class LocalHashing(FrequencyOracle):
         return Fraction(1, self.buckets)
 
     @property
+    def least_miss(self) -> Fraction:
+        """As if no seed put two values into one bucket: nothing is taken of the hash on trust."""
+        return (1 - self.exact_hit) / (self.buckets - 1)
+
+    @property
     def exact_odds(self) -> Fraction:
         """The true bucket over another."""
         return self.exact_hit * (self.buckets - 1) / (1 - self.exact_hit)

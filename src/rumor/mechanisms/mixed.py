@@ -36,6 +36,7 @@ from rumor.core.reports import Reports, Validity
 from rumor.core.settings import exact_keys
 from rumor.core.types import Codes, Tally, Vector
 from rumor.mechanisms.base import Mechanism, only_keys
+from rumor.mechanisms.blanket import Blanket, Part
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.mixed_design import designed
 from rumor.mechanisms.subset_selection import SubsetSelection
@@ -216,6 +217,11 @@ class Mixed(Mechanism):
     def epsilon(self) -> float:
         """The largest of the components': one of them is drawn, whatever the answer."""
         return max(one.oracle.epsilon for one in self.components)
+
+    def blanket(self) -> Blanket:
+        """The component is public, and two answers may differ in all of them."""
+        parts = [(one.share, one.oracle.blanket().parts) for one in self.components]
+        return Blanket(tuple(Part(share, inner.pairs) for share, (inner,) in parts))
 
     @property
     def width(self) -> int:

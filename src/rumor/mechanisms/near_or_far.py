@@ -22,6 +22,7 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source, Stream
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Vector
+from rumor.mechanisms.blanket import Blanket, Row
 from rumor.mechanisms.integer_reports import IntegerReports
 
 
@@ -83,6 +84,19 @@ class NearOrFar(IntegerReports):
     def epsilon(self) -> float:
         """An output inside the window over one outside."""
         return exact.worst_log_ratio([self.exact_inside / self.exact_outside])
+
+    def blanket(self) -> Blanket:
+        """Of the two ends, whose windows share least: the outputs that lie in every window."""
+        one, odds = Fraction(1), self.exact_inside / self.exact_outside
+        alone = min(self.window, self.others)
+        return Blanket.of(
+            (
+                Row(alone * self.exact_outside, odds, one),
+                Row(alone * self.exact_outside, one, odds),
+                Row((self.window - alone) * self.exact_inside, one, one),
+                Row((self.others - alone) * self.exact_outside, one, one),
+            )
+        )
 
     @property
     def alphabet(self) -> int:

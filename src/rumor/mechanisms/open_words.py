@@ -49,6 +49,7 @@ from rumor.core.reports import (
 )
 from rumor.core.types import Codes, Tally
 from rumor.mechanisms.base import Mechanism, only_keys
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.stems import Stems
@@ -201,6 +202,10 @@ class OpenWords(PermanentAnswers):
     def epsilon(self) -> float:
         """The loss between words in two buckets, which some cohort has."""
         return exact.worst_log_ratio([self.exact_odds])
+
+    def blanket(self) -> Blanket:
+        """Level and cohort are public, and two words have two buckets at most."""
+        return supporting(self.exact_hit, self.exact_odds)
 
     @property
     def settles(self) -> bool:

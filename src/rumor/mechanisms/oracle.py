@@ -27,6 +27,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.supported import Supported
@@ -156,6 +157,19 @@ class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
     def epsilon(self) -> float:
         """Any two values differ by the odds at most: some report supports one and not the other."""
         return worst_log_ratio([self.exact_odds])
+
+    @property
+    def least_miss(self) -> Fraction:
+        """P(x is supported | the value is another) for the pair that shares least, exactly.
+
+        The same for all pairs, unless an oracle says so.
+        """
+        return self.exact_miss
+
+    def blanket(self) -> Blanket:
+        """That of reports which support values, of the two that share least."""
+        hit, odds = self.exact_hit, self.exact_odds
+        return supporting(hit, odds, (self.least_miss - hit / odds) / (odds - 1))
 
     def require_gain(self, epsilon: object = None) -> None:
         """Refuse thresholds from which nothing can be learned: a value must be likelier to be

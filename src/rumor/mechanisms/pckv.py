@@ -23,6 +23,7 @@ from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
@@ -61,6 +62,12 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         """The pair of a full slot over the same pair of someone without it."""
         truth, other = self._truth()
         return exact.worst_log_ratio([(truth + (self.cap - 1) * other) / (self.cap * other)])
+
+    def blanket(self) -> Blanket:
+        """Two people with full slots and no pair in common; dummies have both signs, a mixture."""
+        truth, other = self._truth()
+        odds = 1 + (truth - other) / (self.cap * other)
+        return supporting(self.cap * other * odds, odds)
 
     @property
     def alphabet(self) -> int:

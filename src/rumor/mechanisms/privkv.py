@@ -34,6 +34,7 @@ from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, of_laws
 from rumor.mechanisms.keyvalue import (
     MINUS,
     NOTHING,
@@ -98,6 +99,17 @@ class _PairMechanism(KeyValueMechanism):
         p1, p2 = self._chances()
         losses = exact.log_up(p1 / (1 - p1)), exact.log_up(p2 / (1 - p2))
         return exact.round_up(sum(map(Fraction, losses), Fraction(0)))
+
+    def blanket(self) -> Blanket:
+        """The key is public. Of it: held with the least or the largest number, or not held.
+
+        What is made up for keys that are not held lies between two of these numbers.
+        """
+        p1, p2 = self._chances()
+        plus = {(p1, 1 - p2), (p1, p2)}
+        for half_steps in (min(made := [*map(self.made_up, range(self.keys))]), max(made)):
+            plus.add((1 - p1, self._plus(Fraction(half_steps, 2 * self.grid.steps))))
+        return of_laws([(1 - seen, seen * up, seen * (1 - up)) for seen, up in sorted(plus)])
 
     @property
     def width(self) -> int:

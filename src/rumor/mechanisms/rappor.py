@@ -43,6 +43,7 @@ from rumor.core.reports import (
 from rumor.core.types import Tally
 from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitShape
+from rumor.mechanisms.blanket import Blanket, of_bits
 from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.permanent import PermanentBits
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 # Rows made at a time: their bits stay in the second-level cache.
 _CHUNK_BYTES = 1 << 17
+# Own bits whose table of reports is written out, with a row for each two numbers of them.
+_MOST_TABLED = 12
 
 
 class Rappor(PermanentBits):
@@ -192,6 +195,16 @@ class Rappor(PermanentBits):
     def epsilon(self) -> float:
         """The exact loss of one report, over all pairs of words."""
         return self.noise.loss(*self._difference)
+
+    def blanket(self) -> Blanket:
+        """Of one report: bits, as many of them a word's own as there are hashes.
+
+        Of very many hashes the table is too long to be worth it, and epsilon alone counts.
+        """
+        own, noise = min(self.hashes, self.bits), self.noise
+        if own > _MOST_TABLED:
+            return super().blanket()
+        return of_bits(noise.exact_p_star, noise.exact_q_star, own)
 
     def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged word, its permanent answer kept."""

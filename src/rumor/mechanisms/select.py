@@ -43,6 +43,7 @@ from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
 from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
+from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import OVER_CAP
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import (
@@ -56,6 +57,8 @@ from rumor.mechanisms.sets import (
 MAX_CAP = 128
 # Cells of a table of people and entries of the universe that are drawn at a time.
 _CELLS = 1 << 22
+# What rounded coins may take from a boost that still counts as whole.
+_TRIFLE = Fraction(1, 1 << 32)
 
 
 class SetSelect(SetMechanism):
@@ -174,6 +177,33 @@ class SetSelect(SetMechanism):
         """A set with the likeliest number of own slots over one with few."""
         boost = Fraction(self.boost, exact.WORD)
         return exact.worst_log_ratio([1 + boost / (1 - boost) * self._largest])
+
+    def blanket(self) -> Blanket:
+        """As if every boosted set were boosted alike, of two people without a slot in common.
+
+        The ratio of a set that shows h own slots is a mean of 1 and the largest: drawing one of
+        the two is safe, and where it draws the largest the set supports the person. Fewest sets
+        show `least` slots of both people when none is in common. The numbers of slots that rounded
+        coins boost less, or not at all, are left out of what both support.
+        """
+        boost, sets = Fraction(self.boost, exact.WORD), self._universe
+        each, entries = (1 - boost) / sets, self.domain + self.cap
+        rises = {h: p * sets / self._ways[h] / self._largest for h, p in self._chances.items()}
+        full = {h: rise for h, rise in rises.items() if rise > 1 - _TRIFLE}
+        slots = [(h, math.comb(self.cap, h)) for h in range(self.least)]
+        few = sum(
+            ways * math.comb(self.domain, self.size - h) for h, ways in slots if h <= self.size
+        )
+        neither = sum(
+            one * other * math.comb(entries - 2 * self.cap, self.size - h - i)
+            for (h, one), (i, other) in itertools.product(slots, slots)
+            if h + i <= self.size
+        )
+        left_out = sum(ways for h, ways in self._ways.items() if h not in full)
+        both = (sets - 2 * few + neither - 2 * left_out) * min(full.values()) ** 2
+        odds = 1 + boost / (1 - boost) * self._largest
+        # Of mean 1 under the blanket: gamma + (odds - 1) * (mass of support) = 1.
+        return supporting(boost / (odds - 1) * odds, odds, max(both * each, Fraction(0)))
 
     @functools.cached_property
     def _moments(self) -> tuple[Fraction, Fraction]:

@@ -1,0 +1,1 @@
+"""What a crowd adds: the loss of a report that lies among others whose order nobody knows."""
