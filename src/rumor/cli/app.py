@@ -17,6 +17,7 @@ from rumor.cli.compare import compare
 from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
+from rumor.cli.init import init
 from rumor.cli.invite import invite
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
@@ -73,6 +74,7 @@ def _rumor(
 # In the order in which the help lists them.
 for command in (
     demo,
+    init,
     show,
     simulate,
     privatize,

@@ -92,3 +92,9 @@ def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
             f"got {shown(value)}"
         )
     return value
+
+
+def slug(text: str) -> str:
+    """A short name made of any text, as `checked_slug` takes it."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-") or "unnamed"

@@ -14,6 +14,7 @@ are files with fixed names, each loaded when it is asked for:
     compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
                   followed; overall(first, second): whether two groups differ in anything
     regress.py    chances(mechanism, reports): what each report says of each value
+    interview.py  ABOUT and ASKS: what `rumor init` asks about a question
 """
 
 from __future__ import annotations
@@ -286,6 +287,10 @@ class Kind(abc.ABC, Generic[M]):
         known = size.checked(self.least_domain) if self.has_domain else size.without_domain()
         planned: PlannedQuestion[M] = self._part("plan").planned(known)
         return planned
+
+    def interview(self) -> Any:
+        """What is asked, in a few words, and what somebody is asked who begins with it."""
+        return self._part("interview")
 
     def _part(self, name: str) -> Any:
         """A file of this kind's folder, or of the one that it borrows from where it has none."""

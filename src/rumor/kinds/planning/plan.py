@@ -10,7 +10,6 @@ of linear estimates are closed forms; that of the default is calibrated by simul
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import MAX_EPSILON, checked_epsilon
+from rumor.core.toml_text import toml_text
 from rumor.core.types import Progress
 from rumor.estimators.compare.power import POWER as USUAL_POWER
 from rumor.estimators.compare.power import Between
@@ -234,7 +234,7 @@ class Plan:
             **self.best.toml,
             "reports_per_person": self.wish.reports,
         }
-        lines = [f"{key} = {_toml(value)}" for key, value in question.items()]
+        lines = [f"{key} = {toml_text(value)}" for key, value in question.items()]
         return (
             'name = "A new collection"\n'
             'series = "new-collection"\n'
@@ -543,11 +543,3 @@ def _share(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value) if isinstance(value, str) else repr(value)

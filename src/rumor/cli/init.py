@@ -1,0 +1,132 @@
+"""`rumor init`: a collection to start from, by a few questions or from a table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, argument, option
+from rumor.core.errors import InputError
+
+File = Annotated[str, argument("FILE", "Where the collection is written (.toml); a new file.")]
+From = Annotated[
+    str | None, option("--from TABLE", "Begin with the columns of a table (.csv or .parquet).")
+]
+Name = Annotated[str | None, option("--name TEXT", "What the collection is called.")]
+Contact = Annotated[str | None, option("--contact TEXT", "Whom people may ask about it.")]
+Users = Annotated[float | None, option("--users --people N", "How many people will answer.")]
+Epsilon = Annotated[
+    float | None,
+    option("--epsilon E", "The loss of one report, of every question (1 unless said)."),
+]
+
+
+def init(
+    file: File = "collection.toml",
+    table: From = None,
+    name: Name = None,
+    contact: Contact = None,
+    users: Users = None,
+    epsilon: Epsilon = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a collection to start from, by asking a few questions.
+
+    Or from the columns of a table. Nothing is sent anywhere, and no answer of the table is kept: its column names, short lists of
+    labels and round ends of numbers are, and you are asked to check that they may be public.
+
+    \b
+    Examples:
+      rumor init
+      rumor init survey.toml --from answers.csv --name "A survey" --contact us@example.org
+    """
+    from pathlib import Path
+
+    from rumor.contract.drafting import PUBLIC, Draft, questions_of
+    from rumor.core.files import write_whole
+
+    if Path(file).suffix != ".toml":
+        raise InputError(f"a collection is written to a .toml file; got {file!r}")
+    if Path(file).exists():
+        raise InputError(f"a collection is written to a new file; {file!r} exists")
+    if table is not None:
+        found = questions_of(table, 1.0 if epsilon is None else epsilon)
+        title = name or Path(table).stem.replace("_", " ").capitalize()
+        made = Draft(title, contact or "privacy@example.org", int(users or 10_000), found, PUBLIC)
+    else:
+        made = _interviewed(name, contact, users, epsilon)
+    collection = made.check()
+    write_whole(file, made.text.encode())
+    count = len(collection.questions)
+    if as_json:
+        ids = [question.id for question in collection.questions]
+        print_json({"file": file, "collection": collection.digest, "questions": ids})
+        return
+    asked = "1 question" if count == 1 else f"{count:,} questions"
+    print(f"{file}: {asked}. See what it promises: rumor show {file}")
+
+
+def _interviewed(
+    name: str | None, contact: str | None, users: float | None, epsilon: float | None
+) -> Any:
+    """Everything, from the keyboard."""
+    from rumor.contract.drafting import Draft
+    from rumor.kinds.interviews import whole
+
+    title = name or _asked("What is the collection called?", str)
+    person = contact or _asked("Whom may people ask about it (an address)?", str)
+    people = int(users) if users is not None else _asked("How many people will answer?", whole)
+    questions: list[dict[str, object]] = []
+    while not questions or typer.confirm("Another question?", default=False):
+        question = _question(epsilon)
+        try:
+            Draft(title, person, people, [*questions, question]).check()
+        except InputError as problem:
+            typer.echo(f"That cannot be: {problem}. Once more.", err=True)
+            continue
+        questions.append(question)
+    return Draft(title, person, people, questions)
+
+
+def _question(epsilon: float | None) -> dict[str, object]:
+    from rumor.core.settings import slug
+    from rumor.kinds import KINDS
+    from rumor.kinds.interviews import number
+
+    text = _asked("What do you ask, in plain words?", str)
+    id = _asked("A short name for it", slug, slug(text)[:24].strip("-"))
+    for place, kind in enumerate(KINDS.values(), 1):
+        typer.echo(f"  {place}  {kind.interview().ABOUT} ({kind.name})")
+    kind = _asked("Which of these is the answer?", _one_of(list(KINDS.values())))
+    asked = {"id": id, "kind": kind.name, "text": text}
+    for ask in kind.interview().ASKS:
+        found = _asked(ask.text, ask.read, "" if ask.optional else None)
+        if found is not None:
+            asked[ask.key] = found
+    loss = epsilon if epsilon is not None else _asked("Epsilon, the loss of a report", number, "1")
+    return {**asked, "epsilon": loss}
+
+
+def _one_of(kinds: list[Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        for place, kind in enumerate(kinds, 1):
+            if text.strip() in (str(place), kind.name):
+                return kind
+        raise InputError(f"type a number from 1 to {len(kinds)}, or a name; got {text!r}")
+
+    return read
+
+
+def _asked(text: str, read: Callable[[str], Any], unsaid: str | None = None) -> Any:
+    """What is typed, read; asked again until it can be. None where it may be, and is, left out."""
+    while True:
+        said = typer.prompt(text, default=unsaid, show_default=bool(unsaid), type=str)
+        if said == "" and unsaid == "":
+            return None
+        try:
+            return read(said)
+        except InputError as problem:
+            typer.echo(f"{str(problem)[:1].upper()}{str(problem)[1:]}.", err=True)

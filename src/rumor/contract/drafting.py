@@ -1,0 +1,101 @@
+"""Collections that are begun for somebody: from what they say, or from the columns of a table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rumor.contract.collection import Collection
+from rumor.core.answer_table import Table
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.core.settings import slug
+from rumor.core.toml_text import toml_text
+
+Wish = Mapping[str, object]
+# More answers than this are hardly a list that somebody wrote; fewer whole numbers are a scale.
+_MOST_LABELS, _SCALE = 50, 12
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+PUBLIC = (
+    "# Labels and ranges below were read from a table of answers. A contract is public: keep only\n"
+    "# what everybody may know without that table, and add the answers that nobody gave there.\n"
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A collection as it is wanted; `text` is its file."""
+
+    name: str
+    contact: str
+    users: int
+    questions: Sequence[Wish]
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        head: Wish = {"name": self.name, "series": slug(self.name), "contact": self.contact}
+        blocks = [f"{self.note}{_lines({**head, 'users': self.users})}"]
+        blocks += [f"[[questions]]\n{_lines(question)}" for question in self.questions]
+        return "\n".join(blocks)
+
+    def check(self) -> Collection:
+        """The collection, or an InputError that says what is wrong with it."""
+        return Collection.from_toml(self.text)
+
+
+def _lines(table: Wish) -> str:
+    return "".join(f"{key} = {toml_text(value)}\n" for key, value in table.items())
+
+
+def questions_of(path: PathLike, epsilon: float) -> list[Wish]:
+    """A question for each column of a table, of the kind that its cells look like."""
+    table = Table.open(path)
+    made: list[Wish] = []
+    for name in table.schema.names:
+        read = (cell for batch in table.batches([name]) for cell in batch.column(0).to_pylist())
+        cells = [str(cell).strip() for cell in read if cell is not None and str(cell).strip()]
+        if not cells:
+            continue
+        asked: Wish = {"id": slug(name), "text": name, **_guessed(cells), "epsilon": epsilon}
+        made.append(asked)
+    if not made:
+        raise InputError(f"{path}: a table must have a column with answers; got none")
+    ids = [str(question["id"]) for question in made]
+    for i, (question, id) in enumerate(zip(made, ids, strict=True)):
+        if ids.count(id) > 1:
+            made[i] = {**question, "id": f"{id}-{ids[: i + 1].count(id)}"}
+    return made
+
+
+def _guessed(cells: Sequence[str]) -> Wish:
+    """What a column looks like."""
+    values = sorted(set(cells))
+    if all(map(_NUMBER.fullmatch, values)):
+        low, high = min(map(float, values)), max(map(float, values))
+        if len(values) == 2:
+            return {"kind": "choice", "labels": values}
+        whole = all(float(value).is_integer() for value in values)
+        if whole and high - low <= _SCALE and high > low:
+            return {"kind": "ordered", "low": int(low), "high": int(high)}
+        return {"kind": "number", **_wider(low, high), "outside": "clip"}
+    if len(values) <= _MOST_LABELS:
+        # One label alone is no choice: there was another answer that nobody gave.
+        return {"kind": "choice", "labels": values if len(values) > 1 else [*values, "other"]}
+    return {"kind": "text", "words": "open"}
+
+
+def _wider(low: float, high: float) -> Wish:
+    """Round ends around a range, so that nobody's own number is one of them."""
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1e-9)))
+    ends = math.floor(low / step) * step, math.ceil(high / step) * step
+    least, most = ends if ends[0] < ends[1] else (low - step, high + step)
+    return {"low": _plain(least), "high": _plain(most)}
+
+
+def _plain(number: float) -> float:
+    return int(number) if number.is_integer() else round(number, 12)
