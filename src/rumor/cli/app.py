@@ -18,6 +18,7 @@ from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
 from rumor.cli.invite import invite
+from rumor.cli.issue import issue
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
 from rumor.cli.methods import MethodsInHelp
@@ -88,6 +89,7 @@ for command in (
     withdraw,
     token,
     invite,
+    issue,
     export,
     import_,
     collections,
