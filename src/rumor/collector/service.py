@@ -147,6 +147,11 @@ class Service:
             )
         return self._current
 
+    def issuer(self) -> str | None:
+        """Where the issuer of the newest contract is, if it has one."""
+        found = None if self._current is None else self._current.collection.issuer
+        return None if found is None else found.url
+
     async def entry(self, digest: str) -> Registered:
         """The contract that a sender says its reports are of."""
         entry = self._entries.get(digest)

@@ -25,7 +25,7 @@ const each = (list, whole) => Array.isArray(list) && list.every((row) => row && 
 
 const pending = (row) =>
   texts(row.series, row.contract, row.question) && hex(row.id, "{16}") && hex(row.report) &&
-  (row.token === undefined || hex(row.token, "{16}"));
+  (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}"));
 const spending = (row) =>
   texts(row.series, row.question) && count(row.round) && hex(row.epoch) && hex(row.tag) && loss(row.epsilon);
 
@@ -43,7 +43,11 @@ const WHOLE = {
     // What was drawn of many questions and days; a ledger from before has nothing of it.
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
     each(state.days ?? [], (row) =>
-      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)),
+      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
+    // Tokens of an issuer; few ledgers have any.
+    each(state.tokens ?? [], (row) =>
+      [row.person, row.key, row.opening, row.blinded ?? "", row.inverse ?? "", row.signature ?? "", row.report ?? ""].every((value) => hex(value)) &&
+      Number.isInteger(row.number)),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */

@@ -72,7 +72,7 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
             Route("/metrics", routes.metrics, methods=["GET"]),
-            *Pages(service.metrics).routes(),
+            *Pages(service.metrics, service.issuer).routes(),
         ],
         exception_handlers=HANDLERS,
         lifespan=lifespan,
