@@ -20,7 +20,7 @@ from rumor.collector.metrics import Metrics
 from rumor.collector.store.base import Store, StoreUnavailable, Wanted
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
-from rumor.core.blind_rsa import BlindingError, SecretKey, blind_sign
+from rumor.core.blind_rsa import SecretKey, blind_sign
 
 MOST_TOKENS = 50
 """The most tokens of one request: signing one takes milliseconds."""
@@ -80,11 +80,16 @@ class Issuing:
                     "a key must be one of this issuer's; it has another collection, or other keys "
                     "by now",
                 )
-            most = self._secrets[one.key][1]
+            key, most = self._secrets[one.key]
             if not 0 <= one.number < most:
                 raise Problem("malformed", f"the number of a token must be from 0 to {most - 1}")
-            if len(one.blinded) != SIGNATURE_BYTES:
-                raise Problem("malformed", f"a blinded message must have {SIGNATURE_BYTES} bytes")
+            # Before it is noted: what cannot be signed takes nobody's place.
+            small = int.from_bytes(one.blinded, "big") < key.public.modulus
+            if len(one.blinded) != SIGNATURE_BYTES or not small:
+                raise Problem(
+                    "malformed",
+                    f"a blinded message must be {SIGNATURE_BYTES} bytes of a number below its key",
+                )
 
     def _sign(self, credential: bytes, wanted: Sequence[Wanted]) -> list[bytes]:
         against = self.store.issue(self.collection.series, person_of(credential), wanted)
@@ -99,10 +104,7 @@ class Issuing:
                 f"another device",
                 refused=list(against),
             )
-        try:
-            return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
-        except BlindingError as problem:
-            raise Problem("malformed", str(problem)) from None
+        return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
 
     async def healthy(self) -> bool:
         """Whether the store takes writes."""

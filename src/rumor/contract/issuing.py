@@ -76,10 +76,11 @@ def checked_issuer(given: object, admission: str, questions: Sequence[Question])
             f'admission = "blind" takes at most {_MAX_TOKENS:,} reports of a person in all, since '
             f"a device fetches as many tokens at first; got {tokens:,}"
         )
-    return Issuer(_url(given.get("url")), _moduli(given.get("keys"), questions))
+    return Issuer(checked_url(given.get("url")), _moduli(given.get("keys"), questions))
 
 
-def _url(given: object) -> str:
+def checked_url(given: object) -> str:
+    """Where an issuer is: a plain address, which a page's policy may hold as it is."""
     rule = "the url of an issuer must be http(s)://HOST[:PORT][/PATH]"
     if not isinstance(given, str) or not given.isascii() or len(given) > _MAX_URL:
         raise InputError(f"{rule}; got {shown(given)}")
