@@ -20,13 +20,13 @@ export const REFUSALS = ["not-admitted", "id-conflict"];
 const MOST_TOKENS = 1000;
 const AT_ONCE = 50;
 const MODULUS = /^[89a-f][0-9a-f]{510}[13579bdf]$/;
-const URL_FORM = /^https?:\/\/[^\s/?#@"'\\;,]+(\/[^\s?#"'\\;,]*)?$/;
+const URL_FORM = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(\/[A-Za-z0-9._~\/-]*[A-Za-z0-9._~-])?$/;
 
 /** Check what a contract says under `issuer`: where it is, and a key for each question. */
 export function checkIssuer({ issuer, admission }, questions) {
   if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
   const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
-  if (typeof url !== "string" || url.length > 2000 || !URL_FORM.test(url) || url.endsWith("/") || /[^\x21-\x7e]/.test(url)) {
+  if (typeof url !== "string" || url.length > 2000 || !URL_FORM.test(url)) {
     refuse("the url of an issuer must be http(s)://HOST[:PORT][/PATH]", url);
   }
   members("the keys of an issuer", keys, questions.map(({ id }) => id));
@@ -106,6 +106,9 @@ async function signed(url, credential, rows) {
 
 /** Without an issuer there is nothing to wait with: no report was made. */
 function away(problem) {
+  if (problem.type === "not-admitted") {
+    throw new RumorError("invitation", "your invitation is not known to the issuer, or another device has used it; nothing was made or spent");
+  }
   if (problem.code !== "unreachable") throw problem;
   throw new RumorError("issuer", `answers need tokens of the issuer, which cannot be reached (${problem.message}); nothing was made or spent`);
 }
