@@ -447,3 +447,12 @@ class TestDevice:
                 assert len(set(seen)) == 1
                 assert client.flush().sent == 1
                 assert client.answer({"home": "mail"}).sent == 1
+
+
+def test_the_page_may_speak_to_the_issuer_and_to_nobody_else(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(blind_collection("https://issue.example.org:8443/a"))
+    with background(Service(store, "series")) as url:
+        policy = call(url, "/answer").headers["content-security-policy"]
+        assert "connect-src 'self' https://issue.example.org:8443;" in policy
+        assert "script-src 'self';" in policy

@@ -33,12 +33,14 @@ IssuerStore = Annotated[
         "Where it is kept who is invited: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
-IssuerUrl = Annotated[str | None, option("--url URL", "keys: where devices will find the issuer.")]
+IssuerUrl = Annotated[str | None, option("--url URL", "Where devices will find the issuer (keys).")]
 Out = Annotated[
-    str | None, option("--out -o FILE", "invite: the file to write, an invitation in each line.")
+    str | None, option("--out -o FILE", "The file to write, an invitation in each line (invite).")
 ]
-Count = Annotated[int, option("--count -n", "invite: how many.", min=1, max=1_000_000)]
-Host = Annotated[str, option("--host ADDRESS", "serve: the address to listen on.")]
+Count = Annotated[
+    int, option("--count -n", "How many invitations to make (invite).", min=1, max=1_000_000)
+]
+Host = Annotated[str, option("--host ADDRESS", "The address to listen on (serve).")]
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def issue(
     listening: Listening,
     as_json: AsJson = False,
 ) -> None:
-    """Admit invited people without anybody knowing who sent which report.
+    """Sign tokens of the invited that nobody can trace.
 
     For collections with admission = "blind". Run it apart from the collector, best by somebody
     else. keys makes a secret key for each question and writes the public ones into the
