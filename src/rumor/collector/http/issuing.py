@@ -46,6 +46,15 @@ _decoder = msgspec.json.Decoder(JsonTokens)
 _FORM = '{"credential": base64, "tokens": [{"key": base64, "number": 0, "blinded": base64}, ...]}'
 
 
+def parse_tokens(body: bytes) -> tuple[bytes, list[Wanted]]:
+    """Who asks, and for what; not yet checked against the keys."""
+    try:
+        asked = _decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise Problem("malformed", f"a body must be {_FORM}; got something else") from None
+    return asked.credential, [Wanted(one.key, one.number, one.blinded) for one in asked.tokens]
+
+
 def make_app(issuing: Issuing) -> Starlette:
     """The ASGI application of an issuer."""
 
@@ -76,13 +85,8 @@ class _Tokens(Posted[Issuing]):
 
     async def _answer(self, headers: Headers, receive: Receive) -> bytes:
         content_type(headers, JSON_TYPE)
-        body = await self._body(headers, receive)
-        try:
-            asked = _decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise Problem("malformed", f"a body must be {_FORM}; got something else") from None
-        wanted = [Wanted(one.key, one.number, one.blinded) for one in asked.tokens]
-        signatures = await self._service.sign(asked.credential, wanted)
+        credential, wanted = parse_tokens(await self._body(headers, receive))
+        signatures = await self._service.sign(credential, wanted)
         return msgspec.json.encode(
             {"signatures": [base64.b64encode(each).decode() for each in signatures]}
         )
