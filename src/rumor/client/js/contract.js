@@ -52,7 +52,8 @@ export async function parseContract(given, { digest } = {}) {
   // Few contracts say these, and only their pages load how.
   if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
   if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
-  if (said.issuer !== null || said.admission === "blind") (await import("./issuing.js")).checkIssuer(said, questions);
+  const blind = said.issuer !== null || said.admission === "blind";
+  const issuer = blind ? (await import("./issuing.js")).checkedIssuer(said, questions) : null;
   if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -69,7 +70,7 @@ export async function parseContract(given, { digest } = {}) {
     series_epsilon: said.series_epsilon,
     ask: said.ask && Object.freeze({ ...said.ask }),
     linked: said.linked && Object.freeze([...said.linked]),
-    issuer: said.issuer && Object.freeze({ url: said.issuer.url, keys: Object.freeze({ ...said.issuer.keys }) }),
+    issuer,
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {

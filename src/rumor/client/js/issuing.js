@@ -22,8 +22,8 @@ const AT_ONCE = 50;
 const MODULUS = /^[89a-f][0-9a-f]{510}[13579bdf]$/;
 const URL_FORM = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(\/[A-Za-z0-9._~\/-]*[A-Za-z0-9._~-])?$/;
 
-/** Check what a contract says under `issuer`: where it is, and a key for each question. */
-export function checkIssuer({ issuer, admission }, questions) {
+/** What a contract says under `issuer`, checked: where it is, and a key for each question. */
+export function checkedIssuer({ issuer, admission }, questions) {
   if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
   const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
   if (typeof url !== "string" || url.length > 2000 || !URL_FORM.test(url)) {
@@ -36,6 +36,7 @@ export function checkIssuer({ issuer, admission }, questions) {
   if (new Set(Object.values(keys)).size < questions.length) refuse("every question must have a key of its own", keys);
   const tokens = questions.reduce((sum, question) => sum + reportsOf(question), 0);
   if (tokens > MOST_TOKENS) refuse(`admission 'blind' takes at most ${MOST_TOKENS} reports of a person in all`, tokens);
+  return Object.freeze({ url, keys: Object.freeze({ ...keys }) });
 }
 
 /** How many reports one person may send, all rounds included. */

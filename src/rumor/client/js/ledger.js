@@ -66,7 +66,7 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
  * @param {object} made the `key` of its row; `question` and `mechanism`; `report`, `contract` (a digest) and,
  *   where the row must keep it, `settled`
  * @param {{ series: number, device?: number }} ceilings what may be spent at most
- * @param {(number: number) => Promise<{ token: string, key?: string, id?: string }>} [token] what admits a report of a number
+ * @param {(number: number) => Promise<any>} [token] what admits the person's report of a number
  * @returns {Promise<object>} the envelope, as it is kept
  */
 export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token) {

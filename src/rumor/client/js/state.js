@@ -44,10 +44,7 @@ const WHOLE = {
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
     each(state.days ?? [], (row) =>
       texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
-    // Tokens of an issuer; few ledgers have any.
-    each(state.tokens ?? [], (row) =>
-      [row.person, row.key, row.opening, row.blinded ?? "", row.inverse ?? "", row.signature ?? "", row.report ?? ""].every((value) => hex(value)) &&
-      Number.isInteger(row.number)),
+    each(state.tokens ?? [], ({ number, ...row }) => count(number + 1) && Object.values(row).every((value) => hex(value))),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */
