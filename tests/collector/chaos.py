@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,26 +27,33 @@ from rumor.collector.store.base import Registered, open_store
 from rumor.core.reports import Reports
 from tests.collector.tools import collection, rows, send, stored
 
-_READY = re.compile(r"serving .* at (http://\S+)")
+_READY = re.compile(r"(?:serving|issuing) .* at (http://\S+)")
 _QUESTIONS = ("colour", "many")
 
 
 class Collector:
-    """`rumor serve` in a process of its own."""
+    """`rumor serve`, or another command that serves, in a process of its own."""
 
-    def __init__(self, contract: Path, store_url: str, environment: dict[str, str] | None = None):
+    def __init__(
+        self,
+        contract: Path,
+        store_url: str,
+        environment: dict[str, str] | None = None,
+        command: Sequence[str] = ("serve",),
+        port: int = 0,
+    ):
         code = "import sys; from rumor.cli import main; sys.exit(main())"
         self.process = subprocess.Popen(
             [
                 sys.executable,
                 "-c",
                 code,
-                "serve",
+                *command,
                 str(contract),
                 "--store",
                 store_url,
                 "--port",
-                "0",
+                str(port),
             ],
             stderr=subprocess.PIPE,
             text=True,

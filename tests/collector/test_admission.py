@@ -104,7 +104,7 @@ class TestTokens:
         assert anybody.digest != invited.digest
         with pytest.raises(InputError, match="leaves admission 'open' out"):
             Collection.from_contract({**anybody.contract(), "admission": "open"})
-        with pytest.raises(InputError, match="admission must be one of open, invited; got 'some'"):
+        with pytest.raises(InputError, match="must be one of open, invited, blind; got 'some'"):
             Collection.resolve({**WISH, "admission": "some"})
 
 

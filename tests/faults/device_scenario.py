@@ -1,8 +1,9 @@
 """A fixed piece of a device's life, which is struck at one of its writes, and what must hold.
 
 A new device makes its secret and its ledger, answers, is offline for a while, starts again,
-is asked some of many questions, takes a new secret, answers once more, and takes everything
-back. Its collector is a real one, undisturbed. Whoever is told that something failed tries again.
+is asked some of many questions, has tokens signed, takes a new secret, answers once more, and
+takes everything back. Its collector is a real one, undisturbed. Whoever is told that something
+failed tries again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector.store.base import Store
 from rumor.contract.collection import Collection
+from rumor.contract.issuing import key_name
+from rumor.core.blind_rsa import blind_sign
 from rumor.core.errors import InputError, Unavailable
 from tests.faults import shim
+from tests.issuers import SECRETS, blind_collection
 from tests.machine.books import look, records
 from tests.machine.front import Front
 
 _TRIES = 3
+_CODE = "rumor-invitation-AAAAAAAAAAAAAAAAAAAAABn3"
 # Of sixteen questions, another secret would hardly draw the same two.
 _MANY = Collection.resolve(
     {
@@ -74,6 +79,7 @@ def run(folder: str, url: str, at: int, mode: int) -> int:
     close()
     answer("colour", "red")
     attempt("draw", lambda: _drawn(folder))
+    attempt("enrol", lambda: _enrolled(folder))
     attempt("reset", lambda: _reset(folder))
     attempt("draw", lambda: _drawn(folder))
     close()
@@ -100,6 +106,30 @@ def _drawn(folder: str) -> str:
         return "-".join(respondent.asked(_MANY).questions)
 
 
+def _enrolled(folder: str) -> int:
+    """Tokens are made, shown to an issuer and signed; what was shown is printed."""
+    contract = blind_collection()
+    with Respondent(Path(folder) / "device") as respondent:
+        shown, wanted = respondent.enrolment(contract, _CODE)
+        for each in wanted:
+            print(f"shown {each.key.hex()}-{each.number} {each.blinded.hex()}", flush=True)
+        secrets = {key_name(key.public): key for key in SECRETS}
+        answers = [blind_sign(secrets[each.key], each.blinded) for each in wanted]
+        respondent.enrol(contract, shown, wanted, answers)
+        return len(wanted)
+
+
+def _check_tokens(folder: str, lines: list[str]) -> None:
+    """What was once shown to the issuer is what it is shown again, and signed tokens stay."""
+    said = {tuple(line.split()[1:]) for line in lines if line.startswith("shown ")}
+    assert len({place for place, _ in said}) == len(said), "another token for the same number"
+    with Respondent(Path(folder) / "device") as respondent:
+        _, wanted = respondent.enrolment(blind_collection(), _CODE)
+        again = {(f"{each.key.hex()}-{each.number}", each.blinded.hex()) for each in wanted}
+        assert again <= said or not said, "another token for the same number"
+        assert not again or not any(line.startswith("done enrol") for line in lines), "one is lost"
+
+
 def verify(folder: str, front: Front, store: Store, said: str) -> None:
     """After the process has ended: start again, send what waits, and compare the books."""
     lines = said.splitlines()
@@ -113,6 +143,7 @@ def verify(folder: str, front: Front, store: Store, said: str) -> None:
         debited = sum(each.reports for each in client.spending())
         assert client.withdraw().left == 0
         assert client.spent >= max(spent, default=0.0), "what was taken back was refunded"
+    _check_tokens(folder, lines)
     drawn = {line.rpartition(" ")[2] for line in lines if line.startswith("done draw")}
     assert len(drawn | ({_drawn(folder)} if drawn else set())) <= 1, "it was drawn anew"
     exchanges, _ = front.drain()

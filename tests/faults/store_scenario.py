@@ -1,7 +1,8 @@
 """A fixed piece of a store's life, which is struck at one of its writes, and what must hold.
 
 It begins with a store of an older schema and goes through everything that writes: migration,
-registration, reports, repeats, tokens, counting, expiry, withdrawal, backup, deletion, restoring.
+registration, reports, repeats, what an issuer signed, tokens, counting, expiry, withdrawal, backup,
+deletion, restoring.
 Whoever is refused tries again, as devices and operators do.
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_store
+from rumor.collector.store.base import Accepted, Batch, Registered, Store, Wanted, open_store
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, Unavailable
 from rumor.core.reports import Reports
@@ -30,6 +31,7 @@ from tests.machine.contracts import INVITED, QUESTIONS, SERIES, contracts
 DAYS = (datetime.date(2026, 3, 1), datetime.date(2026, 3, 20))
 MAIN, SIDE = contracts()[0], contracts()[1]
 _TRIES = 3
+_PERSON = b"p" * 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,8 @@ def run(folder: str, at: int, mode: int) -> int:
     write("first")
     write("side-many")
     write("first")  # once more: a repeat
+    attempt("people", lambda: _invited(opened()))
+    attempt("issue", lambda: _issued(opened(), b"m"))
     attempt("admit", lambda: opened().admit(SERIES, [b"k" * 32]))
     write("token")
     attempt("count", lambda: opened().summarize())
@@ -156,6 +160,17 @@ def run(folder: str, at: int, mode: int) -> int:
     close()
     print(f"calls {shim.calls()}", flush=True)
     return 0
+
+
+def _invited(store: Store) -> None:
+    if store.invited(SERIES) == 0:  # where only the last sync failed, they are there
+        store.invite(SERIES, [_PERSON])
+
+
+def _issued(store: Store, message: bytes) -> None:
+    outcome = store.issue(SERIES, _PERSON, [Wanted(b"k" * 16, 0, message)])
+    if outcome != ():
+        raise Refused(outcome)
 
 
 def _withdrawn(store: Store) -> None:
@@ -202,6 +217,10 @@ def verify(folder: Path, said: str) -> None:
     if "withdraw" in begun:
         acknowledged = [each for each in acknowledged if each.name != "taken"]
     _check(store, acknowledged, side_may_be_gone="delete" in begun and "import" not in done)
+    if "issue" in done:
+        # What was signed is signed again, and nothing else for its number.
+        _issued(store, b"m")
+        assert store.issue(SERIES, _PERSON, [Wanted(b"k" * 16, 0, b"other")]) == (0,)
     # Whoever was not answered sends again; whoever was, might.
     if "invited" not in done or "revise" not in done:
         store.register(SIDE, revise=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from rumor.collector import backup
+from rumor.collector.http.issuing import parse_tokens
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import (
@@ -26,13 +27,15 @@ from rumor.collector.http.wire import (
     parse_json,
     parse_withdrawal,
 )
+from rumor.collector.issuing import Issuing
+from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import ReportFile, write_reports
 from rumor.core.errors import InputError
 from rumor.engines.sources import ParquetSource
 from rumor.mechanisms.summary import Summary
 from tests.collector.tools import as_json
-from tests.machine.contracts import contracts
+from tests.machine.contracts import BLIND, KEYS, contracts
 from tests.machine.quick import new_folder
 
 Target = Callable[[bytes], None]
@@ -70,7 +73,7 @@ def summary(data: bytes) -> None:
 
 
 def body(data: bytes) -> None:
-    """A body of reports or keys: the first byte says of which question, and how it is sent."""
+    """A body of reports, keys or tokens: the first byte says of which question, and how."""
     if not data:
         return
     question = contracts()[0].questions[data[0] & 1]
@@ -80,6 +83,10 @@ def body(data: bytes) -> None:
         if data[0] & 8:
             ids = parse_withdrawal(plain, _LIMITS)[1]
             assert 0 < len(ids) <= _LIMITS.json_reports
+            return
+        if data[0] & 16:
+            credential, wanted = parse_tokens(plain)
+            _issuing()._check(credential, wanted)
             return
         if data[0] & 4:
             named, reports = parse_json(plain, _LIMITS)
@@ -99,6 +106,14 @@ def body(data: bytes) -> None:
     elif len(rows) <= _LIMITS.json_reports:
         document = json.dumps(as_json(question.id, rows)).encode()
         assert (json_rows(parse_json(document, _LIMITS)[1], question) == rows).all()
+
+
+@functools.cache
+def _issuing() -> Issuing:
+    """An issuer that is asked what it would refuse, and never signs."""
+    store = open_store(f"sqlite:///{_folder() / 'issuer.db'}")
+    store.close()
+    return Issuing(store, contracts()[BLIND], KEYS)
 
 
 def reports(data: bytes) -> None:
@@ -204,6 +219,9 @@ def _bodies() -> list[bytes]:
             found.append(bytes([place + kind]) + plain)
             found.append(bytes([place + kind + 2]) + gzip.compress(plain, mtime=0))
         keys = [base64.b64encode(row[:16].tobytes()).decode() for row in rows]
+        token = {"key": keys[0], "number": 0, "blinded": base64.b64encode(bytes(256)).decode()}
+        asked = {"credential": base64.b64encode(bytes(32)).decode(), "tokens": [token]}
+        found.append(b"\x10" + json.dumps(asked).encode())
         found.append(b"\x08" + json.dumps({"question": question.id, "keys": keys}).encode())
     return found
 

@@ -51,6 +51,7 @@ const STEPS = {
   state: ({ store = "person" }) => JSON.parse(String(stores[store])),
   prepare: async ({ by = "person", of = "contract", answers, invitation }) =>
     shown(await people[by].prepare(contracts[of], answers, { invitation })),
+  enrol: ({ by = "person", of = "contract", invitation }) => people[by].enrol(contracts[of], invitation),
   told: async ({ by = "person", of = "contract", answers }) =>
     (await people[by].prepare(contracts[of], answers)).map(({ told }) => told),
   /** Several at once, in one go: each is made or refused. */

@@ -8,17 +8,21 @@ and the counts are those of the reports.
 
 from __future__ import annotations
 
+import base64
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rumor.collector.admission import admitted_id
 from rumor.collector.store.base import ID_BYTES, Registered, Store
 from rumor.contract.collection import Collection
+from rumor.contract.issuing import key_name
+from rumor.core.blind_rsa import EXPONENT
 from rumor.mechanisms.summary import Summary
-from tests.machine.contracts import QUESTIONS, SERIES, contracts, width
-from tests.machine.front import Exchange, TakenBack
+from tests.machine.contracts import BLIND, KEYS, QUESTIONS, SERIES, contracts, width
+from tests.machine.front import Asked, Exchange, TakenBack
 
 Row = tuple[bytes, datetime.date]
 """A report and its day."""
@@ -133,6 +137,31 @@ class Books:
     admitted: int = 0
     """How many tokens are left."""
     acknowledged: int = 0
+    signed: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    """What the issuer signed for a person, by key and number."""
+
+    def check_issuer(self, asked: list[Asked]) -> None:
+        """For a number of a person one message is ever signed, and rightly."""
+        keys = {key_name(key.public): key.public for key in KEYS.secrets.values()}
+        for each in asked:
+            for token, signature in zip(each.tokens, each.signatures, strict=True):
+                place = (each.credential, token["key"], token["number"])
+                first = self.signed.setdefault(place, token["blinded"])
+                assert first == token["blinded"], "an invitation got two tokens for one"
+                key = keys[base64.b64decode(token["key"])]
+                number = int.from_bytes(base64.b64decode(signature), "big")
+                raised = pow(number, EXPONENT, key.modulus).to_bytes(key.size, "big")
+                assert raised == base64.b64decode(token["blinded"]), "a signature is wrong"
+
+    def _check_tokens(self, minutes: list[Exchange]) -> None:
+        """What the blind contract took came with a token of the issuer, which names it."""
+        contract = contracts()[BLIND]
+        for each in minutes:
+            if each.digest == contract.digest and each.status == 200:
+                shown = bytes.fromhex(each.token)
+                question = contract.question(each.question)
+                found = admitted_id(contract, question, shown[:64], shown[64:])
+                assert [found] == [id for id, _ in records(each)], "a token admitted another report"
 
     def check(
         self,
@@ -157,6 +186,7 @@ class Books:
             held = self._balanced(observe(store), minutes, step, today)
         self._check_admissions(store, held, minutes, step)
         self._check_refusals(held, minutes)
+        self._check_tokens(minutes)
         self.held = held
         self.withdrawn |= step.withdrawn
         self.acknowledged += sum(len(records(each)) for each in minutes if each.status == 200)

@@ -1,33 +1,45 @@
-"""The contracts that the machine plays with: three of one series, and their answers."""
+"""The contracts that the machine plays with: four of one series, and their answers."""
 
 from __future__ import annotations
 
 import functools
+from contextlib import ExitStack
 
+from rumor.collector.issuer_keys import Keys
 from rumor.contract.collection import Collection
+from tests.issuers import SECRETS
+from tests.machine.front import Front
 
 SERIES = "series"
 QUESTIONS = ("colour", "many")
 COLOURS = ("red", "green", "blue")
 
 
+_LISTENING = ExitStack()
+KEYS = Keys(SERIES, dict(zip(QUESTIONS, SECRETS, strict=True)))
+"""The issuer's."""
+
+
+@functools.cache
+def issuer_front() -> Front:
+    """Where devices find the issuer, as long as this process lasts: contracts say so."""
+    return _LISTENING.enter_context(Front().listening())
+
+
 @functools.cache
 def contracts() -> tuple[Collection, ...]:
-    """Kept for three days; kept for ever; for invited people, kept for five days.
+    """Kept for three days; for ever; for invited people, five days; for those with blind tokens.
 
     Each is a revision of the one before, and promises as much.
     """
     days = _contract("Kept for days", 1000, retention_days=3)
     ever = _contract("Kept for ever", 1000, after=days)
-    return (
-        days,
-        ever,
-        _contract("For the invited", 2, admission="invited", retention_days=5, after=ever),
-    )
+    invited = _contract("For the invited", 2, admission="invited", retention_days=5, after=ever)
+    return days, ever, invited, _contract("Untraceable", 2, admission="blind", after=invited)
 
 
-INVITED = 2
-"""The place of the one that asks for invitations."""
+INVITED, BLIND = 2, 3
+"""The places of the ones that ask for invitations, and for tokens of the issuer."""
 
 
 def _contract(
@@ -44,6 +56,8 @@ def _contract(
     rules: dict[str, object] = {"kind": "choice", "epsilon": 1.0, **limits}
     colour = {"id": "colour", "labels": list(COLOURS), "mechanism": "randomized-response"}
     many = {"id": "many", "domain": 30, "mechanism": "unary"}
+    public = {id: key.public.to_bytes().hex() for id, key in KEYS.secrets.items()}
+    issuer = {"url": issuer_front().url, "keys": public} if admission == "blind" else None
     return Collection.resolve(
         {
             "name": name,
@@ -51,6 +65,7 @@ def _contract(
             "contact": "nobody@example.org",
             "admission": admission,
             "series_epsilon": 1e6,
+            **({} if issuer is None else {"issuer": issuer}),
             **({} if after is None else {"revision": after.revision + 1, "previous": after.digest}),
             "questions": [{**rules, **colour}, {**rules, **many}],
         }

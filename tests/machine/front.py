@@ -34,6 +34,8 @@ class Exchange:
     accepted: int
     relayed: bool
     """Whether the sender heard it."""
+    token: str = ""
+    """What came along, in hexadecimal."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,23 @@ class TakenBack:
     status: int | None
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One POST of blinded messages to an issuer, and what it signed."""
+
+    credential: str
+    tokens: list[dict[str, Any]]
+    signatures: list[str]
+
+
 @dataclass
 class Front:
-    """The address, and the collectors behind it by their URLs."""
+    """The address, and the collectors (or the issuer) behind it by their URLs."""
 
     targets: list[str] = field(default_factory=list)
     minutes: list[Exchange] = field(default_factory=list)
     taken_back: list[TakenBack] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     lose_requests: int = 0
     lose_answers: int = 0
     url: str = ""
@@ -140,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif body is not None and self.path == "/v1/withdrawals":
             keys = map(base64.b64decode, json.loads(body)["keys"])
             desk.taken_back.append(TakenBack(frozenset(map(report_id, keys)), status))
+        elif body is not None and self.path == "/v1/tokens" and status == 200:
+            desk.asked.append(Asked(**json.loads(body), **json.loads(answer)))
         if lost:
             self.close_connection = True
             return
@@ -161,5 +175,6 @@ class _Handler(BaseHTTPRequestHandler):
                 None if problem is None else str(problem).removeprefix("urn:rumor:problem:"),
                 int(said.get("accepted", 0)),
                 relayed,
+                self.headers.get("Rumor-Token", ""),
             )
         )

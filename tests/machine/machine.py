@@ -19,13 +19,15 @@ from rumor.contract.admission import admission_key, read_invitation, token
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.machine.books import Books, Step
-from tests.machine.contracts import INVITED, QUESTIONS, SERIES, answer, contracts
+from tests.machine.contracts import BLIND, INVITED, QUESTIONS, SERIES, answer, contracts
 from tests.machine.nursery import Nursery
+from tests.machine.purse import Purse
 from tests.machine.quick import new_folder
 from tests.machine.world import Backup, Device, Ran, Tally, World, others
 
 DEVICES = 3
-_which = st.integers(0, 2)
+_which = st.integers(0, DEVICES - 1)
+_contract = st.integers(0, len(contracts()) - 1)
 _question = st.sampled_from(QUESTIONS)
 _value = st.integers(0, 29)
 _place = st.sampled_from([0, 0, 0, 1])
@@ -61,6 +63,8 @@ class Machine(RuleBasedStateMachine):
         self.bodies: list[tuple[Collection, str, bytes, str]] = []
         self.codes: list[str] = []
         self.tokens: list[tuple[str, str]] = []
+        self.signed: list[tuple[str, bytes, str]] = []
+        self.strangers = 0
         self.broken = True
         with self.step():
             for _ in range(DEVICES):
@@ -77,6 +81,8 @@ class Machine(RuleBasedStateMachine):
             turn = len(self.bodies)
             self._post(turn % 2, QUESTIONS[turn // 2 % 2], [turn % 3, turn % 30], certain=False)
         yield done
+        self.books.check_issuer(self.world.issuer_front.asked)
+        self.world.issuer_front.asked = []
         exchanges, taken_back = self.world.front.drain()
         today = self.world.clock.today()
         self.books.check(self.world.store, exchanges, taken_back, done, today)
@@ -134,7 +140,7 @@ class Machine(RuleBasedStateMachine):
     # Senders
 
     @rule(
-        which=_which, question=_question, values=st.lists(_value, min_size=1, max_size=4),
+        which=_contract, question=_question, values=st.lists(_value, min_size=1, max_size=4),
         fresh=st.booleans(),
     )  # fmt: skip
     def post(self, which: int, question: str, values: list[int], fresh: bool) -> None:
@@ -152,7 +158,12 @@ class Machine(RuleBasedStateMachine):
             if mine:
                 self.tokens.remove(mine[0])
                 code = mine[0][1]
-        rows = self.world.fresh_rows(contract, question, values)
+        rows = self.world.fresh_rows(contract, question, values[: 1 if which == BLIND else None])
+        if which == BLIND:
+            ready = [each for each in self.signed if each[0] == question]
+            if ready:
+                self.signed.remove(ready[0])
+                rows, code = ready[0][1] + rows[16:], ready[0][2]
         self.bodies.append((contract, question, rows, code))
         self._send(contract, question, rows, code, certain=certain)
 
@@ -217,7 +228,7 @@ class Machine(RuleBasedStateMachine):
 
     # Analysts
 
-    @rule(which=_which, question=_question)
+    @rule(which=_contract, question=_question)
     def count(self, which: int, question: str) -> None:
         """An analyst asks; the answer is of every report there is."""
         with self.step():
@@ -253,7 +264,7 @@ class Machine(RuleBasedStateMachine):
                 for device in self.world.devices:
                     device.client.flush()
             elif kind == "answer":
-                self._answer(self.world.devices[which], "colour", 1)
+                self._answer(self.world.devices[which % DEVICES], "colour", 1)
             elif kind == "withdraw":
                 for device in self.world.devices:
                     device.withdraw()
@@ -264,7 +275,7 @@ class Machine(RuleBasedStateMachine):
 
         return work
 
-    @rule(which=_which, brake=_brake, kill=_rarely, during=_meanwhile)
+    @rule(which=_contract, brake=_brake, kill=_rarely, during=_meanwhile)
     def revise(self, which: int, brake: int, kill: bool, during: str) -> None:
         """A new contract of the series."""
         with self.step(busy=True) as step:
@@ -275,7 +286,7 @@ class Machine(RuleBasedStateMachine):
             )  # fmt: skip
             step.outcome = done.outcome
 
-    @rule(which=_which, brake=_brake, kill=_rarely, during=_meanwhile)
+    @rule(which=_contract, brake=_brake, kill=_rarely, during=_meanwhile)
     def close(self, which: int, brake: int, kill: bool, during: str) -> None:
         """No more reports of a collection."""
         with self.step(busy=True) as step:
@@ -287,7 +298,7 @@ class Machine(RuleBasedStateMachine):
             )  # fmt: skip
             step.outcome = done.outcome
 
-    @rule(which=_which, brake=_brake, kill=_rarely, during=_meanwhile)
+    @rule(which=_contract, brake=_brake, kill=_rarely, during=_meanwhile)
     def delete(self, which: int, brake: int, kill: bool, during: str) -> None:
         """A collection goes, with all that is in it."""
         self._delete(which, brake, kill, during)
@@ -301,7 +312,7 @@ class Machine(RuleBasedStateMachine):
             )  # fmt: skip
             step.outcome = done.outcome
 
-    @rule(which=_which, brake=_brake, kill=_rarely, during=_meanwhile, starve=_rarely)
+    @rule(which=_contract, brake=_brake, kill=_rarely, during=_meanwhile, starve=_rarely)
     def export(self, which: int, brake: int, kill: bool, during: str, starve: bool) -> None:
         """A backup, while the collector goes on."""
         self._export(which, brake, kill, during, starve)
@@ -376,6 +387,57 @@ class Machine(RuleBasedStateMachine):
                     assert admission_key(SERIES, question, found)
                     self.tokens.append((question, found.hex()))
 
+    # The issuer
+
+    @rule(count=st.integers(1, 2), brake=_brake, kill=_rarely)
+    def issue_invite(self, count: int, brake: int, kill: bool) -> None:
+        """The issuer invites people: some get the code, for some we fetch tokens ourselves."""
+        with self.step(busy=True):
+            out = self.world.new_path("invitations")
+            given = ["issue", "invite", str(self.world.files[BLIND])]
+            done = self.world.command(
+                [*given, "--count", str(count), "--out", str(out)],
+                store=self.world.issuer_store, brake=brake, kill=kill,
+            )  # fmt: skip
+            assert done.outcome != "refused", done
+            if done.outcome == "done":
+                codes = out.read_text().split()
+                self.codes += codes[:1]
+                for code in codes[1:]:
+                    self._fetch(code)
+
+    def _fetch(self, code: str) -> None:
+        """Somebody's tokens, kept for senders without a device; the issuer may be away."""
+        self.strangers += 1
+        with Purse(self.world.new_path("stranger"), code) as purse:
+            for _ in range(2):
+                self.world.serve_issuer()
+                with suppress(OSError, Refused, Unreachable):
+                    self.signed += purse.fetched()
+                    return
+
+    @rule(transactions=st.integers(1, 4), which=_which)
+    def kill_issuer_while_enrolling(self, transactions: int, which: int) -> None:
+        """Killed as it notes what it is about to sign; whoever asks again gets the same."""
+        self.world.serve_issuer()
+        with self.step(busy=True):
+            device = self.world.devices[which]
+            self.world.kill_issuer_while(transactions, lambda: self._enrol(device))
+        self.world.serve_issuer()
+        with self.step():
+            self._enrol(self.world.devices[which])
+
+    def _enrol(self, device: Device) -> None:
+        with suppress(InputError, Refused, Unreachable):
+            device.client.refresh()
+            device.client.enrol()
+
+    @rule(requests=st.integers(0, 1), answers=st.integers(0, 1))
+    def lose_tokens(self, requests: int, answers: int) -> None:
+        """What goes to the issuer, or comes from it, is lost."""
+        front = self.world.issuer_front
+        front.lose_requests, front.lose_answers = requests, answers
+
     # Misfortunes
 
     @rule(place=_place, gently=st.booleans(), again=st.sampled_from([True, True, False]))
@@ -403,7 +465,7 @@ class Machine(RuleBasedStateMachine):
             step.outcome = done.outcome
             assert done.outcome == "done" or self.world.serving[1 - place] is not None, done
 
-    @rule(place=_place, transactions=st.integers(1, 4), which=_which, question=_question)
+    @rule(place=_place, transactions=st.integers(1, 4), which=_contract, question=_question)
     def kill_while_posting(self, place: int, transactions: int, which: int, question: str) -> None:
         """Killed just before a commit, or after it and before the answer."""
         with self.step(busy=True):
@@ -424,7 +486,7 @@ class Machine(RuleBasedStateMachine):
         self._serve(place)
 
     @rule(
-        which=_which, question=_question, room=st.sampled_from([0, 4_000, 40_000]),
+        which=_contract, question=_question, room=st.sampled_from([0, 4_000, 40_000]),
         posts=st.integers(1, 3),
     )  # fmt: skip
     def full_disk(self, which: int, question: str, room: int, posts: int) -> None:
@@ -433,7 +495,7 @@ class Machine(RuleBasedStateMachine):
             with self.world.full_disk(room):
                 for _ in range(posts):
                     self._post(which, question, [5] * 4, certain=False)
-                self._answer(self.world.devices[which], question, 6)
+                self._answer(self.world.devices[which % DEVICES], question, 6)
             self.world.close_store()
 
     @rule(kill=_rarely)

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.collector.postgres import Postgres
-from tests.machine.machine import Machine, machine
+from tests.machine.contracts import BLIND, QUESTIONS, contracts
+from tests.machine.machine import DEVICES, Machine, machine
 from tests.machine.nursery import Nursery
 from tests.machine.world import Tally
 
@@ -72,3 +73,37 @@ def _sweep(one: Machine, tally: Tally) -> None:
         if tally.interrupted == before:
             break
     assert tally.interrupted > 20, tally
+
+
+def test_an_issuer_that_is_killed_at_any_transaction(nursery: Nursery) -> None:
+    """Devices enrol, lose what was signed, ask again, answer, and senders spend tokens twice."""
+    tally = Tally()
+    one = machine(lambda folder: f"sqlite:///{folder / 'store.db'}", nursery, tally)()
+    try:
+        for which in range(1, BLIND + 1):
+            one.revise(which=which, brake=0, kill=False, during="post")
+        one.seconds_pass()
+        one.issue_invite(count=2, brake=0, kill=False)
+        assert len(one.signed) == 4
+        for transactions in range(1, 5):
+            one.issue_invite(count=1, brake=0, kill=False)
+            one.restart_device(which=transactions % DEVICES, code=len(one.codes) - 1)
+            if transactions % 2:
+                one.lose_tokens(requests=0, answers=1)
+            one.kill_issuer_while_enrolling(transactions, transactions % DEVICES)
+            one.answer(transactions % DEVICES, "colour", transactions)
+        # Three devices with three reports of a person each at most, and at least one of each.
+        enrolled = one.books.reports(contracts()[BLIND].digest, "colour")
+        assert enrolled is not None
+        assert enrolled >= DEVICES
+        for question in QUESTIONS:
+            one.post(BLIND, question, [1], fresh=True)
+            one.repeat(0, fresh=True)
+            one.conflict(0, elsewhere=False)
+        assert one.world.front.minutes == []
+        now = one.books.reports(contracts()[BLIND].digest, "colour")
+        assert now == enrolled + 1
+        assert tally.kills >= 4
+        assert len(one.books.signed) >= 4 * (1 + DEVICES)
+    finally:
+        one.teardown()

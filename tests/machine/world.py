@@ -26,12 +26,12 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.collector.tools import Answer, call, send
 from tests.machine.books import Held, records
-from tests.machine.contracts import contracts
+from tests.machine.contracts import BLIND, KEYS, contracts, issuer_front
 from tests.machine.front import Exchange, Front
 from tests.machine.nursery import Child, Nursery
 from tests.machine.rewind import rewind
 
-_OPERATOR, _COLLECTORS = 0, (1, 2)
+_OPERATOR, _COLLECTORS, _ISSUER = 0, (1, 2), 3
 
 
 @dataclass
@@ -122,6 +122,12 @@ class World:
         for contract, path in zip(contracts(), self.files, strict=True):
             contract.save(path)
         self.analyst = add_token(folder / "tokens", "machine")
+        KEYS.save(folder / "keys")
+        self.issuer: Serving | None = None
+        self.issuer_store = f"sqlite:///{folder / 'issuer.db'}"
+        self.issuer_front = issuer_front()
+        self.issuer_front.targets = []
+        self.issuer_front.lose_requests = self.issuer_front.lose_answers = 0
         self._looking: Store | None = None
         self._numbered = 0
 
@@ -177,6 +183,40 @@ class World:
         self._retarget()
         return Ran("done", "")
 
+    # The issuer
+
+    def serve_issuer(self) -> None:
+        """Start the issuer, unless it runs."""
+        if self.issuer is not None:
+            return
+        arguments = ["issue", "serve", str(self.files[BLIND]), "--store", self.issuer_store]
+        arguments += ["--keys", str(self.folder / "keys"), "--port", "0", "--json"]
+        self.clock.set_brake(_ISSUER, 0)
+        child = self.nursery.command(arguments, cwd=self.folder, brake=_ISSUER)
+        child.wait_until(lambda: "\n" in child.out.read_text() if child.out.exists() else False)
+        self.issuer = Serving(child, str(json.loads(child.out.read_text())["url"]))
+        self.issuer_front.targets = [self.issuer.url]
+
+    def kill_issuer(self) -> None:
+        """End the issuer at once."""
+        if self.issuer is None:
+            return
+        ended, self.issuer = self.issuer, None
+        self.issuer_front.targets = []
+        self.clock.set_brake(_ISSUER, 0)
+        self.tally.kills += 1
+        ended.child.kill()
+        assert "Traceback" not in ended.child.said(), ended.child.said()
+
+    def kill_issuer_while(self, transactions: int, work: Callable[[], None]) -> None:
+        """Kill the issuer as it begins or ends a transaction, while something is asked of it."""
+        doomed = self.issuer
+        if doomed is None:
+            work()
+            return
+        self.clock.set_brake(_ISSUER, transactions)
+        self._until_killed(doomed, work, self.kill_issuer)
+
     def _retarget(self) -> None:
         self.front.targets = [each.url for each in self.serving if each is not None]
 
@@ -205,6 +245,11 @@ class World:
             return
         self.front.targets = [doomed.url]
         self.clock.set_brake(_COLLECTORS[place], transactions)
+        self._until_killed(doomed, work, lambda: self.kill(place))
+
+    def _until_killed(
+        self, doomed: Serving, work: Callable[[], None], kill: Callable[[], None]
+    ) -> None:
         problems: list[BaseException] = []
 
         def worked() -> None:
@@ -216,7 +261,7 @@ class World:
         thread = threading.Thread(target=worked)
         thread.start()
         doomed.child.wait_until(lambda: not thread.is_alive())
-        self.kill(place)
+        kill()
         thread.join(60)
         assert not thread.is_alive()
         if problems:
@@ -280,6 +325,7 @@ class World:
         self,
         arguments: Sequence[str],
         *,
+        store: str | None = None,
         brake: int = 0,
         meanwhile: Callable[[], None] | None = None,
         kill: bool = False,
@@ -288,7 +334,7 @@ class World:
         """Run `rumor ...`; stop it at a transaction, do something else, go on or kill it."""
         self.tally.commands += 1
         self.clock.set_brake(_OPERATOR, brake)
-        given = [*arguments, "--store", self.store_url]
+        given = [*arguments, "--store", store or self.store_url]
         if disk is None:
             child = self.nursery.command(given, cwd=self.folder, brake=_OPERATOR)
         else:
@@ -354,12 +400,11 @@ class World:
     def close(self) -> None:
         for device in self.devices:
             device.client.close()
-        for place in range(len(self.serving)):
-            running = self.serving[place]
-            if running is not None:
-                self.serving[place] = None
-                with contextlib.suppress(ProcessLookupError):
-                    running.child.kill()
+        running = [each for each in (*self.serving, self.issuer) if each is not None]
+        self.serving, self.issuer = [None, None], None
+        for each in running:
+            with contextlib.suppress(ProcessLookupError):
+                each.child.kill()
         self.close_store()
         self._listening.__exit__(None, None, None)
         shutil.rmtree(self.folder, ignore_errors=True)

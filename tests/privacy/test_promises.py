@@ -17,6 +17,7 @@ import pytest
 import rumor
 from rumor.client.ledger import Ledger
 from rumor.client.pins import Change
+from rumor.client.purse import Admits
 from rumor.contract.collection import Collection, Question
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
 from rumor.privacy.loss import series_ceiling
@@ -391,9 +392,9 @@ def test_tokens_count_every_round_there_ever_was(tmp_path: Path) -> None:
     plain = contract(rumor.PrivKV(keys=["a"], epsilon=0.1), reports=9, after=two)
     numbers: list[int] = []
 
-    def token(number: int) -> bytes:
+    def token(number: int) -> Admits:
         numbers.append(number)
-        return bytes(16)
+        return Admits(bytes(16))
 
     with rumor.Respondent(tmp_path, consent=lambda change: True) as device:
         device._admits = lambda *arguments: token  # type: ignore[method-assign]

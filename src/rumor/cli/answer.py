@@ -72,7 +72,7 @@ def answer(
     On a terminal you are asked for each answer, and an empty line skips a question. Otherwise
     the standard input is read: a line for each question that is named here, in this order; or,
     where none is, lines QUESTION=VALUE or one JSON object with an answer for each question.
-    Without an answer, what is waiting is sent.
+    Without an answer, what is waiting is sent, and tokens are fetched where an issuer signs them.
 
     Where a collection asks each person some of its questions, or on one of many days, this
     machine draws them at first and keeps them: only these are asked, on that day.
@@ -119,6 +119,8 @@ def answer(
             if (joined := collection_promise(client.collection()).joined()) is not None:
                 print(joined, file=sys.stderr)
             given = _answers(client.collection(), named or asked.questions, piped)
+        if not given and terms.invitation is not None:
+            client.enrol()
         receipt = client.answer(given) if given else client.flush()
         spent = client.spent
     if as_json:

@@ -19,6 +19,7 @@ from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
 from rumor.cli.init import init
 from rumor.cli.invite import invite
+from rumor.cli.issue import issue
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
 from rumor.cli.methods import MethodsInHelp
@@ -90,6 +91,7 @@ for command in (
     withdraw,
     token,
     invite,
+    issue,
     export,
     import_,
     collections,

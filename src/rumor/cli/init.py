@@ -35,8 +35,9 @@ def init(
 ) -> None:
     """Write a collection to start from, by asking a few questions.
 
-    Or from the columns of a table. Nothing is sent anywhere, and no answer of the table is kept: its column names, short lists of
-    labels and round ends of numbers are, and you are asked to check that they may be public.
+    Or from the columns of a table. Nothing is sent anywhere, and no answer of the table is kept:
+    its column names, short lists of labels and round ends of numbers are, and you are asked to
+    check that they may be public.
 
     \b
     Examples:

@@ -37,9 +37,11 @@ def invite(
 
     contract = Collection.load(collection)
     if contract.admission != "invited":
+        rest = "is open to anybody"
+        if contract.admission == "blind":
+            rest = "has an issuer, who makes them (rumor issue invite)"
         raise InputError(
-            f'invitations need a collection with admission = "invited"; '
-            f"{contract.name!r} is open to anybody"
+            f'invitations need a collection with admission = "invited"; {contract.name!r} {rest}'
         )
     if Path(out).exists():
         raise InputError(f"invitations must go to a new file; {out!r} exists")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,7 +115,7 @@ def serve(
                 first = making.enter_context(first_token(analyst_token_file))
             elif analyst_token_file is not None:
                 Tokens(analyst_token_file)
-            opened = running.enter_context(closing(_registered(store, contract)))
+            opened = running.enter_context(closing(registered(store, contract)))
         tokens = None if analyst_token_file is None else Tokens(analyst_token_file)
         if first is not None:
             # Not printed: what is printed ends up in logs.
@@ -130,19 +131,27 @@ def serve(
         )
 
         def ready(url: str) -> None:
-            _say(f"serving {contract.name!r} ({contract.digest[:16]}...) at {url}")
-            if not is_open:
-                _say("this collection is closed: it takes no more reports")
             look = "" if tokens is None else f", analysts look at {url}/"
-            _say(f"people answer at {url}/answer{look}")
-            if as_json:
-                print_json({"url": url, "collection": contract.digest})
-                sys.stdout.flush()
+            more = [] if is_open else ["this collection is closed: it takes no more reports"]
+            more.append(f"people answer at {url}/answer{look}")
+            what = f"serving {contract.name!r} ({contract.digest[:16]}...)"
+            announced(what, url, contract, as_json, more)
 
         run(service, listener, ready)
 
 
-def _registered(url: str, contract: Collection) -> Store:
+def announced(
+    what: str, url: str, contract: Collection, as_json: bool, more: Sequence[str] = ()
+) -> None:
+    """Say what listens where, to people and, where they asked for it, to programs."""
+    for line in (f"{what} at {url}", *more):
+        _say(line)
+    if as_json:
+        print_json({"url": url, "collection": contract.digest})
+        sys.stdout.flush()
+
+
+def registered(url: str, contract: Collection) -> Store:
     """The store at a URL with the collection in it; a new file appears with it, or not at all."""
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():

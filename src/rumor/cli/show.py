@@ -84,8 +84,10 @@ def _words(collection: Collection) -> str:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
-    if collection.admission == "invited":
+    if collection.admission != "open":
         lines.append("  open to   people with an invitation")
+    if collection.issuer is not None:
+        lines.append(f"  issuer    {collection.issuer.url}, whose tokens nobody can trace")
     for question, costs in zip(collection.questions, promise.questions, strict=True):
         lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)

@@ -23,6 +23,7 @@ from pathlib import Path
 from rumor.client.asking import Asked
 from rumor.client.ledger import Envelope, Spending
 from rumor.client.pins import Consent
+from rumor.client.purse import NoTokenError
 from rumor.client.respondent import Respondent
 from rumor.client.sent import Made
 from rumor.client.transport import Refused, Transport, Unreachable
@@ -48,6 +49,15 @@ _GONE = (
     "the collector does not know this collection just now; if it was deleted, so were the reports, "
     "and if it comes back, they can be taken back then"
 )
+# Refusals whose reason may be the token: one that was spent names another report.
+_ADMITS_NOT = ("not-admitted", "id-conflict")
+_MOST_TOKENS = 50
+_NOT_ENROLLED = {
+    "not-admitted": "your invitation is not known to the issuer, or another device has used it; "
+    "nothing was made or spent",
+    "unknown-collection": "the issuer does not know this collection's keys just now; nothing was "
+    "made or spent",
+}
 # Refusals that name the reports which are their reason.
 _NAMING = ("id-conflict", "invalid-report")
 
@@ -108,6 +118,7 @@ class Client(Closing):
         if attempts < 1:
             raise InputError(f"attempts must be 1 or more; got {shown(attempts)}")
         self._transport, self._attempts = Transport(url, timeout), attempts
+        self._timeout = timeout
         if collection is not None and not isinstance(collection, Collection):
             collection = Collection.load(collection)
         self._collection, self._digest = collection, digest
@@ -203,9 +214,47 @@ class Client(Closing):
         nothing is made then. Being offline is no error: the reports wait.
         """
         with self._lock:
-            made = self._respondent.prepare(self.collection(), answers, invitation=self._invitation)
+            made = self._prepared(self.collection(), answers)
             told = tuple(note for envelope in made for note in envelope.told)
             return replace(self._send_waiting(), told=told)
+
+    def _prepared(self, collection: Collection, answers: Mapping[str, object]) -> list[Envelope]:
+        problem = self._fetch_tokens(collection)
+        try:
+            return self._respondent.prepare(collection, answers, invitation=self._invitation)
+        except NoTokenError as missing:
+            raise missing if problem is None else InputError(problem) from None
+
+    def enrol(self) -> None:
+        """Fetch every token that the invitation gives: of all questions, answered or not.
+
+        For collections whose tokens are signed blindly; `answer` does it as well. Whoever
+        enrols some time before answering leaves no trace in the times either.
+        """
+        with self._lock:
+            problem = self._fetch_tokens(self.collection())
+        if problem is not None:
+            raise InputError(problem)
+
+    def _fetch_tokens(self, collection: Collection) -> str | None:
+        """Have the issuer sign what it has not signed yet; why it did not, in a sentence."""
+        if collection.issuer is None or self._invitation is None:
+            return None
+        shown, wanted = self._respondent.enrolment(collection, self._invitation)
+        issuer = Transport(collection.issuer.url, self._timeout)
+        try:
+            for start in range(0, len(wanted), _MOST_TOKENS):
+                some = wanted[start : start + _MOST_TOKENS]
+                answers = issuer.tokens(shown, [(t.key, t.number, t.blinded) for t in some])
+                self._respondent.enrol(collection, shown, some, answers)
+        except Refused as refusal:
+            return _NOT_ENROLLED.get(refusal.type, f"the issuer refuses: {refusal}")
+        except Unreachable as trouble:
+            return (
+                f"answers need tokens of the issuer, which cannot be reached ({trouble}); nothing "
+                f"was made or spent"
+            )
+        return None
 
     def flush(self) -> Receipt:
         """Send what is waiting for this collector."""
@@ -241,10 +290,12 @@ class Client(Closing):
 
     def _after(self, refusal: Refused, group: list[Envelope]) -> tuple[list[Envelope], int]:
         """What is worth sending at once after a refusal, and how many stay as they are."""
-        if refusal.type == "not-admitted" and len(group) == 1 and self._invitation is not None:
+        if refusal.type in _ADMITS_NOT and len(group) == 1 and self._invitation is not None:
             contract = Collection.load(self._contracts / f"{group[0].contract}.json")
-            other = self._respondent.readmit(contract, group[0], self._invitation)
-            return ([other], 0) if other != group[0] else ([], 1)
+            if refusal.type == "not-admitted" or contract.issuer is not None:
+                self._fetch_tokens(contract)
+                other = self._respondent.readmit(contract, group[0], self._invitation)
+                return ([other], 0) if other != group[0] else ([], 1)
         # The reason may lie in some of the reports alone: the others go without them.
         named = {i for i in refusal.indices if 0 <= i < len(group)}
         if refusal.type in _NAMING and named:

@@ -27,6 +27,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from rumor.client.asking import FROM_4, Drawn
 from rumor.client.asking import SCHEMA as _DRAWN
 from rumor.client.pins import Pin
+from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.canonical import canonical_json, digest
@@ -194,6 +195,7 @@ class Ledger:
                 self._migrate()
                 self.sent = Sent(self._database)
                 self.drawn = Drawn(self._database)
+                self.purse = Purse(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -293,7 +295,7 @@ class Ledger:
         )
 
     def debit(
-        self, debit: Debit, ceilings: Ceilings, token: Callable[[int], bytes] | None = None
+        self, debit: Debit, ceilings: Ceilings, token: Callable[[int], Admits] | None = None
     ) -> Envelope:
         """Charge one report and keep its bytes, within a transaction; refuse past a limit.
 
@@ -324,15 +326,16 @@ class Ledger:
             "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
         )
         admits = None if token is None else token(all_made)
-        takes_back = new_key()
+        takes_back = new_key() if admits is None or admits.key is None else admits.key
+        shown = None if admits is None else admits.token
         envelope = Envelope(
-            report_id(takes_back), debit.contract, row.question, debit.report, admits
+            report_id(takes_back), debit.contract, row.question, debit.report, shown
         )
         own = Made(envelope.id, takes_back, debit.contract, row.question, all_made)
         self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
-            (envelope.id, envelope.contract, envelope.question, envelope.report, admits),
+            (envelope.id, envelope.contract, envelope.question, envelope.report, shown),
         )
         return envelope
 
@@ -465,10 +468,18 @@ class Ledger:
         """Every report that can still be taken back."""
         return self.sent.made()
 
-    def readmit(self, id: bytes, token: bytes) -> None:
-        """Let a waiting report go out with another token: the same bytes, at no further cost."""
-        with self.transaction():
-            self._database.execute("UPDATE pending SET token = ? WHERE id = ?", (token, id))
+    def readmit(self, id: bytes, admits: Admits) -> bytes:
+        """Let a waiting report go out with another token: the same bytes, at no further cost.
+
+        Within a transaction; gives the report's id, which is another where the token names it.
+        """
+        name = id if admits.key is None else report_id(admits.key)
+        self._database.execute(
+            "UPDATE pending SET id = ?, token = ? WHERE id = ?", (name, admits.token, id)
+        )
+        if admits.key is not None:
+            self.sent.rename(id, name, admits.key)
+        return name
 
     def forget(self, ids: Sequence[bytes]) -> None:
         """Forget reports that were withdrawn, waiting ones too; what they cost stays."""

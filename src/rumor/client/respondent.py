@@ -25,10 +25,12 @@ from rumor.client.ledger import (
     Spending,
 )
 from rumor.client.pins import Change, Consent, Pin
+from rumor.client.purse import Admits, NoTokenError, Unsigned
 from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
+from rumor.contract.issuing import credential, person_of
 from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
@@ -127,8 +129,9 @@ class Respondent(Closing):
 
         All of them or none: when one would pass a limit, nothing is made. Every answer of the
         right type is taken, a number outside its range as the nearest end: `told` of the
-        envelope says so. A collection for invited people needs the `invitation`; one that asks
-        some of its questions, or on one of many days, takes what was drawn (see `asked`).
+        envelope says so. A collection for invited people needs the `invitation`, or the tokens
+        that it gave (see `enrolment`); one that asks some of its questions, or on one of many
+        days, takes what was drawn (see `asked`).
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -264,11 +267,37 @@ class Respondent(Closing):
 
     def _admits(
         self, collection: Collection, id: str, invitation: bytes | None
-    ) -> Callable[[int], bytes] | None:
+    ) -> Callable[[int], Admits] | None:
         """What gives the token of a report by its number, where one is needed."""
+        if collection.issuer is not None:
+            return lambda number: self._ledger.purse.take(collection, id)
         if invitation is None or collection.admission != "invited":
             return None
-        return functools.partial(token, invitation, collection.series, id)
+        secret = invitation
+        return lambda number: Admits(token(secret, collection.series, id, number))
+
+    def enrolment(
+        self, collection: Collection, invitation: str
+    ) -> tuple[bytes, Sequence[Unsigned]]:
+        """What the issuer is shown, and the tokens that it still has to sign.
+
+        Those of all questions, whichever will be answered: so it learns nothing of that. They
+        are durable before they are given away, and the same ones until they are signed.
+        """
+        shown = credential(read_invitation(invitation), collection.series)
+        with self._ledger.transaction():
+            return shown, self._ledger.purse.want(person_of(shown), collection)
+
+    def enrol(
+        self,
+        collection: Collection,
+        shown: bytes,
+        tokens: Sequence[Unsigned],
+        answers: Sequence[bytes],
+    ) -> None:
+        """Keep what the issuer signed."""
+        with self._ledger.transaction():
+            self._ledger.purse.sign(person_of(shown), collection, tokens, answers)
 
     def pending(self, collection: Collection | None = None) -> list[Envelope]:
         """What was made and has not been acknowledged: to be sent (again), byte for byte."""
@@ -279,15 +308,33 @@ class Respondent(Closing):
         self._ledger.acknowledge([envelope.id for envelope in envelopes])
 
     def readmit(self, collection: Collection, envelope: Envelope, invitation: str) -> Envelope:
-        """A waiting report with the token of another invitation: the same id and bytes.
+        """A waiting report with the token of another invitation: the same bytes, if there is one.
 
         It costs nothing: what was drawn and debited stays as it is.
         """
-        numbers = {made.id: made.number for made in self._ledger.made()}
-        context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
-        admits = token(read_invitation(invitation), *context)
-        self._ledger.readmit(envelope.id, admits)
-        return replace(envelope, token=admits)
+        with self._ledger.transaction():
+            admits = self._other_token(collection, envelope, read_invitation(invitation))
+            if admits is None:
+                return envelope
+            name = self._ledger.readmit(envelope.id, admits)
+        return replace(envelope, id=name, token=admits.token)
+
+    def _other_token(
+        self, collection: Collection, envelope: Envelope, invitation: bytes
+    ) -> Admits | None:
+        if collection.issuer is None:
+            numbers = {made.id: made.number for made in self._ledger.made()}
+            context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
+            return Admits(token(invitation, *context))
+        person = person_of(credential(invitation, collection.series))
+        if self._ledger.purse.owner(envelope.id) == person:
+            # The others of this invitation are for other reports: nobody talks a device out of
+            # them one by one.
+            return None
+        try:
+            return self._ledger.purse.take(collection, envelope.question, person)
+        except NoTokenError:
+            return None
 
     def made(self) -> list[Made]:
         """The reports that can still be taken back, waiting ones among them."""

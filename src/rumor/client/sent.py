@@ -47,6 +47,10 @@ class Sent:
             (made.id, made.key, made.contract, made.question, made.number, retention_days),
         )
 
+    def rename(self, id: bytes, name: bytes, key: bytes) -> None:
+        """Another token names a report that waits."""
+        self._database.execute("UPDATE sent SET id = ?, key = ? WHERE id = ?", (name, key, id))
+
     def arrived(self, ids: Sequence[bytes]) -> None:
         """Note the day, from which retention counts; and forget what is past it."""
         today = datetime.datetime.now(datetime.UTC).date()

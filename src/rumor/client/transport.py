@@ -127,13 +127,33 @@ class Transport:
 
     def withdraw(self, digest: str, question: str, keys: Sequence[bytes]) -> int:
         """Take reports back by their keys; how many were there. All are gone when it returns."""
-        body = {"question": question, "keys": [base64.b64encode(key).decode() for key in keys]}
+        body = {"question": question, "keys": [_text(key) for key in keys]}
         request = urllib.request.Request(
             f"{self.url}/v1/withdrawals",
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "Rumor-Collection": digest},
         )
         return self._counts(request, "withdrawn", "absent", len(keys))
+
+    def tokens(self, credential: bytes, tokens: Sequence[tuple[bytes, int, bytes]]) -> list[bytes]:
+        """Have an issuer sign tokens (key, number, blinded message); its answers, in order."""
+        wanted = [
+            {"key": _text(key), "number": number, "blinded": _text(blinded)}
+            for key, number, blinded in tokens
+        ]
+        request = urllib.request.Request(
+            f"{self.url}/v1/tokens",
+            data=json.dumps({"credential": _text(credential), "tokens": wanted}).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        found = self._call(request).get("signatures")
+        try:
+            answers = [base64.b64decode(each, validate=True) for each in found or []]
+        except (TypeError, ValueError):
+            answers = []
+        if len(answers) != len(tokens):
+            raise Unreachable(f"{self.url} does not answer as an issuer does")
+        return answers
 
     def _counts(self, request: urllib.request.Request, first: str, second: str, count: int) -> int:
         """The first of two numbers that an answer must have, and that make up the count."""
@@ -180,6 +200,10 @@ class Transport:
         refused = answer.get("refused")
         indices = refused if isinstance(refused, list) else []
         return Refused(kind, str(detail), tuple(i for i in indices if isinstance(i, int)))
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _parts(url: str) -> urllib.parse.SplitResult:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from starlette.types import ASGIApp
 
+from rumor.collector.admission import admission_of
 from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
@@ -32,7 +34,6 @@ from rumor.collector.store.base import (
     Unknown,
 )
 from rumor.collector.tokens import Tokens
-from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Reports
@@ -82,6 +83,12 @@ class Service:
         self._estimating = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(1)
         self._withdrawing = asyncio.Semaphore(1)
+
+    def app(self) -> ASGIApp:
+        """Its HTTP face."""
+        from rumor.collector.http.app import make_app
+
+        return make_app(self)
 
     async def start(self) -> None:
         """Begin to take reports."""
@@ -140,6 +147,11 @@ class Service:
             )
         return self._current
 
+    def issuer(self) -> str | None:
+        """Where the issuer of the newest contract is, if it has one."""
+        found = None if self._current is None else self._current.collection.issuer
+        return None if found is None else found.url
+
     async def entry(self, digest: str) -> Registered:
         """The contract that a sender says its reports are of."""
         entry = self._entries.get(digest)
@@ -175,9 +187,7 @@ class Service:
     ) -> Accepted:
         """Make reports durable; all of them, or none with a problem that says why."""
         assert self._writer is not None
-        key = None
-        if entry.collection.admission == "invited":
-            key = _admission(entry.collection, question, rows, token)
+        key = admission_of(entry.collection, question, rows, token)
         outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
         if isinstance(outcome, Unknown):
             # Deleted; and perhaps put back since, under other numbers.
@@ -398,23 +408,6 @@ class Service:
             except StoreUnavailable:
                 self._healthy = False
         return self._healthy and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
-
-
-def _admission(collection: Collection, question: Question, rows: Reports, token: str) -> bytes:
-    """The key of the token that one report comes with."""
-    try:
-        found = bytes.fromhex(token)
-    except ValueError:
-        found = b""
-    if len(found) != TOKEN_BYTES:
-        raise Problem(
-            "not-admitted",
-            f"reports of an invited collection need the header Rumor-Token with "
-            f"{2 * TOKEN_BYTES} hexadecimal digits; got {len(token)} characters",
-        )
-    if len(rows) != 1:
-        raise Problem("not-admitted", f"a token admits one report; got {len(rows)} in the body")
-    return admission_key(collection.series, question.id, found)
 
 
 async def _analysed(

@@ -67,5 +67,5 @@ def admission_keys(collection: Collection, invitation: str) -> list[bytes]:
     return [
         admission_key(series, question.id, token(secret, series, question.id, number))
         for question in collection.questions
-        for number in range(question.reports_per_person * question.mechanism.rounds)
+        for number in range(question.reports_in_all)
     ]

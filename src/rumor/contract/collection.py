@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
+from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
@@ -34,8 +35,9 @@ _MAX_USERS = 10**12
 _MAX_REPORTS = 1_000_000
 _MAX_DAYS = 36_525
 
-# Who may answer: anybody, or whoever has an invitation.
-ADMISSIONS = ("open", "invited")
+# Who may answer: anybody, or whoever has an invitation; with tokens that whoever made the
+# invitations can trace, or that nobody can.
+ADMISSIONS = ("open", "invited", "blind")
 # Which permanent answer a report shows: that of the person's value, or that of the first value
 # they gave in the period, whatever it is by now.
 MEMOS = ("value", "period")
@@ -52,10 +54,15 @@ _USUAL: Mapping[str, object] = {
     "series_epsilon": None,
     "ask": None,
     "linked": None,
+    "issuer": None,
 }
 _USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
 # Of what is no plain data already, how a contract says it.
-_PLAIN: Mapping[str, Callable[[Any], Json]] = {"ask": Ask.contract, "linked": list}
+_PLAIN: Mapping[str, Callable[[Any], Json]] = {
+    "ask": Ask.contract,
+    "linked": list,
+    "issuer": Issuer.contract,
+}
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
 
 
@@ -82,6 +89,11 @@ class Question:
     def epsilon(self) -> float:
         """The exact privacy loss of one report."""
         return self.mechanism.epsilon
+
+    @property
+    def reports_in_all(self) -> int:
+        """How many reports one person may send, all rounds included."""
+        return self.reports_per_person * self.mechanism.rounds
 
     @property
     def epsilon_total(self) -> float:
@@ -127,6 +139,8 @@ class Collection:
     """How few of the questions and days each person is asked, where it is not all of them."""
     linked: Linked | None = None
     """Two questions whose reports of one person may be joined, where that was said."""
+    issuer: Issuer | None = None
+    """Who signs the tokens that admit reports, where it does so blindly."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -201,6 +215,7 @@ class Collection:
             _series_epsilon(said["series_epsilon"], questions, ask),
             ask,
             checked_linked(said["linked"], questions, ask),
+            checked_issuer(said["issuer"], admission, questions),
         )
 
     @classmethod

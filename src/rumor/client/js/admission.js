@@ -4,9 +4,12 @@
  */
 
 import { concat, toHex, utf8 } from "./bytes.js";
-import { RumorError } from "./errors.js";
+import { RumorError, shown } from "./errors.js";
 import { Keyed, subtle } from "./randomness.js";
+import { madeOf } from "./sent.js";
 
+/** What a collector says of a token that does not admit its report. */
+export const REFUSALS = ["not-admitted"];
 const PATTERN = /^rumor-invitation-([\w-]{24})$/;
 
 /** The bytes of an invitation; a wrong one is not repeated, since it may be a slip. */
@@ -27,4 +30,26 @@ export async function readInvitation(text) {
 export async function token(invitation, series, question, number) {
   const digest = await new Keyed(invitation, "rumor admission", series, question, number).digest();
   return toHex(digest.slice(0, 16));
+}
+
+/** Somebody has no token, and nothing that would give one. */
+export function uninvited({ name }) {
+  throw new RumorError("invitation", `${shown(name)} is for invited people; give the invitation you were sent`);
+}
+
+/** What gives the tokens of a question by the numbers of its reports. */
+export async function giver(state, contract, invitation) {
+  if (invitation === undefined) uninvited(contract);
+  const code = await readInvitation(invitation);
+  return (id) => async (number) => ({ token: await token(code, contract.series, id, number) });
+}
+
+/** A waiting report with the token of another invitation: the same id and bytes, at no further cost. */
+export async function readmitted(contract, row, invitation, change) {
+  const code = await readInvitation(invitation);
+  return change(async (state) => {
+    const other = await token(code, row.series, row.question, madeOf(state, row.id)?.number ?? 0);
+    for (const each of state.pending) if (each.id === row.id) each.token = other;
+    return { ...row, token: other };
+  });
 }

@@ -17,7 +17,7 @@ const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null };
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null };
 const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -47,11 +47,13 @@ export async function parseContract(given, { digest } = {}) {
     refuse("question ids must be distinct", questions.map(({ id }) => id));
   }
   const said = { ...USUAL, ...table };
-  oneOf("admission", said.admission, ["open", "invited"]);
+  oneOf("admission", said.admission, ["open", "invited", "blind"]);
   checkRevision(said);
   // Few contracts say these, and only their pages load how.
   if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
   if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
+  const blind = said.issuer !== null || said.admission === "blind";
+  const issuer = blind ? (await import("./issuing.js")).checkedIssuer(said, questions) : null;
   if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -68,6 +70,7 @@ export async function parseContract(given, { digest } = {}) {
     series_epsilon: said.series_epsilon,
     ask: said.ask && Object.freeze({ ...said.ask }),
     linked: said.linked && Object.freeze([...said.linked]),
+    issuer,
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {

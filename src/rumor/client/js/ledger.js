@@ -66,7 +66,7 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
  * @param {object} made the `key` of its row; `question` and `mechanism`; `report`, `contract` (a digest) and,
  *   where the row must keep it, `settled`
  * @param {{ series: number, device?: number }} ceilings what may be spent at most
- * @param {(number: number) => Promise<string>} [token] what admits the person's report of a number
+ * @param {(number: number) => Promise<any>} [token] what admits the person's report of a number
  * @returns {Promise<object>} the envelope, as it is kept
  */
 export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token) {
@@ -88,10 +88,10 @@ export async function debit(state, { key, question, mechanism, report, contract,
     state.mechanisms.push({ digest: kind, description: question.mechanism });
   }
   const names = { series: key.series, contract, question: key.question };
-  const takesBack = randomHex(16);
-  const id = await reportId(takesBack);
+  const takesBack = admits?.key ?? randomHex(16);
+  const id = admits?.id ?? (await reportId(takesBack));
   keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days });
-  const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits }) };
+  const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits.token }) };
   state.pending.push(envelope);
   return envelope;
 }

@@ -13,7 +13,7 @@ import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
-import { arrived, madeOf } from "./sent.js";
+import { arrived } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
 import { sendRecords } from "./transport.js";
@@ -25,6 +25,9 @@ const DAY = 86_400_000;
 // Refusals that name the reports which are their reason: the others go without them.
 const NAMING = ["id-conflict", "invalid-report"];
 
+/** What admits reports to a collection that is not open to anybody; only their pages load it. */
+const admission = ({ issuer, admission }) =>
+  issuer ? import("./issuing.js") : admission === "open" ? null : import("./admission.js");
 const current = (kept) => (kept === null ? newState() : checkedState(kept));
 
 /** A report as it is handed out. */
@@ -71,10 +74,13 @@ export class Respondent {
    * people needs the `invitation`; one that asks some of its questions takes what was drawn (`asked`).
    */
   async prepare(contract, answers, { invitation } = {}) {
+    // What is wrong there matters only where a token is missing.
+    const missing = contract.issuer && invitation && (await this.enrol(contract, invitation).catch((problem) => problem));
     if (contract.ask) await this.#checkAsked(contract, Object.keys(answers ?? {}));
     try {
       return await this.#prepare(contract, answers, invitation);
     } catch (reached) {
+      if (missing && reached.code === "invitation") throw missing;
       // Asked outside of the transaction: a person may take their time, and their day end.
       if (!(reached instanceof CeilingError) || !(await this.#agreed(contract, reached))) throw reached;
     }
@@ -84,13 +90,7 @@ export class Respondent {
 
   #prepare(contract, answers, invitation) {
     return this.#change(async (state) => {
-      const invited = contract.admission === "invited";
-      if (invited && invitation === undefined) {
-        const rule = `${shown(contract.name)} is for invited people`;
-        throw new RumorError("invitation", `${rule}; give the invitation you were sent`);
-      }
-      const admission = invited ? await import("./admission.js") : null;
-      const code = await admission?.readInvitation(invitation);
+      const admits = await (await admission(contract))?.giver(state, contract, invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
       const one = contract.ask && (await import("./asked.js"));
@@ -101,15 +101,19 @@ export class Respondent {
       for (const [id, value] of given) {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
-        const token = code && ((number) => admission.token(code, contract.series, id, number));
         const notes = made.mechanism.notes?.(value) ?? [];
         const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
-        envelopes.push({ ...opened(await debit(state, made, ceilings, token)), told });
+        envelopes.push({ ...opened(await debit(state, made, ceilings, admits?.(id))), told });
       }
       setPin(state, pin);
       one?.answered(state, contract);
       return envelopes;
     });
+  }
+
+  /** Fetch every token that an invitation gives, where an issuer signs them. `prepare` does it as well. */
+  async enrol(contract, invitation) {
+    await (await admission(contract))?.enrol?.(contract, invitation, (work) => this.#change(work));
   }
 
   /**
@@ -235,7 +239,7 @@ export class Respondent {
             Object.assign(outcome, { problem: problem.message, refusal: null });
             break sending;
           }
-          const left = await this.#after(problem, group, invitation);
+          const left = await this.#after(problem, group, contract, invitation);
           const kept = group.length - left.length;
           if (kept) Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
           outcome.refused += kept;
@@ -248,25 +252,15 @@ export class Respondent {
   }
 
   /** What is worth sending at once after a refusal; the others stay as they are, and wait. */
-  async #after(refusal, group, invitation) {
-    if (refusal.type === "not-admitted" && group.length === 1 && invitation) {
-      const other = await this.#readmit(group[0], invitation);
-      return other.token === group[0].token ? [] : [other];
+  async #after(refusal, group, contract, invitation) {
+    const [row] = group;
+    const module = row.token && invitation && (await admission(contract));
+    if (module?.REFUSALS.includes(refusal.type)) {
+      const other = await module.readmitted(contract, row, invitation, (work) => this.#change(work));
+      return other.token === row.token ? [] : [other];
     }
     const named = new Set(refusal.indices.filter((index) => group[index]));
     return NAMING.includes(refusal.type) && named.size ? group.filter((_, index) => !named.has(index)) : [];
-  }
-
-  /** A waiting report with the token of another invitation: the same id and bytes, at no further cost. */
-  async #readmit(row, invitation) {
-    const admission = await import("./admission.js");
-    const code = await admission.readInvitation(invitation);
-    return this.#change(async (state) => {
-      const number = madeOf(state, row.id)?.number ?? 0;
-      const token = await admission.token(code, row.series, row.question, number);
-      for (const each of state.pending) if (each.id === row.id) each.token = token;
-      return { ...row, token };
-    });
   }
 
   /** How many reports can still be taken back, waiting ones among them: of one series or of all. */

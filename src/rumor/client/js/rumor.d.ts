@@ -12,6 +12,7 @@ export class RumorError extends Error {
     | "answer" // the answer does not fit its question
     | "asked" // the question was not drawn for this person, or another day was
     | "invitation" // the collection is for invited people
+    | "issuer" // whoever signs tokens cannot be reached, and none is left
     | "revision" // it is no further revision of the contract that was answered
     | "consent" // it may cost more than was agreed, and the person did not agree
     | "limit" // a limit on reports or on epsilon would be passed
@@ -54,7 +55,7 @@ export interface Contract {
   readonly series: string;
   readonly contact: string;
   /** Who may answer. */
-  readonly admission: "open" | "invited";
+  readonly admission: "open" | "invited" | "blind";
   readonly revision: number;
   /** The digest of the contract that this one revises. */
   readonly previous: string | null;
@@ -64,6 +65,8 @@ export interface Contract {
   readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
   /** Two questions whose reports of one person may be joined; null: none. */
   readonly linked: readonly [string, string] | null;
+  /** Who signs tokens that nobody can trace, and its key for each question; null: nobody. */
+  readonly issuer: { readonly url: string; readonly keys: Readonly<Record<string, string>> } | null;
   readonly questions: readonly Question[];
   /** The question with this id; throws where there is none. */
   question(id: string): Question;
@@ -199,6 +202,8 @@ export class Respondent {
     answers: Record<string, Answer>,
     options?: { invitation?: string },
   ): Promise<Envelope[]>;
+  /** Fetch every token that an invitation gives, of all questions, where an issuer signs them; `prepare` does it too. */
+  enrol(contract: Contract, invitation: string): Promise<void>;
   /** What was made and has not been acknowledged, of one contract or of all. */
   pending(contract?: Contract): Promise<Envelope[]>;
   /** What each question has cost so far. */

@@ -25,7 +25,7 @@ const each = (list, whole) => Array.isArray(list) && list.every((row) => row && 
 
 const pending = (row) =>
   texts(row.series, row.contract, row.question) && hex(row.id, "{16}") && hex(row.report) &&
-  (row.token === undefined || hex(row.token, "{16}"));
+  (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}"));
 const spending = (row) =>
   texts(row.series, row.question) && count(row.round) && hex(row.epoch) && hex(row.tag) && loss(row.epsilon);
 
@@ -43,7 +43,8 @@ const WHOLE = {
     // What was drawn of many questions and days; a ledger from before has nothing of it.
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
     each(state.days ?? [], (row) =>
-      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)),
+      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
+    each(state.tokens ?? [], ({ number, ...row }) => count(number + 1) && Object.values(row).every((value) => hex(value))),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */

@@ -8,6 +8,8 @@ the proxy that has the certificate.
 
 from __future__ import annotations
 
+import urllib.parse
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SENSORS = ("browsing-topics", "camera", "geolocation", "microphone", "payment", "usb")
@@ -18,9 +20,19 @@ _PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     f"img-src 'self'; {_CLOSED}"
 )
+DASHBOARD_POLICY = _PAGE
 ANSWER_POLICY = f"{_PAGE}; require-trusted-types-for 'script'; trusted-types 'none'"
 """The respondent's page makes no markup from text: the browser holds it to that."""
-DASHBOARD_POLICY = _PAGE
+
+
+def answer_policy(issuer: str | None) -> str:
+    """The respondent's page may speak to the issuer of its contract as well, and to nobody else."""
+    if issuer is None:
+        return ANSWER_POLICY
+    parts = urllib.parse.urlsplit(issuer)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return ANSWER_POLICY.replace("connect-src 'self'", f"connect-src 'self' {origin}")
+
 
 _EVERY = [
     (b"x-content-type-options", b"nosniff"),

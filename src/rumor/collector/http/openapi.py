@@ -110,7 +110,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         "description": "Records of 16 bytes of id and then the report, one after the other; "
         f"at most {limits.binary_reports:,}.",
     }
-    token = "32 hexadecimal digits, for one report of an invited collection."
+    token = "For one report: 32 hexadecimal digits of an invited collection, 640 of a blind one."
     return _posted(
         "Send reports of one question: all are durable when this answers, or none.",
         "Sending the same reports again is safe: each counts once.",
@@ -131,7 +131,7 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         "type": "string",
         "contentEncoding": "base64",
         "description": "16 bytes; the report's id is the first 16 of SHA-256 of "
-        '"rumor report id" and these.',
+        '"rumor report id" and these. Or 48, the opening of a blind token.',
     }
     body = _strictly(question={"type": "string"}, keys=_some(key, limits))
     return _posted(

@@ -1,4 +1,4 @@
-"""Running a collector: uvicorn, quiet about who calls, with bounds on what it reads."""
+"""Running a service: uvicorn, quiet about who calls, with bounds on what it reads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from rumor.collector.http.app import make_app
 from rumor.collector.http.connections import WaitingRoom, sender
 from rumor.collector.http.limits import Limits
-from rumor.collector.service import Service
 from rumor.core.errors import InputError
 
 # The most bytes that may come without a head, or a piece of a body, being whole.
@@ -115,18 +114,28 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
 
+class Served(Protocol):
+    """What can be served: a collector, an issuer."""
+
+    limits: Limits
+
+    def app(self) -> ASGIApp:
+        """Its application."""
+        ...
+
+
 class Server(uvicorn.Server):
-    """A collector that says where it listens once it does."""
+    """A service that says where it listens once it does."""
 
     def __init__(
-        self, service: Service, listener: socket.socket, on_ready: Callable[[str], None]
+        self, service: Served, listener: socket.socket, on_ready: Callable[[str], None]
     ) -> None:
         limits = service.limits
         room = WaitingRoom(limits.connections, min(limits.connections, limits.unfinished))
         protocol = functools.partial(BoundedProtocol, room=room, limits=limits)
         super().__init__(
             uvicorn.Config(
-                make_app(service),
+                service.app(),
                 http=cast(type[asyncio.Protocol], protocol),
                 ws="none",
                 lifespan="on",
@@ -151,7 +160,7 @@ class Server(uvicorn.Server):
             self._on_ready(f"http://{shown}:{port}")
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, what: str = "a collector") -> socket.socket:
     """A socket to listen on; port 0 takes any that is free."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -159,15 +168,15 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as problem:
         if getattr(problem, "errno", None) == errno.EADDRINUSE:
             raise InputError(
-                f"a collector needs a free port; {port} of {host} is in use (--port takes another)"
+                f"{what} needs a free port; {port} of {host} is in use (--port takes another)"
             ) from None
         reason = getattr(problem, "strerror", None) or problem
         raise InputError(
-            f"a collector must listen on an address of this machine; got {host}:{port} ({reason})"
+            f"{what} must listen on an address of this machine; got {host}:{port} ({reason})"
         ) from None
 
 
-def serve(service: Service, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
+def serve(service: Served, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
@@ -175,14 +184,16 @@ def serve(service: Service, listener: socket.socket, on_ready: Callable[[str], N
     server = Server(service, listener, on_ready)
     server.run(sockets=[listener])
     if not server.started:
-        raise InputError("a collector must start to be of use; the log above says why it did not")
+        raise InputError("a service must start to be of use; the log above says why it did not")
 
 
 @contextmanager
-def background(service: Service, host: str = "127.0.0.1") -> Iterator[str]:
-    """A collector in a thread of this process, for a demonstration or a test; gives its URL."""
+def background(
+    service: Served, host: str = "127.0.0.1", listener: socket.socket | None = None
+) -> Iterator[str]:
+    """A service in a thread of this process, for a demonstration or a test; gives its URL."""
     ready: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
-    listener = listen(host, 0)
+    listener = listener or listen(host, 0)
     server = Server(service, listener, ready.put)
 
     def run() -> None:
@@ -191,7 +202,7 @@ def background(service: Service, host: str = "127.0.0.1") -> Iterator[str]:
         except BaseException as problem:
             ready.put(problem)
         else:
-            ready.put(RuntimeError("the collector did not start; its log says why"))
+            ready.put(RuntimeError("the service did not start; its log says why"))
 
     thread = threading.Thread(target=run, name="rumor-server", daemon=True)
     thread.start()

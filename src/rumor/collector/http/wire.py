@@ -18,7 +18,7 @@ from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.store.base import ID_BYTES
 from rumor.contract.collection import Question
-from rumor.contract.withdrawal import KEY_BYTES, report_id
+from rumor.contract.withdrawal import KEY_SIZES, report_id
 from rumor.core.errors import shown
 from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism
@@ -109,8 +109,9 @@ def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
         sentence = " ".join(str(problem).split())
         raise _malformed("a withdrawal", _KEYS, f" ({sentence})") from None
     _check_count(len(decoded.keys), limits.json_reports)
-    if any(len(key) != KEY_BYTES for key in decoded.keys):
-        raise Problem("malformed", f"a key must have {KEY_BYTES} bytes; got another length")
+    if any(len(key) not in KEY_SIZES for key in decoded.keys):
+        sizes = " or ".join(map(str, KEY_SIZES))
+        raise Problem("malformed", f"a key must have {sizes} bytes; got another length")
     ids = b"".join(sorted({report_id(key) for key in decoded.keys}))
     return decoded.question, np.frombuffer(ids, dtype=np.uint8).reshape(-1, ID_BYTES)
 

@@ -26,6 +26,7 @@ and the summaries of them. Its promises:
 from __future__ import annotations
 
 import datetime
+import hashlib
 import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,6 +87,20 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A token that a person wants signed: by which key, its number, and what is to be signed."""
+
+    key: bytes
+    number: int
+    blinded: bytes
+
+    @property
+    def name(self) -> bytes:
+        """What is kept of the message."""
+        return hashlib.sha256(self.blinded).digest()
 
 
 @dataclass(frozen=True)
@@ -186,6 +201,22 @@ class Store(Protocol):
 
     def admissions(self, series: str) -> int:
         """How many tokens of a series are still to be used."""
+        ...
+
+    def invite(self, series: str, people: Sequence[bytes]) -> None:
+        """Let people enrol with the issuer, whose store this is."""
+        ...
+
+    def invited(self, series: str) -> int:
+        """How many people of a series may enrol."""
+        ...
+
+    def issue(self, series: str, person: bytes, wanted: Sequence[Wanted]) -> tuple[int, ...] | None:
+        """Note durably that tokens are signed for a person: all (and give none back), or none.
+
+        Gives the indices of those whose number was signed for with another message, or None
+        where the person is not invited.
+        """
         ...
 
     def forget_tokens(self, *, thorough: bool = False) -> None:

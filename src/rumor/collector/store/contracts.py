@@ -127,4 +127,7 @@ def delete_collection(database: Database, digest: str) -> None:
         series = entry.collection.series
         if not run("SELECT 1 FROM collection WHERE series = ?", series):
             run("DELETE FROM admission WHERE series = ?", series)
+            people = "SELECT person FROM invited WHERE series = ?"
+            run(f"DELETE FROM issued WHERE person IN ({people})", series)
+            run("DELETE FROM invited WHERE series = ?", series)
     database.dialect.tidy()

@@ -15,6 +15,7 @@ from rumor.collector.store import (
     contracts,
     expiry,
     ingest,
+    issuing,
     repair,
     summaries,
     withdrawal,
@@ -28,6 +29,7 @@ from rumor.collector.store.base import (
     StoredReports,
     StoreUnavailable,
     Unknown,
+    Wanted,
 )
 from rumor.collector.store.counts import read_mark, read_summary
 from rumor.collector.store.database import Database
@@ -111,6 +113,18 @@ class SqlStore:
     def admissions(self, series: str) -> int:
         """How many tokens are still to be used."""
         return admission.admissions(self.database, series)
+
+    def invite(self, series: str, people: Sequence[bytes]) -> None:
+        """Let people enrol."""
+        issuing.invite(self.database, series, people)
+
+    def invited(self, series: str) -> int:
+        """How many people may enrol."""
+        return issuing.invited(self.database, series)
+
+    def issue(self, series: str, person: bytes, wanted: Sequence[Wanted]) -> tuple[int, ...] | None:
+        """Note what is signed for a person."""
+        return issuing.issue(self.database, series, person, wanted)
 
     def forget_tokens(self, *, thorough: bool = False) -> None:
         """Let nothing connect used tokens with their reports."""

@@ -7,6 +7,8 @@
     summary     question, day, reports, tally (little-endian 64-bit counters), checksum
     mark        number: reports up to this one are in the summaries; checksum
     admission   key, series: one-time tokens that were not used yet
+    invited     person, series: who may enrol with an issuer
+    issued      person, key, number, message: of what was signed for them a hash
 
 Days are counted from 1970-01-01.
 """

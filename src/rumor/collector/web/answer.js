@@ -123,13 +123,13 @@ function linkedViews() {
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
 function invitationView() {
   const wanted = open().length || page.refusal === "not-admitted";
-  if (page.contract.admission !== "invited" || !wanted) return [];
+  if (page.contract.admission === "open" || !wanted) return [];
   const { words } = page;
   const field = h("input", {
     id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
     "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value.trim()),
   });
-  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, words.invitationHint)];
+  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.blind?.WORDS[page.lang] ?? words.invitationHint)];
 }
 
 /** An address that ends in #invitation=... brings its invitation along; what follows the # is not sent. */
@@ -339,6 +339,7 @@ async function start() {
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
     if (contract.ask) page.one = await import("./asked.js");
+    if (contract.issuer) page.blind = await import("./blind.js");
     if (contract.linked) page.linked = await import("./linked.js");
     page.contract = contract;
     await speak(page.lang);

@@ -70,6 +70,12 @@ _MIGRATIONS = (
     ALTER TABLE summary ADD COLUMN checksum BYTEA;
     ALTER TABLE mark ADD COLUMN checksum BYTEA;
     """,
+    """
+    CREATE TABLE invited (person BYTEA PRIMARY KEY, series TEXT NOT NULL);
+    CREATE TABLE issued (
+        person BYTEA NOT NULL REFERENCES invited (person), key BYTEA NOT NULL,
+        number INTEGER NOT NULL, message BYTEA NOT NULL, PRIMARY KEY (person, key, number));
+    """,
 )
 
 _INSERT = f"""

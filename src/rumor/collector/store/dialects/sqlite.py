@@ -65,6 +65,13 @@ _MIGRATIONS = (
     UPDATE summary SET checksum = rumor_checksum(tally, x'', question, day, reports);
     UPDATE mark SET checksum = rumor_checksum(x'', x'', number);
     """,
+    """
+    CREATE TABLE invited (person BLOB PRIMARY KEY, series TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE issued (
+        person BLOB NOT NULL REFERENCES invited (person), key BLOB NOT NULL,
+        number INTEGER NOT NULL, message BLOB NOT NULL,
+        PRIMARY KEY (person, key, number)) WITHOUT ROWID;
+    """,
 )
 
 _SPLIT = """

@@ -1,0 +1,220 @@
+"""`rumor issue`: tokens for the invited that nobody can trace; the issuer's own process."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rumor.cli.common import ending_cleanly, print_json
+from rumor.cli.options import AsJson, CollectionFile, argument, option
+from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
+from rumor.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from rumor.collector.issuer_keys import Keys
+    from rumor.contract.collection import Collection
+
+_DEFAULT_STORE = "sqlite:///issuer.db"
+# People that are kept in one commit.
+_CHUNK = 2_000
+
+Action = Annotated[str, argument("ACTION", "What to do: keys, invite or serve.")]
+KeyFile = Annotated[
+    str, option("--keys FILE", "The issuer's secret keys, which only you can read.")
+]
+IssuerStore = Annotated[
+    str,
+    option(
+        "--store -s URL",
+        "Where it is kept who is invited: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+IssuerUrl = Annotated[str | None, option("--url URL", "Where devices will find the issuer (keys).")]
+Out = Annotated[
+    str | None, option("--out -o FILE", "The file to write, an invitation in each line (invite).")
+]
+Count = Annotated[
+    int, option("--count -n", "How many invitations to make (invite).", min=1, max=1_000_000)
+]
+Host = Annotated[str, option("--host ADDRESS", "The address to listen on (serve).")]
+
+
+@dataclass(frozen=True)
+class Making:
+    """What keys and invitations are made of."""
+
+    url: IssuerUrl = None
+    out: Out = None
+    count: Count = 1
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the issuer listens."""
+
+    host: Host = "127.0.0.1"
+    port: Port = 8001
+    max_connections: MaxConnections = 200
+
+
+def issue(
+    action: Action,
+    collection: CollectionFile,
+    keys: KeyFile = "issuer.keys",
+    store: IssuerStore = _DEFAULT_STORE,
+    *,
+    making: Making,
+    listening: Listening,
+    as_json: AsJson = False,
+) -> None:
+    """Sign tokens of the invited that nobody can trace.
+
+    For collections with admission = "blind". Run it apart from the collector, best by somebody
+    else. keys makes a secret key for each question and writes the public ones into the
+    collection's .toml file, as its [issuer]. invite makes invitations, one for each person.
+    serve signs the tokens of those who have one, without seeing them: each invitation gets its
+    tokens once, and a device that asks again the same ones again.
+
+    \b
+    Example:
+      rumor issue keys survey.toml --url https://issue.example.org
+      rumor issue invite survey.toml --count 500 --out invitations.txt
+      rumor issue serve survey.toml
+    """
+    if action == "keys":
+        said = _keys(collection, keys, making.url)
+    elif action == "invite":
+        said = _invite(collection, store, making)
+    elif action == "serve":
+        _serve(collection, keys, store, listening, as_json)
+        return
+    else:
+        raise InputError(f"an action must be one of keys, invite, serve; got {shown(action)}")
+    if as_json:
+        print_json(said)
+    else:
+        print(said["said"])
+
+
+def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
+    """Make the keys that are missing, and write what everybody may know into the collection."""
+    from rumor.collector.issuer_keys import Keys
+    from rumor.contract.collection import Collection
+    from rumor.contract.issuing import Issuer, checked_url
+    from rumor.core.files import readable, write_whole
+
+    path = Path(collection)
+    if path.suffix != ".toml":
+        raise InputError(f"keys are written into a .toml file; got {collection!r}")
+    if url is None:
+        raise InputError("keys need --url, where devices will find the issuer; got none")
+    checked_url(url)
+    with readable("a collection file", path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        wish = tomllib.loads(text)
+    except ValueError as problem:
+        raise InputError(f"a collection must be valid TOML; {problem}") from None
+    if wish.get("admission") != "blind":
+        raise InputError(
+            f'keys need a collection with admission = "blind"; '
+            f"got {shown(wish.get('admission', 'open'))}"
+        )
+    if "issuer" in wish:
+        raise InputError(
+            f"keys are written once; {collection!r} has an [issuer] already (take it out to write "
+            f"it anew: what is in {keys!r} is kept)"
+        )
+    try:
+        open_one = Collection.resolve({**wish, "admission": "open"})
+    except InputError as problem:
+        raise InputError(f"{collection}: {problem}") from None
+    held = Keys.load(keys) if Path(keys).exists() else Keys(open_one.series, {})
+    if held.series != open_one.series:
+        raise InputError(
+            f"a key file is of one series; {keys!r} is of {held.series!r}, and this collection of "
+            f"{open_one.series!r}"
+        )
+    ids = [question.id for question in open_one.questions]
+    made = held.with_new(ids)
+    public = Issuer(url, {id: made.secrets[id].public for id in ids})
+    whole = f"{text.rstrip()}\n\n{_table(public.contract())}"
+    # Refused before anything is written.
+    contract = Collection.from_toml(whole)
+    made.save(keys)
+    write_whole(path, whole.encode())
+    said = f"{len(ids)} keys are in {keys}, and their public parts in {collection}"
+    return {"said": said, "keys": keys, "collection": contract.digest}
+
+
+def _table(issuer: Mapping[str, object]) -> str:
+    """The [issuer] of a collection, as TOML."""
+    keys = issuer["keys"]
+    assert isinstance(keys, dict)
+    lines = [f'{id} = "{modulus}"' for id, modulus in keys.items()]
+    return "\n".join(["[issuer]", f'url = "{issuer["url"]}"', "[issuer.keys]", *lines, ""])
+
+
+def _blind(collection: str) -> Collection:
+    from rumor.contract.collection import Collection
+
+    contract = Collection.load(collection)
+    if contract.issuer is None:
+        raise InputError(
+            f'an issuer needs a collection with admission = "blind"; {contract.name!r} has '
+            f"{contract.admission!r}"
+        )
+    return contract
+
+
+def _invite(collection: str, store: str, making: Making) -> dict[str, object]:
+    """Make invitations; the store keeps of each person what nobody can enrol with."""
+    from rumor.contract.admission import new_invitation, read_invitation
+    from rumor.contract.issuing import credential, person_of
+    from rumor.core.files import write_whole
+
+    contract, out = _blind(collection), making.out
+    if out is None:
+        raise InputError("invitations need --out, the file to write them to; got none")
+    if Path(out).exists():
+        raise InputError(f"invitations must go to a new file; {out!r} exists")
+    codes = [new_invitation() for _ in range(making.count)]
+    people = [person_of(credential(read_invitation(code), contract.series)) for code in codes]
+    with ending_cleanly(), made_store(store) as opened:
+        opened.register(contract)
+        for start in range(0, len(people), _CHUNK):
+            opened.invite(contract.series, people[start : start + _CHUNK])
+        # Only now: a person who has no invitation does no harm.
+        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
+        invited = opened.invited(contract.series)
+    said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in all"
+    return {"said": said, "invitations": making.count, "file": out, "invited": invited}
+
+
+def _serve(collection: str, keys: str, store: str, listening: Listening, as_json: bool) -> None:
+    contract = _blind(collection)
+    try:
+        from rumor.collector.http.limits import Limits
+        from rumor.collector.http.server import listen
+        from rumor.collector.http.server import serve as run
+        from rumor.collector.issuer_keys import Keys
+        from rumor.collector.issuing import Issuing
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    held: Keys = Keys.load(keys)
+    held.of(contract)
+    with ExitStack() as running:
+        socket = listen(listening.host, listening.port, "an issuer")
+        listener = running.enter_context(socket)
+        opened = running.enter_context(closing(registered(store, contract)))
+        limits = Limits(requests_per_second=100, connections=listening.max_connections)
+        what = f"issuing tokens of {contract.name!r} ({contract.digest[:16]}...)"
+        run(
+            Issuing(opened, contract, held, limits),
+            listener,
+            lambda url: announced(what, url, contract, as_json),
+        )

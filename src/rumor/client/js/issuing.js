@@ -1,0 +1,157 @@
+/**
+ * Tokens that nobody can trace, where a contract has an issuer: made here, signed blindly, each spent on
+ * one report. A token is kept before it is sent to be signed, so that a device that was cut off asks for the
+ * same one again; what blinded it is forgotten once it is signed.
+ */
+
+import { readInvitation, uninvited } from "./admission.js";
+import { SIZE, blind, finalize } from "./blind.js";
+import { concat, fromHex, toHex, utf8 } from "./bytes.js";
+import { members, refuse } from "./checks.js";
+import { mechanismOf } from "./contract.js";
+import { RumorError } from "./errors.js";
+import { Keyed, subtle } from "./randomness.js";
+import { madeOf } from "./sent.js";
+import { randomHex } from "./state.js";
+import { request } from "./transport.js";
+
+/** A token that was spent names another report. */
+export const REFUSALS = ["not-admitted", "id-conflict"];
+const MOST_TOKENS = 1000;
+const AT_ONCE = 50;
+const MODULUS = /^[89a-f][0-9a-f]{510}[13579bdf]$/;
+const URL_FORM = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(\/[A-Za-z0-9._~\/-]*[A-Za-z0-9._~-])?$/;
+
+/** What a contract says under `issuer`, checked: where it is, and a key for each question. */
+export function checkedIssuer({ issuer, admission }, questions) {
+  if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
+  const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
+  if (typeof url !== "string" || url.length > 2000 || !URL_FORM.test(url)) {
+    refuse("the url of an issuer must be http(s)://HOST[:PORT][/PATH]", url);
+  }
+  members("the keys of an issuer", keys, questions.map(({ id }) => id));
+  for (const key of Object.values(keys)) {
+    if (typeof key !== "string" || !MODULUS.test(key)) refuse("a key must be an odd number of 2048 bits", key);
+  }
+  if (new Set(Object.values(keys)).size < questions.length) refuse("every question must have a key of its own", keys);
+  const tokens = questions.reduce((sum, question) => sum + reportsOf(question), 0);
+  if (tokens > MOST_TOKENS) refuse(`admission 'blind' takes at most ${MOST_TOKENS} reports of a person in all`, tokens);
+  return Object.freeze({ url, keys: Object.freeze({ ...keys }) });
+}
+
+/** How many reports one person may send, all rounds included. */
+const reportsOf = (question) => question.reports_per_person * mechanismOf(question).rounds;
+
+const sha256 = async (text, data) => new Uint8Array(await subtle().digest("SHA-256", concat(utf8(text), data)));
+const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+
+/** What a question's key is called between a device and the issuer. */
+export const keyName = async (key) => toHex((await sha256("rumor token issuer", fromHex(key))).slice(0, 16));
+
+/** What an invited person shows to the issuer, and what that makes them there. */
+export async function credentialOf(invitation, series) {
+  const credential = await new Keyed(await readInvitation(invitation), "rumor enrolment", series).digest();
+  return { credential, person: toHex(await sha256("rumor invited person", credential)) };
+}
+
+/**
+ * Have the issuer sign every token that an invitation gives and that is not signed yet: of all questions,
+ * answered or not, so that it learns nothing of that. `change` is a transaction on what is kept.
+ */
+export async function enrol(contract, invitation, change) {
+  const { url, keys } = contract.issuer;
+  const { credential, person } = await credentialOf(invitation, contract.series);
+  const names = new Map();
+  for (const { id } of contract.questions) names.set(await keyName(keys[id]), id);
+  const wanted = await change(async (state) => {
+    const tokens = (state.tokens ??= []);
+    for (const [key, id] of names) {
+      const known = tokens.filter((row) => row.person === person && row.key === key).length;
+      for (let number = known; number < reportsOf(contract.question(id)); number++) {
+        const opening = randomHex(48);
+        tokens.push({ person, key, number, opening, ...(await blind(keys[id], await tokenMessage(fromHex(opening)))) });
+      }
+    }
+    return tokens.filter((row) => row.person === person && row.blinded && names.has(row.key));
+  });
+  for (let start = 0; start < wanted.length; start += AT_ONCE) {
+    const some = wanted.slice(start, start + AT_ONCE);
+    const answers = await signed(url, credential, some);
+    await change(async (state) => {
+      for (const [i, { key, number, blinded }] of some.entries()) {
+        const row = state.tokens.find((each) => each.person === person && each.key === key && each.number === number);
+        if (row?.blinded !== blinded) continue; // another tab was quicker
+        const modulus = keys[names.get(key)];
+        row.signature = await finalize(modulus, await tokenMessage(fromHex(row.opening)), answers[i], row.inverse);
+        if (!row.signature) throw new RumorError("refused", "an issuer must sign with the contract's keys; this one does not");
+        delete row.blinded;
+        delete row.inverse;
+      }
+    });
+  }
+}
+
+async function signed(url, credential, rows) {
+  const tokens = rows.map(({ key, number, blinded }) => ({ key: base64(fromHex(key)), number, blinded: base64(fromHex(blinded)) }));
+  const body = JSON.stringify({ credential: base64(credential), tokens });
+  const headers = { "Content-Type": "application/json" };
+  const { signatures } = await request(`${url}/v1/tokens`, { method: "POST", headers, body }).catch(away);
+  try {
+    const answers = signatures.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    if (answers.length === rows.length && answers.every(({ length }) => length === SIZE)) return answers;
+  } catch {
+    // What is no list of texts is no answer of an issuer.
+  }
+  return away({ code: "unreachable", message: `${url} does not answer as an issuer does` });
+}
+
+/** Without an issuer there is nothing to wait with: no report was made. */
+function away(problem) {
+  if (problem.type === "not-admitted") {
+    throw new RumorError("invitation", "your invitation is not known to the issuer, or another device has used it; nothing was made or spent");
+  }
+  if (problem.code !== "unreachable") throw problem;
+  throw new RumorError("issuer", `answers need tokens of the issuer, which cannot be reached (${problem.message}); nothing was made or spent`);
+}
+
+/** The message of a token with this opening: 32 random bytes, and the hash of a key. */
+export const tokenMessage = async (opening) =>
+  concat(opening.slice(0, 32), await sha256("rumor token key", opening.slice(32)));
+
+/** The id of the report that a token admits. */
+export const tokenId = async (message) => toHex((await sha256("rumor token id", message)).slice(0, 16));
+
+/** Spend a token on a report to a question, in place: of one person, or of any; null where there is none. */
+async function take(state, contract, question, person) {
+  const key = await keyName(contract.issuer.keys[question]);
+  const left = (state.tokens ?? []).filter((row) =>
+    row.key === key && row.signature && !row.report && (person === undefined || row.person === person));
+  const row = left.sort((a, b) => a.number - b.number)[0];
+  if (!row) return null;
+  const { opening, signature } = row;
+  const message = await tokenMessage(fromHex(opening));
+  const id = await tokenId(message);
+  Object.assign(row, { report: id, opening: "" });
+  delete row.signature;
+  return { token: toHex(message) + signature, key: opening, id };
+}
+
+/** What gives the tokens of a question: those that were signed, whoever's invitation they are of. */
+export const giver = async (state, contract) => (id) => async () =>
+  (await take(state, contract, id)) ?? uninvited(contract);
+
+/** A waiting report with a token of another invitation, at no further cost; itself where there is none. */
+export async function readmitted(contract, row, invitation, change) {
+  const { person } = await credentialOf(invitation, contract.series);
+  await enrol(contract, invitation, change).catch(() => {});
+  return change(async (state) => {
+    // The others of this invitation are for other reports: nobody talks a device out of them one by one.
+    const owner = (state.tokens ?? []).find((each) => each.report === row.id)?.person;
+    const other = owner === person ? null : await take(state, contract, row.question, person);
+    if (!other) return row;
+    const { token, key, id } = other;
+    Object.assign(madeOf(state, row.id) ?? {}, { id, key });
+    for (const each of state.pending) if (each.id === row.id) Object.assign(each, { id, token });
+    return { ...row, id, token };
+  });
+}

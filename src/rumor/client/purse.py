@@ -1,0 +1,144 @@
+"""The tokens of a device: made here, signed blindly by the issuer, each spent on one report.
+
+A token is written down before it is sent to be signed, so that a device that dies or is cut off
+asks for the same one again. What blinded it is forgotten once it is signed: from then on nobody,
+not even whoever takes the device, can show which of the issuer's signatures it was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rumor.contract.collection import Collection
+from rumor.contract.issuing import key_name, new_opening, token_id, token_message
+from rumor.core.blind_rsa import BlindingError, PublicKey, blind, finalize
+from rumor.core.errors import InputError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS token (
+    person BLOB NOT NULL, key BLOB NOT NULL, number INTEGER NOT NULL, opening BLOB NOT NULL,
+    blinded BLOB, inverse BLOB, signature BLOB, report BLOB,
+    PRIMARY KEY (person, key, number)
+) WITHOUT ROWID
+"""
+
+
+class NoTokenError(InputError):
+    """No token is left that would admit a report."""
+
+
+@dataclass(frozen=True)
+class Admits:
+    """What admits a report: the token that goes with it and, where that names it, its key."""
+
+    token: bytes
+    key: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Unsigned:
+    """A token on its way to the issuer."""
+
+    key: bytes
+    number: int
+    blinded: bytes
+
+
+class Purse:
+    """The table of them, in a ledger's database; the ledger's transactions are around it."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        database.execute(_SCHEMA)
+
+    def want(self, person: bytes, collection: Collection) -> list[Unsigned]:
+        """The tokens that this person's invitation still gives: of all questions alike."""
+        assert collection.issuer is not None
+        for id, key in collection.issuer.keys.items():
+            known = self._database.execute(
+                "SELECT COUNT(*) FROM token WHERE (person, key) = (?, ?)", (person, key_name(key))
+            ).fetchone()[0]
+            for number in range(known, collection.question(id).reports_in_all):
+                self._make(person, key, number)
+        names = [key_name(key) for key in collection.issuer.keys.values()]
+        rows = self._database.execute(
+            "SELECT key, number, blinded FROM token WHERE person = ? AND blinded IS NOT NULL"
+            " ORDER BY key, number",
+            (person,),
+        )
+        return [Unsigned(*row) for row in rows if row[0] in names]
+
+    def _make(self, person: bytes, key: PublicKey, number: int) -> None:
+        opening = new_opening()
+        made = blind(key, token_message(opening))
+        inverse = made.inverse.to_bytes(key.size, "big")
+        self._database.execute(
+            "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
+            (person, key_name(key), number, opening, made.message, inverse),
+        )
+
+    def sign(
+        self,
+        person: bytes,
+        collection: Collection,
+        tokens: Sequence[Unsigned],
+        answers: Sequence[bytes],
+    ) -> None:
+        """Keep what the issuer signed; refused where it is no signature of what was asked."""
+        assert collection.issuer is not None
+        keys = {key_name(key): key for key in collection.issuer.keys.values()}
+        for token, answer in zip(tokens, answers, strict=True):
+            place = (person, token.key, token.number)
+            row = self._database.execute(
+                "SELECT opening, inverse FROM token WHERE (person, key, number) = (?, ?, ?)"
+                " AND blinded = ?",
+                (*place, token.blinded),
+            ).fetchone()
+            if row is None:
+                continue  # another process was quicker
+            opening, inverse = row
+            try:
+                signature = finalize(
+                    keys[token.key], token_message(opening), answer, int.from_bytes(inverse, "big")
+                )
+            except BlindingError as problem:
+                raise InputError(
+                    f"an issuer must sign with the contract's keys; {problem}"
+                ) from None
+            self._database.execute(
+                "UPDATE token SET signature = ?, blinded = NULL, inverse = NULL"
+                " WHERE (person, key, number) = (?, ?, ?)",
+                (signature, *place),
+            )
+
+    def take(self, collection: Collection, question: str, person: bytes | None = None) -> Admits:
+        """Spend a token on a report to a question; of one invitation, or of any."""
+        assert collection.issuer is not None
+        key = key_name(collection.issuer.keys[question])
+        row = self._database.execute(
+            "SELECT person, number, opening, signature FROM token WHERE key = ?"
+            " AND person = COALESCE(?, person) AND signature IS NOT NULL AND report IS NULL"
+            " ORDER BY number LIMIT 1",
+            (key, person),
+        ).fetchone()
+        if row is None:
+            raise NoTokenError(
+                f"{collection.name!r} is for invited people, and this device has no token left for "
+                f"question {question!r}; give the invitation you were sent"
+            )
+        owner, number, opening, signature = row
+        message = token_message(opening)
+        self._database.execute(
+            "UPDATE token SET report = ?, signature = NULL, opening = x''"
+            " WHERE (person, key, number) = (?, ?, ?)",
+            (token_id(message), owner, key, number),
+        )
+        return Admits(message + signature, opening)
+
+    def owner(self, report: bytes) -> bytes | None:
+        """By which invitation a report was admitted."""
+        row = self._database.execute("SELECT person FROM token WHERE report = ?", (report,))
+        found = row.fetchone()
+        return None if found is None else bytes(found[0])

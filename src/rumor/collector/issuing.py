@@ -1,0 +1,115 @@
+"""What an issuer does, apart from HTTP: signs the tokens of the invited, and never sees them.
+
+It is a process of its own with a store of its own, and best of all with an operator of its own.
+It knows who is invited and who has enrolled; what it signs tells it nothing, and it learns
+nothing of what was answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp
+
+from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.problems import Problem, unavailable
+from rumor.collector.issuer_keys import Keys
+from rumor.collector.metrics import Metrics
+from rumor.collector.store.base import Store, StoreUnavailable, Wanted
+from rumor.contract.collection import Collection
+from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
+from rumor.core.blind_rsa import SecretKey, blind_sign
+
+MOST_TOKENS = 50
+"""The most tokens of one request: signing one takes milliseconds."""
+
+
+@dataclass
+class Issuing:
+    """The issuer of one collection, over one store."""
+
+    store: Store
+    collection: Collection
+    keys: Keys
+    limits: Limits = field(default_factory=lambda: Limits(requests_per_second=100))
+
+    def __post_init__(self) -> None:
+        self.metrics = Metrics()
+        self.bucket = Bucket(self.limits.requests_per_second)
+        self._secrets: Mapping[bytes, tuple[SecretKey, int]] = {
+            key_name(key.public): (key, self.collection.question(id).reports_in_all)
+            for id, key in self.keys.of(self.collection).items()
+        }
+        # One at a time: integers keep the interpreter to themselves anyhow.
+        self._signing = asyncio.Semaphore(1)
+
+    def app(self) -> ASGIApp:
+        """Its HTTP face."""
+        from rumor.collector.http.issuing import make_app
+
+        return make_app(self)
+
+    async def stop(self) -> None:
+        """Let go of the store."""
+        await asyncio.to_thread(self.store.close)
+
+    async def sign(self, credential: bytes, wanted: Sequence[Wanted]) -> list[bytes]:
+        """Signatures of all that a person wants signed; or none, and a Problem."""
+        self._check(credential, wanted)
+        async with self._signing:
+            try:
+                return await asyncio.to_thread(self._sign, credential, wanted)
+            except StoreUnavailable:
+                raise unavailable("the store cannot be written to just now; try again") from None
+
+    def _check(self, credential: bytes, wanted: Sequence[Wanted]) -> None:
+        if len(credential) != CREDENTIAL_BYTES:
+            raise Problem("malformed", f"a credential must have {CREDENTIAL_BYTES} bytes")
+        if not 0 < len(wanted) <= MOST_TOKENS:
+            raise Problem(
+                "too-large", f"a request must want 1 to {MOST_TOKENS} tokens; got {len(wanted)}"
+            )
+        if len({(one.key, one.number) for one in wanted}) < len(wanted):
+            raise Problem("malformed", "a request must want each token once; got one twice")
+        for one in wanted:
+            if one.key not in self._secrets:
+                raise Problem(
+                    "unknown-collection",
+                    "a key must be one of this issuer's; it has another collection, or other keys "
+                    "by now",
+                )
+            key, most = self._secrets[one.key]
+            if not 0 <= one.number < most:
+                raise Problem("malformed", f"the number of a token must be from 0 to {most - 1}")
+            # Before it is noted: what cannot be signed takes nobody's place.
+            small = int.from_bytes(one.blinded, "big") < key.public.modulus
+            if len(one.blinded) != SIGNATURE_BYTES or not small:
+                raise Problem(
+                    "malformed",
+                    f"a blinded message must be {SIGNATURE_BYTES} bytes of a number below its key",
+                )
+
+    def _sign(self, credential: bytes, wanted: Sequence[Wanted]) -> list[bytes]:
+        against = self.store.issue(self.collection.series, person_of(credential), wanted)
+        if against is None:
+            raise Problem(
+                "not-admitted", "tokens are for those with an invitation that is known here"
+            )
+        if against:
+            raise Problem(
+                "not-admitted",
+                f"an invitation gets each of its tokens once; of these, {len(against)} went to "
+                f"another device",
+                refused=list(against),
+            )
+        return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
+
+    async def healthy(self) -> bool:
+        """Whether the store takes writes."""
+        try:
+            await asyncio.to_thread(self.store.ping)
+        except StoreUnavailable:
+            return False
+        return True

@@ -1,0 +1,145 @@
+"""Tokens that nobody can trace: the issuer knows who is invited, and never sees what it signs.
+
+A token is a message of 64 bytes and the issuer's signature of it. The device makes the message
+and has it signed blindly (rumor.core.blind_rsa): the issuer learns who asked, the collector what
+was signed, and both together not who sent it. Each question has a key of its own, since the
+issuer cannot see what a token is for; the keys are in the contract, so that one digest means
+the same keys for everybody.
+
+The message is 32 random bytes and the hash of a key of 16. It names the report that it admits:
+a report's id is the start of SHA-256("rumor token id" || message), so that the rule that an id
+is taken once is the list of spent tokens. Who shows those 32 bytes and that key, its *opening*,
+takes the report back; whoever saw the token alone cannot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey
+from rumor.core.canonical import Json
+from rumor.core.errors import InputError, shown
+from rumor.core.randomness import Keyed
+from rumor.core.settings import known_keys
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Question
+
+MESSAGE_BYTES = 64
+SIGNATURE_BYTES = KEY_BITS // 8
+CREDENTIAL_BYTES = 32
+OPENING_BYTES = PREFIX_BYTES + 16
+_ID_BYTES = 16
+_KEYS = ("url", "keys")
+_MODULUS = re.compile(f"[0-9a-f]{{{2 * SIGNATURE_BYTES}}}")
+_URL = re.compile(
+    r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-])?"
+)
+_MAX_URL = 2_000
+# A device fetches all of them when it enrols.
+_MAX_TOKENS = 1_000
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """Who signs tokens: where it is, and the key of each question."""
+
+    url: str
+    keys: Mapping[str, PublicKey]
+
+    def contract(self) -> dict[str, Json]:
+        """What a contract says of it: each modulus in hexadecimal."""
+        keys: dict[str, Json] = {id: key.to_bytes().hex() for id, key in self.keys.items()}
+        return {"url": self.url, "keys": keys}
+
+
+def checked_issuer(given: object, admission: str, questions: Sequence[Question]) -> Issuer | None:
+    """What a collection says under `issuer`, where tokens are signed blindly."""
+    if admission != "blind":
+        if given is not None:
+            raise InputError(f'issuer goes with admission = "blind"; got it with {admission!r}')
+        return None
+    if given is None:
+        raise InputError(
+            'admission = "blind" needs an [issuer] with its url and keys; got none '
+            "(rumor issue keys makes it)"
+        )
+    if not isinstance(given, Mapping):
+        raise InputError(f"issuer must be a table of url and keys; got {shown(given)}")
+    known_keys("issuer", given, _KEYS)
+    tokens = sum(question.reports_in_all for question in questions)
+    if tokens > _MAX_TOKENS:
+        raise InputError(
+            f'admission = "blind" takes at most {_MAX_TOKENS:,} reports of a person in all, since '
+            f"a device fetches as many tokens at first; got {tokens:,}"
+        )
+    return Issuer(checked_url(given.get("url")), _moduli(given.get("keys"), questions))
+
+
+def checked_url(given: object) -> str:
+    """Where an issuer is: a plain address, which a page's policy may hold as it is."""
+    if not isinstance(given, str) or len(given) > _MAX_URL or not _URL.fullmatch(given):
+        raise InputError(
+            f"the url of an issuer must be http(s)://HOST[:PORT][/PATH] in plain letters, the host "
+            f"in small ones, without a slash at its end; got {shown(given)}"
+        )
+    return given
+
+
+def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, PublicKey]:
+    ids = [question.id for question in questions]
+    if not isinstance(given, Mapping) or set(given) != set(ids):
+        found = sorted(given) if isinstance(given, Mapping) else given
+        raise InputError(
+            f"the keys of an issuer must be one for each of {', '.join(ids)}; got {shown(found)}"
+        )
+    keys = {id: _key(id, given[id]) for id in ids}
+    if len(set(keys.values())) < len(keys):
+        raise InputError("every question must have a key of its own; got one key twice")
+    return keys
+
+
+def _key(id: str, given: object) -> PublicKey:
+    rule = f"the key of question {id!r} must be {2 * SIGNATURE_BYTES} hexadecimal digits"
+    if not isinstance(given, str) or not _MODULUS.fullmatch(given):
+        raise InputError(f"{rule}; got {shown(given)}")
+    try:
+        return PublicKey.from_bytes(bytes.fromhex(given))
+    except BlindingError as problem:
+        raise InputError(f"{rule}: {problem}; got another number") from None
+
+
+def new_opening() -> bytes:
+    """What a new token is made of: a random prefix, and the key that takes its report back."""
+    return secrets.token_bytes(OPENING_BYTES)
+
+
+def token_message(opening: bytes) -> bytes:
+    """The message of a token: all that is ever shown of its opening with a report."""
+    hidden = hashlib.sha256(b"rumor token key" + opening[PREFIX_BYTES:]).digest()
+    return opening[:PREFIX_BYTES] + hidden
+
+
+def token_id(message: bytes) -> bytes:
+    """The id of the one report that a token admits."""
+    return hashlib.sha256(b"rumor token id" + message).digest()[:_ID_BYTES]
+
+
+def credential(invitation: bytes, series: str) -> bytes:
+    """What an invited person shows to the issuer: it follows from the invitation, not back."""
+    return Keyed(invitation, "rumor enrolment", series).digest()
+
+
+def person_of(credential: bytes) -> bytes:
+    """What the issuer keeps of a person: whoever reads it cannot enrol with it."""
+    return hashlib.sha256(b"rumor invited person" + credential).digest()
+
+
+def key_name(key: PublicKey) -> bytes:
+    """What a question's key is called between a device and the issuer."""
+    return hashlib.sha256(b"rumor token issuer" + key.to_bytes()).digest()[:_ID_BYTES]

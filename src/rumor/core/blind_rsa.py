@@ -1,0 +1,234 @@
+"""Blind signatures: a signature on something that the signer never sees (RFC 9474).
+
+RSABSSA-SHA384-PSS-Randomized over plain integers; that what comes out is an ordinary PSS
+signature, a library checks. Whoever wants a signature draws a prefix and
+a salt, encodes the message by PSS (RFC 8017) to a number m, and hands over m r^e mod n for a
+random r. The signer's answer, divided by r, is an ordinary PSS signature of the message. For
+every number that the signer saw and every signature that comes up later there is exactly one
+r that makes them one: what the signer saw says nothing about which is which.
+
+Python's integers take a time that depends on their values. The signer therefore multiplies what
+it is asked to sign by a random number first, so that nobody chooses what the secret key is used
+on, and checks its result, since one that is wrong would give the key away.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+EXPONENT = 65_537
+SALT_BYTES = 48
+PREFIX_BYTES = 32
+KEY_BITS = 2048
+_HASH_BYTES = 48
+# Miller and Rabin's test says of a number that is no prime that it is one less often than 4^-40.
+_ROUNDS = 40
+_SMALL_PRIMES = tuple(p for p in range(3, 2000, 2) if all(p % q for q in range(3, p, 2)))
+
+Below = Callable[[int], int]
+"""A uniform integer below a bound."""
+
+
+class BlindingError(ValueError):
+    """Something is no signature, no key, or nothing that can be signed."""
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """What a signature is checked by; the exponent is always 65537."""
+
+    modulus: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the modulus, of blinded messages and of signatures."""
+        return (self.modulus.bit_length() + 7) // 8
+
+    def to_bytes(self) -> bytes:
+        """The modulus, the highest byte first."""
+        return self.modulus.to_bytes(self.size, "big")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PublicKey:
+        """A key from its modulus, of the one size that is used."""
+        modulus = int.from_bytes(data, "big")
+        if len(data) != KEY_BITS // 8 or modulus.bit_length() != KEY_BITS or not modulus & 1:
+            raise BlindingError(f"a modulus must be an odd number of {KEY_BITS} bits")
+        return cls(modulus)
+
+
+@dataclass(frozen=True)
+class SecretKey:
+    """The two primes of a modulus."""
+
+    first: int
+    second: int
+
+    @property
+    def public(self) -> PublicKey:
+        """What everybody may know."""
+        return PublicKey(self.first * self.second)
+
+
+@dataclass(frozen=True)
+class Blinded:
+    """What goes to the signer, and what opens its answer: that stays where it was made."""
+
+    message: bytes
+    inverse: int
+
+
+def new_key(bits: int = KEY_BITS) -> SecretKey:
+    """A key with a modulus of so many bits, from the system's randomness."""
+    while True:
+        first, second = _prime(bits // 2), _prime(bits // 2)
+        # Primes that are close to each other can be found from their product.
+        if abs(first - second) >> (bits // 2 - 100):
+            return SecretKey(first, second)
+
+
+def prepare(message: bytes) -> bytes:
+    """The message behind a random prefix: what is signed, and shown with the signature."""
+    return secrets.token_bytes(PREFIX_BYTES) + message
+
+
+def blind(
+    key: PublicKey, prepared: bytes, *, salt: bytes | None = None, factor: int | None = None
+) -> Blinded:
+    """What the signer is given for a prepared message; `salt` and `factor` are random unless said.
+
+    With no more than 2^-1000 of chance a random factor, or the message, has a divisor with the
+    modulus: that would be one of its primes.
+    """
+    encoded = int.from_bytes(_encode(key, prepared, salt), "big")
+    if factor is None:
+        factor = 1 + secrets.randbelow(key.modulus - 1)
+    if math.gcd(encoded * factor, key.modulus) != 1:
+        raise BlindingError("a message and its blinding factor must have inverses")
+    hidden = encoded * pow(factor, EXPONENT, key.modulus) % key.modulus
+    return Blinded(hidden.to_bytes(key.size, "big"), pow(factor, -1, key.modulus))
+
+
+def blind_sign(key: SecretKey, blinded: bytes, *, below: Below = secrets.randbelow) -> bytes:
+    """The signature of what is hidden in a blinded message; the same one every time."""
+    public = key.public
+    modulus, asked = public.modulus, int.from_bytes(blinded, "big")
+    if len(blinded) != public.size or not asked < modulus:
+        raise BlindingError(f"a blinded message must be a number of {public.size} bytes below n")
+    mask = 1 + below(modulus - 1)
+    masked = asked * pow(mask, EXPONENT, modulus) % modulus
+    signed = _power(key, masked) * pow(mask, -1, modulus) % modulus
+    if pow(signed, EXPONENT, modulus) != asked:
+        raise BlindingError("a signature must be right before it is given away; this one is not")
+    return signed.to_bytes(public.size, "big")
+
+
+def finalize(
+    key: PublicKey,
+    prepared: bytes,
+    answer: bytes,
+    inverse: int,
+    *,
+    salt_bytes: int = SALT_BYTES,
+) -> bytes:
+    """The signature of a prepared message, out of the signer's answer; checked."""
+    if len(answer) != key.size:
+        raise BlindingError(f"a signer's answer must have {key.size} bytes; got {len(answer)}")
+    opened = int.from_bytes(answer, "big") * inverse % key.modulus
+    signature = opened.to_bytes(key.size, "big")
+    if not verify(key, prepared, signature, salt_bytes=salt_bytes):
+        raise BlindingError("a signer's answer must sign what it was asked to; this one does not")
+    return signature
+
+
+def verify(
+    key: PublicKey, prepared: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES
+) -> bool:
+    """Whether this is a signature of a prepared message."""
+    scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length=salt_bytes)
+    try:
+        _loaded(key.modulus).verify(signature, prepared, scheme, hashes.SHA384())
+    except InvalidSignature:
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=256)
+def _loaded(modulus: int) -> rsa.RSAPublicKey:
+    """The key as the library takes it, which checks signatures faster than integers do."""
+    return rsa.RSAPublicNumbers(EXPONENT, modulus).public_key()
+
+
+def _encoded_size(key: PublicKey) -> int:
+    """Bytes of an encoded message: one bit less than the modulus has."""
+    return (key.modulus.bit_length() - 1 + 7) // 8
+
+
+def _encode(key: PublicKey, prepared: bytes, salt: bytes | None) -> bytes:
+    """EMSA-PSS-ENCODE of RFC 8017 with SHA-384 for everything."""
+    salt = secrets.token_bytes(SALT_BYTES) if salt is None else salt
+    size = _encoded_size(key)
+    hashed = _hashed(prepared, salt)
+    data = bytes(size - len(salt) - _HASH_BYTES - 2) + b"\x01" + salt
+    masked = bytearray(_xor(data, _mask(hashed, len(data))))
+    masked[0] &= 0xFF >> (8 * size - (key.modulus.bit_length() - 1))
+    return bytes(masked) + hashed + b"\xbc"
+
+
+def _hashed(prepared: bytes, salt: bytes) -> bytes:
+    inner = hashlib.sha384(prepared).digest()
+    return hashlib.sha384(bytes(8) + inner + salt).digest()
+
+
+def _mask(seed: bytes, length: int) -> bytes:
+    """MGF1."""
+    blocks = range(-(-length // _HASH_BYTES))
+    stream = b"".join(hashlib.sha384(seed + i.to_bytes(4, "big")).digest() for i in blocks)
+    return stream[:length]
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    mixed = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
+    return mixed.to_bytes(len(one), "big")
+
+
+def _power(key: SecretKey, number: int) -> int:
+    """The number to the secret exponent, from its remainders by both primes."""
+    first, second = key.first, key.second
+    one, other = (pow(number, pow(EXPONENT, -1, p - 1), p) for p in (first, second))
+    return other + second * ((one - other) * pow(second, -1, first) % first)
+
+
+def _prime(bits: int) -> int:
+    """A random prime with both of its highest bits set, so that a product has all its bits."""
+    while True:
+        number = secrets.randbits(bits) | 3 << (bits - 2) | 1
+        if math.gcd(number - 1, EXPONENT) == 1 and _is_prime(number):
+            return number
+
+
+def _is_prime(number: int) -> bool:
+    if any(number % prime == 0 for prime in _SMALL_PRIMES):
+        return False
+    twos = ((number - 1) & (1 - number)).bit_length() - 1
+    odd = (number - 1) >> twos
+    for _ in range(_ROUNDS):
+        power = pow(2 + secrets.randbelow(number - 3), odd, number)
+        if power in (1, number - 1):
+            continue
+        for _ in range(twos - 1):
+            power = power * power % number
+            if power == number - 1:
+                break
+        else:
+            return False
+    return True
