@@ -651,7 +651,7 @@ def test_outside_a_browser_a_store_must_be_given() -> None:
     (result,) = steps({"step": "openWithoutStore"})
     assert result == {
         "error": "a browser must offer IndexedDB and Web Locks to keep a ledger; this one does not",
-        "code": "state",
+        "code": "storage",
     }
 
 

@@ -309,7 +309,7 @@ async function encodedAnswer(mechanism, id, value) {
     return await mechanism.encode(value);
   } catch (problem) {
     if (!(problem instanceof RumorError)) throw problem;
-    throw new RumorError(problem.code, `question '${id}': ${problem.message}`);
+    throw Object.assign(new RumorError(problem.code, `question '${id}': ${problem.message}`), { question: id });
   }
 }
 

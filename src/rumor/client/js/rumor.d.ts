@@ -16,7 +16,8 @@ export class RumorError extends Error {
     | "revision" // it is no further revision of the contract that was answered
     | "consent" // it may cost more than was agreed, and the person did not agree
     | "limit" // a limit on reports or on epsilon would be passed
-    | "state" // the browser's storage is missing, damaged or full
+    | "state" // what is kept of the person is damaged
+    | "storage" // the browser's storage is missing or cannot be used
     | "unreachable" // the collector cannot be reached just now
     | "refused"; // the collector refuses the request
   constructor(code: string, message: string);

@@ -47,7 +47,7 @@ export class BrowserStore {
     subtle();
     if (!globalThis.indexedDB || !globalThis.navigator?.locks) {
       const rule = "a browser must offer IndexedDB and Web Locks to keep a ledger";
-      throw new RumorError("state", `${rule}; this one does not`);
+      throw new RumorError("storage", `${rule}; this one does not`);
     }
     this.#name = name;
   }
@@ -85,7 +85,7 @@ function settled(task, event, result) {
     task[event] = () => resolve(result());
     task.onerror = task.onabort = task.onblocked = () => {
       const reason = task.error?.message ?? "it is blocked";
-      reject(new RumorError("state", `a browser's storage must be usable; this one is not (${reason})`));
+      reject(new RumorError("storage", `a browser's storage must be usable; this one is not (${reason})`));
     };
   });
 }

@@ -6,7 +6,7 @@
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
 import { at, h } from "./dom.js";
 import { askConsent } from "./consent.js";
-import { control, loadControls, shownValue } from "./controls.js";
+import { control, loadControls, mark, shownValue, wrongWith } from "./controls.js";
 import { reportView } from "./bits.js";
 
 const LANGUAGES = ["en", "ja", "zh"];
@@ -111,6 +111,13 @@ async function render() {
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
   await renderBack();
+  at("cost").textContent = open().length ? await wholeCost() : "";
+}
+
+/** What answering everything costs, in words, before anything is drawn. */
+async function wholeCost() {
+  const { ceiling } = await page.person.standing(page.contract);
+  return page.words.costAll(percent(belief(ceiling)), number(ceiling, 4), page.contract.questions.length);
 }
 
 /** That two reports of a person may be joined, where the contract says so. */
@@ -142,7 +149,7 @@ function cardView(card) {
   const { question } = card;
   const title = `q-${question.id}`;
   return h("section", { class: `card ${card.state}`, "aria-labelledby": title, "data-question": question.id },
-    h("h2", { id: title, tabindex: "-1" }, question.text || question.id),
+    h("h2", { id: title, tabindex: "-1", dir: "auto" }, question.text || question.id),
     body(card, title));
 }
 
@@ -150,7 +157,11 @@ function body(card, title) {
   const { words } = page;
   if (card.state === "away") return null;
   if (card.state === "full") return h("p", { class: "done" }, words.limit(card.made));
-  if (card.state === "open") return [oddsView(card.question), control(card, title, words, renderAction)];
+  if (card.state === "open") {
+    const tried = h("div", {});
+    const button = h("button", { type: "button", class: "quiet", onclick: () => rehearse(card, tried) }, words.rehearse);
+    return [oddsView(card.question), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
+  }
   const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
@@ -162,6 +173,17 @@ function body(card, title) {
       ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
       : null,
   ];
+}
+
+/** Show what chance would make of an answer; nothing of it is sent or counted. */
+async function rehearse(card, place) {
+  const sentence = card.value === undefined ? page.words.addNone : wrongWith(card, page.words);
+  if (sentence) {
+    mark(card, sentence)?.focus();
+    return;
+  }
+  const { rehearsalView } = await import("./rehearsal.js");
+  place.replaceChildren(await rehearsalView(card, page.lang));
 }
 
 function answerAgain(card) {
@@ -222,6 +244,15 @@ function renderAction() {
 
 async function addNoise() {
   const cards = answered();
+  const wrong = cards.map((card) => [card, wrongWith(card, page.words)]).filter(([, sentence]) => sentence);
+  const [field] = wrong.map(([card, sentence]) => mark(card, sentence));
+  if (wrong.length) {
+    (field ?? at(`q-${wrong[0][0].question.id}`)).focus();
+    at(`q-${wrong[0][0].question.id}-wrong`).scrollIntoView({ block: "center" });
+    return;
+  }
+  // What is spent is counted here: a browser that clears storage when it is short should spare it.
+  navigator.storage?.persist?.().catch(() => {});
   await busily(async () => {
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
     const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
@@ -229,7 +260,9 @@ async function addNoise() {
     await takeStock();
     announce("drawn", cards.length);
   });
-  at(`q-${cards[0].question.id}`).focus();
+  if (page.wrong) mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
+  else at(`q-${cards[0].question.id}`).focus();
+  page.wrong = null;
 }
 
 async function send() {
@@ -244,8 +277,11 @@ async function send() {
     page.older = 0;
     announce("sentAll", outcome.accepted + outcome.duplicates);
   });
-  at("status").scrollIntoView({ block: "nearest" });
+  // Where everything went well, the focus stays with what was said; the button is gone.
+  at("status").textContent ? at("status").focus() : at("go")?.focus();
 }
+
+const retry = (act) => h("button", { type: "button", id: "retry", onclick: act }, page.words.retry);
 
 /** Do something once at a time; what goes wrong becomes a sentence, and the page shows how things are. */
 async function busily(work) {
@@ -259,7 +295,9 @@ async function busily(work) {
     announce(null);
     // What it refuses too is the problem that is told.
     if (page.contract) await takeStock().catch(() => {});
-    if (problem.code === "unreachable") at("problem").replaceChildren(h("p", { class: "notice" }, page.words.waiting));
+    if (problem.code === "unreachable") at("problem").replaceChildren(h("div", { class: "notice" }, h("p", {}, page.words.waiting), retry(send)));
+    // An answer that is refused is told at its question.
+    else if (problem.code === "answer" && page.cards.has(problem.question)) page.wrong = problem.question;
     else complain(problem);
   } finally {
     page.busy = false;
@@ -351,6 +389,7 @@ async function start() {
     complain(problem);
     // What was sent can be taken back, whatever became of the collection.
     if (page.person) await renderBack();
+    if (problem.code === "unreachable") at("problem").firstChild.append(retry(() => location.reload()));
   }
   at("languages").addEventListener("click", async (event) => {
     const link = event.target.closest("a");

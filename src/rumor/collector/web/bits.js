@@ -29,9 +29,10 @@ const others = (parts, words) => parts.filter((part) => part.kind !== "bits").ma
 
 /** A row for each answer: the truth that stays, and the bit that leaves. */
 function bitTable(part, value, own, words) {
+  const near = nearby(part.labels, own);
   const row = (label, i) =>
     h("tr", { class: own(label) ? "own" : null },
-      h("th", { scope: "row" }, label, own(label) ? h("small", {}, ` ${words.yours}`) : null),
+      h("th", { scope: "row", dir: "auto" }, label, own(label) ? h("small", {}, ` ${words.yours}`) : null),
       value === null ? null : h("td", {}, h("span", { class: `bit stays ${own(label) ? "one" : ""}` }, own(label) ? "1" : "0")),
       h("td", {}, tile(part.value[i], i)));
   return h("table", { class: "bittable" },
@@ -39,7 +40,24 @@ function bitTable(part, value, own, words) {
       h("th", { scope: "col" }, words.answers),
       value === null ? null : h("th", { scope: "col" }, words.stays),
       h("th", { scope: "col" }, words.leaves))),
-    h("tbody", {}, part.labels.map(row)));
+    h("tbody", {}, near.map((i) => row(part.labels[i], i))),
+    near.length < part.labels.length ? h("tfoot", {}, h("tr", {}, h("td", { colspan: 3 }, rest(part, near, words)))) : null);
+}
+
+// More rows than this nobody reads: those around one's own answer are shown, and the others counted.
+const [WHOLE, AROUND] = [40, 5];
+
+function nearby(labels, own) {
+  if (labels.length <= WHOLE) return labels.map((_, i) => i);
+  const mine = Math.max(0, labels.findIndex(own));
+  const first = Math.max(0, Math.min(mine - AROUND, labels.length - 2 * AROUND - 1));
+  return Array.from({ length: 2 * AROUND + 1 }, (_, i) => first + i);
+}
+
+function rest(part, near, words) {
+  const shown = near.filter((i) => part.value[i]).length;
+  const ones = part.value.reduce((sum, bit) => sum + (bit ? 1 : 0), 0) - shown;
+  return words.others(part.labels.length - near.length, ones);
 }
 
 /** Whether a label is the answer: one of a set, or what was asked `of` several answers. */
@@ -64,7 +82,11 @@ function partView(part, words) {
 function tiles(bits, words) {
   const ones = bits.filter((bit) => bit).length;
   const label = words.bitsSummary(bits.length, ones);
-  return h("div", { class: "tiles", role: "img", "aria-label": label }, bits.map(tile));
+  const most = 8 * SHOWN_BYTES;
+  return [
+    h("div", { class: "tiles", role: "img", "aria-label": label }, bits.slice(0, most).map(tile)),
+    bits.length > most ? h("p", { class: "soft" }, words.more((bits.length - most) >> 3)) : null,
+  ];
 }
 
 function tile(bit, i) {

@@ -32,9 +32,24 @@ export async function loadControls(questions) {
 export function control(card, title, words, changed) {
   const set = (value) => {
     card.value = value;
+    mark(card, null);
     changed();
   };
-  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, words, set));
+  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, words, set), h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" }));
+}
+
+/** What is wrong with an answer, in words for whoever gave it; null where nothing is. */
+export const wrongWith = (card, words) => loaded[card.question.kind].wrong?.(card, words) ?? null;
+
+/** Say at a question what is wrong with its answer, or that nothing is. */
+export function mark(card, sentence) {
+  const place = document.getElementById(`q-${card.question.id}-wrong`);
+  if (!place) return null;
+  place.textContent = sentence ?? "";
+  const field = place.parentElement.querySelector("input, select");
+  if (sentence) field?.setAttribute("aria-invalid", "true");
+  else place.parentElement.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+  return field;
 }
 
 /** What a person answered, in words for themselves. */

@@ -82,6 +82,7 @@ export default {
     no: "いいえ",
   },
   errors: {
+    storage: "このブラウザーではページが何も保存できないため（プライベートウィンドウ、または保存がブロックされています）、消費したプライバシーを数えられません。何も送られていません。このサイトの保存を許可するか、別のブラウザーを使ってください。",
     consent: "同意されなかったので、何も送られず、何も消費されていません。",
     revision: "この質問は、この端末が以前に答えたものの続きではありません。何も送られていません。",
     away: "収集サーバーにつながらず、何も取り消されていません。しばらくしてからもう一度お試しください。",
@@ -90,6 +91,18 @@ export default {
     unreachable: "収集サーバーにつながりません。しばらくしてからもう一度お試しください。",
     other: "問題が起きました。何も送られていません。",
   },
+  wrong: {
+    number: "数を入力してください。",
+    whole: (low, high) => `${low} から ${high} までの整数を入力してください。`,
+    beyond: (low, high) => `${low} から ${high} まで。範囲の外の値は近いほうの端として扱われます。`,
+    listed: "一覧にある答えから選んでください。",
+    answer: "この答えはこのままでは使えません。何も送られていません。",
+  },
+  typeToFind: (n) => `入力すると ${n.toLocaleString("ja")} 個の答えから探せます。`,
+  others: (n, ones) => `ほかに ${n.toLocaleString("ja")} 個の答えがあり、そのうち ${ones.toLocaleString("ja")} 個が 1 です`,
+  rehearse: "送らずに20回試す",
+  retry: "もう一度試す",
+  costAll: (percent, epsilon, n) => (n === 1 ? "" : `すべてに答えると、全体についての半々の推測が当たる割合は多くて ${percent} になります（合計イプシロン ${epsilon}）。`),
   said: { nothing: "なし", plus: "あり（多め）", minus: "あり（少なめ）", chosen: "選択", "not chosen": "選択なし" },
   parts: { answer: "答え", set: "集合", number: "数", group: "グループ", box: "箱", bit: "ビット", bits: "ビット", a: "a", b: "b", asked: "尋ねたもの" },
   captions: {

@@ -82,6 +82,7 @@ export default {
     no: "不",
   },
   errors: {
+    storage: "这个浏览器不允许页面保存任何内容（无痕窗口或存储被阻止），因此无法统计您花费的隐私。没有发送任何内容。请允许本网站存储，或换一个浏览器。",
     consent: "您没有同意，因此没有发送任何内容，也没有消耗任何隐私。",
     revision: "这些问题不是这台设备此前所答问题的后续修订。没有发送任何内容。",
     away: "无法连接收集端，什么也没有撤回。请稍后再试。",
@@ -90,6 +91,18 @@ export default {
     unreachable: "暂时无法连接收集服务器，请稍后再试。",
     other: "出了问题，没有发送任何内容。",
   },
+  wrong: {
+    number: "请输入一个数字。",
+    whole: (low, high) => `请输入 ${low} 到 ${high} 之间的整数。`,
+    beyond: (low, high) => `${low} 到 ${high}；超出范围的数按最近的一端处理。`,
+    listed: "请从列表中选择一个答案。",
+    answer: "这个答案不能直接使用。没有发送任何内容。",
+  },
+  typeToFind: (n) => `输入文字，从 ${n.toLocaleString("zh")} 个答案中查找。`,
+  others: (n, ones) => `另有 ${n.toLocaleString("zh")} 个答案，其中 ${ones.toLocaleString("zh")} 个为 1`,
+  rehearse: "试二十次（不发送）",
+  retry: "再试一次",
+  costAll: (percent, epsilon, n) => (n === 1 ? "" : `如果回答全部问题，对全部答案一半对一半的猜测最多有 ${percent} 的机会正确（epsilon 合计 ${epsilon}）。`),
   said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少", chosen: "已选", "not chosen": "未选" },
   parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
   captions: {

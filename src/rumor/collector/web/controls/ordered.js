@@ -12,6 +12,8 @@ const REACH = {
 };
 const reachOf = (chance) => (REACH[document.documentElement.lang.slice(0, 2)] ?? REACH.en)(chance);
 
+export { wrong } from "./number.js";
+
 export function control(card, title, words, set) {
   const { labels, mechanism } = card.question;
   const strip = reach(mechanism);

@@ -1,0 +1,44 @@
+/** Twenty draws of an answer, none of them sent: what a report says of a person, and what of chance. */
+
+import { describeReport } from "/client/rumor.js";
+import { rehearse } from "/client/rehearsal.js";
+import { h } from "./dom.js";
+
+const [TIMES, ROWS] = [20, 8];
+
+// What only this says comes with it: no other page need load it.
+const WORDS = {
+  en: { title: "Twenty draws for this answer. None of them is sent or counted.", yours: "your answer", rest: (n) => `and ${n} others`, what: "What a report says", often: "How often of 20" },
+  ja: { title: "この答えについての20回の抽選です。どれも送られず、数えられません。", yours: "あなたの答え", rest: (n) => `ほか ${n} 件`, what: "報告の内容", often: "20回のうち" },
+  zh: { title: "针对这个答案的二十次抽取。都不会发送，也不计入。", yours: "您的答案", rest: (n) => `另有 ${n} 项`, what: "报告内容", often: "20 次中出现" },
+};
+
+/** A table of what came out how often. */
+export async function rehearsalView({ question, value }, lang) {
+  const words = WORDS[lang] ?? WORDS.en;
+  const counts = new Map();
+  for (const report of await rehearse(question, value, TIMES)) {
+    for (const said of saidBy(describeReport(question, report).parts)) counts.set(said, (counts.get(said) ?? 0) + 1);
+  }
+  const own = new Set([value].flat().map(String));
+  const order = [...counts].sort(([a, x], [b, y]) => own.has(b) - own.has(a) || y - x);
+  const row = ([said, count]) => {
+    const bar = h("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.width = `${(100 * count) / TIMES}%`;
+    return h("tr", {}, h("th", { scope: "row", dir: "auto" }, said, own.has(said) ? h("small", {}, ` ${words.yours}`) : null), h("td", {}, String(count)), h("td", {}, bar));
+  };
+  return h("div", { class: "rehearsal" },
+    h("p", { class: "soft" }, words.title),
+    h("table", {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.what), h("th", { scope: "col" }, words.often), h("td"))),
+      h("tbody", {}, order.slice(0, ROWS).map(row))),
+    order.length > ROWS ? h("p", { class: "soft" }, words.rest(order.length - ROWS)) : null);
+}
+
+/** What a report says: the answers whose bit is 1, or its parts as they are. */
+function saidBy(parts) {
+  return parts.flatMap((part) => {
+    if (part.kind !== "bits") return [`${part.value}`];
+    return part.labels ? part.labels.filter((_, i) => part.value[i]) : [];
+  });
+}

@@ -1,0 +1,194 @@
+"""What a person meets in the first minutes: mistakes, long lists, odd names, a lost network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from rumor.collector.http.server import background
+from rumor.collector.service import Service
+from rumor.collector.store.base import open_store
+from rumor.contract.collection import Collection
+from tests.browser.conftest import OpenPage
+
+WISH = {"name": "A survey", "series": "survey", "contact": "nobody@example.org"}
+NUMBER = {"id": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 24, "epsilon": 1.0}
+
+
+@contextmanager
+def asked(folder: Path, *questions: dict[str, object]) -> Iterator[str]:
+    """A collector of these questions; the address of its page for the people who are asked."""
+    store = open_store(f"sqlite:///{folder / 'store.db'}")
+    store.register(Collection.resolve({**WISH, "questions": list(questions)}))
+    with background(Service(store, "survey")) as url:
+        yield f"{url}/answer"
+
+
+def choice(id: str, labels: list[str] | int, epsilon: float = 2.0) -> dict[str, object]:
+    size = {"domain": labels} if isinstance(labels, int) else {"labels": labels}
+    return {"id": id, "kind": "choice", "text": f"{id}?", "epsilon": epsilon, **size}
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.closest('[data-question]')?.dataset.question"))
+
+
+def test_what_is_wrong_is_told_at_its_question(open_page: OpenPage, tmp_path: Path) -> None:
+    """Beside the field, in plain words, with the focus there; nothing is drawn or spent."""
+    many = [choice(f"q-{i}", ["yes", "no"]) for i in range(6)]
+    with asked(tmp_path, NUMBER, *many, choice("year", 100)) as url:
+        page = open_page(size="phone")
+        page.goto(url)
+        page.locator("[data-question=year] input").fill("3000")
+        page.locator("#go").click()
+        wrong = page.locator("#q-year-wrong")
+        expect(wrong).to_have_text("Type a whole number from 0 to 99.")
+        expect(wrong).to_be_in_viewport()
+        expect(page.locator("[data-question=year] input")).to_have_attribute("aria-invalid", "true")
+        assert focused(page) == "year"
+        expect(page.locator("#problem")).to_be_empty()
+        expect(page.locator("#total")).to_contain_text("Nothing yet")
+        page.locator("[data-question=year] input").fill("30")
+        expect(wrong).to_be_empty()
+        page.locator("[data-question=hours] input").fill("99")
+        expect(page.locator("#q-hours-hint")).to_contain_text("taken as the nearest end")
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(2)
+
+
+def test_a_hundred_thousand_answers_are_found_by_typing(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    labels = [f"town number {i}" for i in range(20_000)]
+    with asked(tmp_path, choice("town", labels)) as url:
+        page = open_page()
+        page.goto(url)
+        field = page.locator("[data-question=town] input")
+        field.fill("number 1234")
+        assert page.locator("#q-town-list option").count() <= 40
+        assert page.evaluate("document.querySelectorAll('*').length") < 400
+        page.locator("#go").click()
+        expect(page.locator("#q-town-wrong")).to_have_text("Choose one of the answers in the list.")
+        field.fill("town number 12345")
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(1)
+        assert page.evaluate("document.querySelectorAll('*').length") < 1500
+        height = page.evaluate("document.documentElement.scrollHeight")
+        assert height < 4000
+
+
+def test_many_bits_are_shown_around_the_answer(open_page: OpenPage, tmp_path: Path) -> None:
+    question = {**choice("town", [f"town {i}" for i in range(200)]), "mechanism": "unary"}
+    with asked(tmp_path, question) as url:
+        page = open_page()
+        page.goto(url)
+        page.locator("[data-question=town] input").fill("town 100")
+        page.locator("#go").click()
+        rows = page.locator(".bittable tbody tr")
+        expect(rows).to_have_count(11)
+        expect(page.locator(".bittable .own")).to_contain_text("town 100")
+        expect(page.locator(".bittable tfoot")).to_contain_text("and 189 other answers, of which")
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "randomized-response"])
+def test_names_that_every_object_has(open_page: OpenPage, tmp_path: Path, mechanism: str) -> None:
+    labels = ["constructor", "__proto__", "hasOwnProperty", "toString"]
+    with asked(tmp_path, {**choice("odd", labels), "mechanism": mechanism}) as url:
+        page = open_page()
+        page.goto(url)
+        page.get_by_label("hasOwnProperty").check()
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(1)
+        text = page.locator("main").inner_text()
+        assert "native code" not in text
+        assert "hasOwnProperty" in text
+
+
+def test_texts_of_any_direction_and_length_stay_on_the_phone(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    odd = {**choice("odd", ["\u0646\u0639\u0645", "\u202eevil", "y" * 200]), "text": "W" * 300}
+    with asked(tmp_path, odd) as url:
+        page = open_page(size="phone")
+        page.goto(url)
+        expect(page.locator("h2[dir=auto]").first).to_be_visible()
+        expect(page.locator(".option span[dir=auto]")).to_have_count(3)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
+
+
+def test_the_whole_survey_has_its_cost_before_anything_is_drawn(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    with asked(tmp_path, choice("one", ["a", "b"], 1.0), choice("two", ["a", "b"], 1.0)) as url:
+        page = open_page()
+        page.goto(url)
+        expect(page.locator("#cost")).to_contain_text(
+            "at most 88.1% of the time (epsilon 2 in all)"
+        )
+
+
+def test_a_network_that_fails_can_be_tried_again(open_page: OpenPage, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"])) as url:
+        page = open_page(allowed="Failed to load resource")
+        page.goto(url)
+        page.get_by_label("yes").check()
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(1)
+        page.route("**/v1/reports", lambda route: route.abort())
+        page.locator("#go").click()
+        expect(page.locator("#retry")).to_be_visible()
+        page.unroute("**/v1/reports")
+        page.locator("#retry").click()
+        expect(page.locator(".card.sent")).to_have_count(1)
+        # The button is gone: whoever cannot see is where it is said.
+        assert page.evaluate("document.activeElement.id") == "status"
+        other = open_page(allowed="Failed to load resource")
+        other.route("**/v1/collection", lambda route: route.abort())
+        other.goto(url)
+        expect(other.locator("#retry")).to_be_visible()
+        other.unroute("**/v1/collection")
+        other.locator("#retry").click()
+        expect(other.locator(".card.open")).to_have_count(1)
+
+
+def test_a_browser_that_keeps_nothing_says_so(open_page: OpenPage, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"])) as url:
+        page = open_page()
+        page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
+        page.goto(url)
+        expect(page.locator("#problem")).to_contain_text("lets the page keep nothing")
+
+
+PERMANENT = {"name": "basic-rappor", "f": 0.25, "p": 0.35, "q": 0.65}
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "randomized-response", PERMANENT])
+def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
+    open_page: OpenPage, tmp_path: Path, mechanism: object
+) -> None:
+    question = {**choice("one", ["yes", "no", "both"], 4.0), "mechanism": mechanism}
+    if mechanism == PERMANENT:
+        del question["epsilon"]
+    with asked(tmp_path, question) as url:
+        page = open_page()
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.method))
+        page.goto(url)
+        page.get_by_role("button", name="Try it twenty times").click()
+        expect(page.locator("#q-one-wrong")).to_have_text("Answer a question to go on")
+        page.get_by_label("no", exact=True).check()
+        page.get_by_role("button", name="Try it twenty times").click()
+        first = page.locator(".rehearsal tbody tr").first
+        expect(first).to_contain_text("no your answer")
+        # With epsilon 4 the own answer is told in half of the draws at least: fewer than 3 of 20
+        # would be a chance of 1 in 5,000.
+        assert int(first.locator("td").first.inner_text()) >= 3
+        assert set(sent) == {"GET"}
+        expect(page.locator("#total")).to_contain_text("Nothing yet")
+        page.get_by_label("yes").check()
+        expect(page.locator(".rehearsal")).to_have_count(0)
