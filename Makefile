@@ -7,7 +7,7 @@ SOAK_STAMP := .venv/.installed-soak
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants
+.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants npm
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,12 @@ bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
 soak: $(SOAK_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --quiet --slow -m slow
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
+
+NPM_OUT ?= dist
+npm: ## build the npm package of the browser's client into dist/
+	@rm -rf build/npm && mkdir -p build/npm "$(NPM_OUT)"
+	@cp -r src/rumor/client/js/. build/npm/ && cp LICENSE build/npm/
+	@cd build/npm && npm pack --silent --pack-destination "$(abspath $(NPM_OUT))"
 
 mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")
 	@$(BIN)/python -m tests.mutants $(ARGS)

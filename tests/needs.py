@@ -17,6 +17,7 @@ import pytest
 _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "java": (("java",), "openjdk-17-jre-headless"),
     "node": (("node", "nodejs"), "nodejs"),
+    "npm": (("npm",), "npm"),
     "chromium": (("chromium", "chromium-browser", "google-chrome"), "chromium"),
     "cc": (("cc", "gcc"), "gcc"),
 }
