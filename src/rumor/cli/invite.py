@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from rumor.cli.common import ending_cleanly, print_json, progress
+from rumor.cli.handed_out import HandedOut
 from rumor.cli.options import AsJson, CollectionFile, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.core.errors import InputError
@@ -19,6 +19,8 @@ def invite(
     out: Annotated[str, option("--out -o FILE", "The file to write, an invitation in each line.")],
     count: Annotated[int, option("--count -n", "How many to make.", min=1, max=1_000_000)] = 1,
     store: StoreUrl = DEFAULT_STORE,
+    *,
+    handed_out: HandedOut,
     as_json: AsJson = False,
 ) -> None:
     """Make invitations, one for each person.
@@ -29,11 +31,11 @@ def invite(
     \b
     Example:
       rumor invite survey.toml --count 500 --out invitations.txt
+      rumor invite survey.toml -n 30 -o codes.txt --print cards.html --answer-url https://.../answer
       rumor answer https://collect.example.org smoking --invitation CODE
     """
     from rumor.contract.admission import admission_keys, new_invitation
     from rumor.contract.collection import Collection
-    from rumor.core.files import write_whole
 
     contract = Collection.load(collection)
     if contract.admission != "invited":
@@ -43,8 +45,7 @@ def invite(
         raise InputError(
             f'invitations need a collection with admission = "invited"; {contract.name!r} {rest}'
         )
-    if Path(out).exists():
-        raise InputError(f"invitations must go to a new file; {out!r} exists")
+    handed_out.check(out)
     with ending_cleanly(), made_store(store) as opened:
         opened.register(contract)
         codes = [new_invitation() for _ in range(count)]
@@ -58,7 +59,7 @@ def invite(
                     waiting = []
             opened.admit(contract.series, waiting)
         # Only now: a key that nobody holds does no harm, an invitation without a key does.
-        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
+        handed_out.write(out, contract, codes)
         left = opened.admissions(contract.series)
     if as_json:
         print_json({"invitations": count, "file": out, "admitted": left})

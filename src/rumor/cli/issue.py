@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json
+from rumor.cli.handed_out import HandedOut
 from rumor.cli.options import AsJson, CollectionFile, argument, option
 from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
 from rumor.core.errors import InputError, shown
@@ -68,6 +69,7 @@ def issue(
     store: IssuerStore = _DEFAULT_STORE,
     *,
     making: Making,
+    handed_out: HandedOut,
     listening: Listening,
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +90,7 @@ def issue(
     if action == "keys":
         said = _keys(collection, keys, making.url)
     elif action == "invite":
-        said = _invite(collection, store, making)
+        said = _invite(collection, store, making, handed_out)
     elif action == "serve":
         _serve(collection, keys, store, listening, as_json)
         return
@@ -171,17 +173,17 @@ def _blind(collection: str) -> Collection:
     return contract
 
 
-def _invite(collection: str, store: str, making: Making) -> dict[str, object]:
+def _invite(
+    collection: str, store: str, making: Making, handed_out: HandedOut
+) -> dict[str, object]:
     """Make invitations; the store keeps of each person what nobody can enrol with."""
     from rumor.contract.admission import new_invitation, read_invitation
     from rumor.contract.issuing import credential, person_of
-    from rumor.core.files import write_whole
 
     contract, out = _blind(collection), making.out
     if out is None:
         raise InputError("invitations need --out, the file to write them to; got none")
-    if Path(out).exists():
-        raise InputError(f"invitations must go to a new file; {out!r} exists")
+    handed_out.check(out)
     codes = [new_invitation() for _ in range(making.count)]
     people = [person_of(credential(read_invitation(code), contract.series)) for code in codes]
     with ending_cleanly(), made_store(store) as opened:
@@ -189,7 +191,7 @@ def _invite(collection: str, store: str, making: Making) -> dict[str, object]:
         for start in range(0, len(people), _CHUNK):
             opened.invite(contract.series, people[start : start + _CHUNK])
         # Only now: a person who has no invitation does no harm.
-        write_whole(out, "".join(f"{code}\n" for code in codes).encode(), mode=0o600)
+        handed_out.write(out, contract, codes)
         invited = opened.invited(contract.series)
     said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in all"
     return {"said": said, "invitations": making.count, "file": out, "invited": invited}
