@@ -56,6 +56,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "revision": collection.revision,
         **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         **({} if collection.linked is None else {"linked": list(collection.linked)}),
+        **({} if collection.relay is None else {"relay": collection.relay.contract()}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -84,6 +85,9 @@ def _words(collection: Collection) -> str:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
+    if collection.relay is not None:
+        said = wrapped(f"{collection.relay.in_words()}.").replace("\n", "\n            ")
+        lines.append(f"  relay     {said}")
     if collection.admission == "invited":
         lines.append("  open to   people with an invitation")
     for question, costs in zip(collection.questions, promise.questions, strict=True):

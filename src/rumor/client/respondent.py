@@ -29,6 +29,7 @@ from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
+from rumor.contract.envelope import EnvelopeClass
 from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
@@ -238,6 +239,7 @@ class Respondent(Closing):
             contract=collection.digest,
             reports_per_person=question.reports_per_person,
             retention_days=question.retention_days,
+            sealed=None if collection.relay is None else EnvelopeClass.of(collection, question),
         )
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)

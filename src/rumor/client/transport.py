@@ -125,6 +125,33 @@ class Transport:
         )
         return self._counts(request, "accepted", "duplicates", count)
 
+    def pass_on(self, digest: str, question: str, sealed: bytes) -> None:
+        """Hand one envelope to a relay; returns when it is durable there."""
+        request = urllib.request.Request(
+            f"{self.url}/v1/relay/{digest}/{question}",
+            data=sealed,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        if self._call(request, 202) != {"taken": 1}:
+            raise Unreachable(f"{self.url} does not answer as a relay does")
+
+    def hand_over(
+        self, digest: str, question: str, envelopes: bytes, count: int, token: str
+    ) -> None:
+        """Hand a relay's envelopes to a gateway; returns when what is good of them is durable."""
+        request = urllib.request.Request(
+            f"{self.url}/v1/batches",
+            data=envelopes,
+            headers={
+                "Content-Type": "application/vnd.rumor.envelopes",
+                "Rumor-Collection": digest,
+                "Rumor-Question": question,
+                "Authorization": f"Bearer {token}",
+            },
+        )
+        if self._call(request) != {"taken": count}:
+            raise Unreachable(f"{self.url} does not answer as a gateway does")
+
     def withdraw(self, digest: str, question: str, keys: Sequence[bytes]) -> int:
         """Take reports back by their keys; how many were there. All are gone when it returns."""
         body = {"question": question, "keys": [base64.b64encode(key).decode() for key in keys]}
@@ -143,10 +170,10 @@ class Transport:
             raise Unreachable(f"{self.url} does not answer as a collector does")
         return one
 
-    def _call(self, request: urllib.request.Request) -> dict[str, Any]:
+    def _call(self, request: urllib.request.Request, good: int = 200) -> dict[str, Any]:
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                if response.status != 200:
+                if response.status != good:
                     raise Unreachable(f"{self.url} answered with status {response.status}")
                 return self._object(response.read(_MAX_ANSWER))
         except urllib.error.HTTPError as problem:

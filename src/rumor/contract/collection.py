@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.contract.linking import Linked, checked_linked
+from rumor.contract.relay import Relay, checked_relay
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
@@ -52,10 +53,15 @@ _USUAL: Mapping[str, object] = {
     "series_epsilon": None,
     "ask": None,
     "linked": None,
+    "relay": None,
 }
 _USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
 # Of what is no plain data already, how a contract says it.
-_PLAIN: Mapping[str, Callable[[Any], Json]] = {"ask": Ask.contract, "linked": list}
+_PLAIN: Mapping[str, Callable[[Any], Json]] = {
+    "ask": Ask.contract,
+    "linked": list,
+    "relay": Relay.contract,
+}
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
 
 
@@ -127,6 +133,8 @@ class Collection:
     """How few of the questions and days each person is asked, where it is not all of them."""
     linked: Linked | None = None
     """Two questions whose reports of one person may be joined, where that was said."""
+    relay: Relay | None = None
+    """Who passes reports on, where they do not go to the collector directly."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -201,6 +209,7 @@ class Collection:
             _series_epsilon(said["series_epsilon"], questions, ask),
             ask,
             checked_linked(said["linked"], questions, ask),
+            checked_relay(said["relay"]),
         )
 
     @classmethod

@@ -6,6 +6,7 @@
 import { concat, toHex, utf8 } from "./bytes.js";
 import { RumorError } from "./errors.js";
 import { Keyed, subtle } from "./randomness.js";
+import { madeOf } from "./sent.js";
 
 const PATTERN = /^rumor-invitation-([\w-]{24})$/;
 
@@ -27,4 +28,12 @@ export async function readInvitation(text) {
 export async function token(invitation, series, question, number) {
   const digest = await new Keyed(invitation, "rumor admission", series, question, number).digest();
   return toHex(digest.slice(0, 16));
+}
+
+/** A waiting report with the token of another invitation, in place. */
+export async function readmitted(state, row, invitation) {
+  const code = await readInvitation(invitation);
+  const made = await token(code, row.series, row.question, madeOf(state, row.id)?.number ?? 0);
+  for (const each of state.pending) if (each.id === row.id) each.token = made;
+  return { ...row, token: made };
 }

@@ -17,7 +17,7 @@ const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null };
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, relay: null };
 const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -52,6 +52,7 @@ export async function parseContract(given, { digest } = {}) {
   // Few contracts say these, and only their pages load how.
   if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
   if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
+  if (said.relay !== null) await (await import("./relay.js")).checkRelay(said.relay);
   if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -68,6 +69,7 @@ export async function parseContract(given, { digest } = {}) {
     series_epsilon: said.series_epsilon,
     ask: said.ask && Object.freeze({ ...said.ask }),
     linked: said.linked && Object.freeze([...said.linked]),
+    relay: said.relay && Object.freeze({ ...said.relay }),
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {

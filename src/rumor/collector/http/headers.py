@@ -14,13 +14,26 @@ _SENSORS = ("browsing-topics", "camera", "geolocation", "microphone", "payment",
 
 _CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 DATA_POLICY = f"default-src 'none'; {_CLOSED}"
-_PAGE = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    f"img-src 'self'; {_CLOSED}"
-)
-ANSWER_POLICY = f"{_PAGE}; require-trusted-types-for 'script'; trusted-types 'none'"
-"""The respondent's page makes no markup from text: the browser holds it to that."""
-DASHBOARD_POLICY = _PAGE
+
+
+def _page(*reached: str) -> str:
+    """A page that loads what is ours, and sends to these origins beside."""
+    connected = " ".join(("'self'", *reached))
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        f"connect-src {connected}; img-src 'self'; {_CLOSED}"
+    )
+
+
+def answer_policy(*relays: str) -> str:
+    """The respondent's page makes no markup from text: the browser holds it to that.
+
+    It sends to the collector, and to relays that a contract names.
+    """
+    return f"{_page(*relays)}; require-trusted-types-for 'script'; trusted-types 'none'"
+
+
+DASHBOARD_POLICY = _page()
 
 _EVERY = [
     (b"x-content-type-options", b"nosniff"),

@@ -11,7 +11,7 @@ import asyncio
 import functools
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from starlette.routing import Route
 import rumor.client
 import rumor.collector
 from rumor.collector.drawing import bundle
-from rumor.collector.http.headers import ANSWER_POLICY, DASHBOARD_POLICY
+from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import shown
@@ -85,8 +85,8 @@ def _files(folder: Path) -> Mapping[str, Path]:
 class Pages:
     """The routes of the pages."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, metrics: Metrics, relays: Callable[[], Awaitable[list[str]]]) -> None:
+        self._metrics, self._relays = metrics, relays
         self._read: dict[Path, Asset] = {}
         self._vega: Asset | None = None
         self._making = asyncio.Lock()
@@ -106,7 +106,8 @@ class Pages:
 
     async def answer(self, request: Request) -> Response:
         """The page of the people who are asked."""
-        return self._page(request, "answer.html", ANSWER_POLICY)
+        policy = answer_policy(*await self._relays())
+        return self._page(request, "answer.html", policy)
 
     def _page(self, request: Request, name: str, policy: str) -> Response:
         headers = {"Content-Security-Policy": policy}

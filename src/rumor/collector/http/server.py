@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rumor.collector.http.app import make_app
 from rumor.collector.http.connections import WaitingRoom, sender
 from rumor.collector.http.limits import Limits
-from rumor.collector.service import Service
+from rumor.collector.http.posted import Receiver
 from rumor.core.errors import InputError
 
 # The most bytes that may come without a head, or a piece of a body, being whole.
@@ -115,18 +116,26 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
 
+Make = Callable[[Any], ASGIApp]
+"""Makes the application of a service."""
+
+
 class Server(uvicorn.Server):
-    """A collector that says where it listens once it does."""
+    """A collector, or a relay, that says where it listens once it does."""
 
     def __init__(
-        self, service: Service, listener: socket.socket, on_ready: Callable[[str], None]
+        self,
+        service: Receiver,
+        listener: socket.socket,
+        on_ready: Callable[[str], None],
+        make: Make = make_app,
     ) -> None:
         limits = service.limits
         room = WaitingRoom(limits.connections, min(limits.connections, limits.unfinished))
         protocol = functools.partial(BoundedProtocol, room=room, limits=limits)
         super().__init__(
             uvicorn.Config(
-                make_app(service),
+                make(service),
                 http=cast(type[asyncio.Protocol], protocol),
                 ws="none",
                 lifespan="on",
@@ -167,23 +176,30 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(service: Service, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
+def serve(
+    service: Receiver,
+    listener: socket.socket,
+    on_ready: Callable[[str], None],
+    make: Make = make_app,
+) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
-    server = Server(service, listener, on_ready)
+    server = Server(service, listener, on_ready, make)
     server.run(sockets=[listener])
     if not server.started:
         raise InputError("a collector must start to be of use; the log above says why it did not")
 
 
 @contextmanager
-def background(service: Service, host: str = "127.0.0.1") -> Iterator[str]:
+def background(
+    service: Receiver, host: str = "127.0.0.1", *, port: int = 0, make: Make = make_app
+) -> Iterator[str]:
     """A collector in a thread of this process, for a demonstration or a test; gives its URL."""
     ready: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
-    listener = listen(host, 0)
-    server = Server(service, listener, ready.put)
+    listener = listen(host, port)
+    server = Server(service, listener, ready.put, make)
 
     def run() -> None:
         try:
