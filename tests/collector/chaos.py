@@ -26,27 +26,17 @@ from rumor.collector.store.base import Registered, open_store
 from rumor.core.reports import Reports
 from tests.collector.tools import collection, rows, send, stored
 
-_READY = re.compile(r"serving .* at (http://\S+)")
+_READY = re.compile(r"(?:serving|relaying) .* at (http://\S+)")
 _QUESTIONS = ("colour", "many")
 
 
-class Collector:
-    """`rumor serve` in a process of its own."""
+class Serving:
+    """A command of Rumor's that serves, in a process of its own."""
 
-    def __init__(self, contract: Path, store_url: str, environment: dict[str, str] | None = None):
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None):
         code = "import sys; from rumor.cli import main; sys.exit(main())"
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                code,
-                "serve",
-                str(contract),
-                "--store",
-                store_url,
-                "--port",
-                "0",
-            ],
+            [sys.executable, "-c", code, *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **(environment or {})},
@@ -76,6 +66,16 @@ class Collector:
         assert self.process.stderr is not None
         self.process.stderr.close()
         return status
+
+
+class Collector(Serving):
+    """`rumor serve`."""
+
+    def __init__(
+        self, contract: Path, store_url: str, environment: dict[str, str] | None = None
+    ) -> None:
+        given = ("serve", str(contract), "--store", store_url, "--port", "0")
+        super().__init__(*given, environment=environment)
 
 
 @dataclass

@@ -68,6 +68,7 @@ def relay(
             gateway,
             lambda: read_token(token_file),
             every * 3600,
+            min(5.0, every * 1800),
             limits=Limits(requests_per_second=max_rate, connections=max_connections),
         )
 
