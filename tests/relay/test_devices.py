@@ -72,6 +72,16 @@ def test_what_waits_is_sent_again_byte_for_byte(tmp_path: Path) -> None:
             assert path.relay.store.waiting(kind) == 1
 
 
+def test_several_answers_to_one_question_all_arrive(tmp_path: Path) -> None:
+    with running(tmp_path) as path, client(path, tmp_path / "device") as device:
+        for answer in ("red", "green", "blue"):
+            device._respondent.prepare(path.collection, {"colour": answer})
+        device.collection()
+        assert device.flush().sent == 3
+        kind = path.relay.kind(path.collection.digest, "colour")
+        assert path.relay.store.waiting(kind) == 3
+
+
 def test_the_outbox_holds_what_opens_to_the_report(tmp_path: Path) -> None:
     contract = relayed()
     with Respondent(tmp_path) as person:

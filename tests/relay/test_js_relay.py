@@ -74,7 +74,7 @@ def test_a_browser_keeps_what_the_gateway_opens(admission: str) -> None:
 
 
 def test_a_browser_answers_through_a_relay(tmp_path: Path) -> None:
-    with running(tmp_path, crowd=3) as path:
+    with running(tmp_path, crowd=6) as path:
         asked: list[dict[str, Any]] = [
             {"step": "fetch", "url": f"{path.collector_url}/v1/collection"}
         ]
@@ -82,18 +82,19 @@ def test_a_browser_answers_through_a_relay(tmp_path: Path) -> None:
             asked += [
                 {"step": "open", "as": who},
                 {"step": "prepare", "by": who, "answers": {"colour": "red"}},
+                {"step": "prepare", "by": who, "answers": {"colour": "blue"}},
                 {"step": "send", "by": who, "url": path.collector_url, "delay": 0},
                 {"step": "state", "store": who},
             ]
         found = steps(*asked)
-        for place in (3, 7, 11):
+        for place in (4, 9, 14):
             outcome = found[place]
-            assert (outcome["accepted"], outcome["pending"], outcome["problem"]) == (1, 0, None)
+            assert (outcome["accepted"], outcome["pending"], outcome["problem"]) == (2, 0, None)
             assert found[place + 1]["pending"] == []
         assert stored(path.store, path.entry, "colour") == {}
         path.relay.store.turn(10, today())
-        ids = {found[place][0]["id"] for place in (2, 6, 10)}
-        assert {id.hex() for id in delivered(path, 3)} == ids
+        ids = {found[place][0]["id"] for at in (2, 7, 12) for place in (at, at + 1)}
+        assert {id.hex() for id in delivered(path, 6)} == ids
 
 
 def test_a_browser_reads_the_same_rules() -> None:
