@@ -17,7 +17,7 @@ import numpy as np
 from rumor.collector.store.base import ID_BYTES, Registered, Store
 from rumor.contract.collection import Collection
 from rumor.mechanisms.summary import Summary
-from tests.machine.contracts import QUESTIONS, SERIES, contracts, width
+from tests.machine.contracts import QUESTIONS, RELAYED, SERIES, contracts, width
 from tests.machine.front import Exchange, TakenBack
 
 Row = tuple[bytes, datetime.date]
@@ -133,6 +133,10 @@ class Books:
     admitted: int = 0
     """How many tokens are left."""
     acknowledged: int = 0
+    at_relay: set[tuple[str, bytes]] = field(default_factory=set)
+    """What a relay has acknowledged and the store does not hold yet, by question."""
+    done_with: set[tuple[str, bytes]] = field(default_factory=set)
+    """What came from a relay, or need not come: its collection was closed or gone meanwhile."""
 
     def check(
         self,
@@ -157,9 +161,28 @@ class Books:
             held = self._balanced(observe(store), minutes, step, today)
         self._check_admissions(store, held, minutes, step)
         self._check_refusals(held, minutes)
+        self._check_relay(held, minutes, step)
         self.held = held
         self.withdrawn |= step.withdrawn
-        self.acknowledged += sum(len(records(each)) for each in minutes if each.status == 200)
+        heard = (each for each in minutes if each.status in (200, 202))
+        self.acknowledged += sum(len(records(each)) for each in heard)
+
+    def _check_relay(self, held: Mapping[str, Held], minutes: list[Exchange], step: Step) -> None:
+        """Follow what a relay acknowledged until the store holds it."""
+        digest = contracts()[RELAYED].digest
+        for exchange in minutes:
+            if exchange.status == 202:
+                self.at_relay |= {(exchange.question, id) for id, _ in records(exchange)}
+        now = held.get(digest)
+        if now is None or not now.open or digest == step.deleted:
+            self.done_with |= self.at_relay
+        else:
+            for question, kept in now.questions.items():
+                self.done_with |= {(question, id) for id in (*kept.present, *kept.spent)}
+        gone = self.withdrawn | step.withdrawn
+        self.at_relay = {
+            key for key in self.at_relay if key not in self.done_with and key[1] not in gone
+        }
 
     def _balanced(
         self,

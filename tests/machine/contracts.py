@@ -1,10 +1,12 @@
-"""The contracts that the machine plays with: three of one series, and their answers."""
+"""The contracts that the machine plays with: four of one series, and their answers."""
 
 from __future__ import annotations
 
 import functools
 
+from rumor.collector.http.server import listen
 from rumor.contract.collection import Collection
+from tests.relay.tools import PUBLIC
 
 SERIES = "series"
 QUESTIONS = ("colour", "many")
@@ -13,21 +15,30 @@ COLOURS = ("red", "green", "blue")
 
 @functools.cache
 def contracts() -> tuple[Collection, ...]:
-    """Kept for three days; kept for ever; for invited people, kept for five days.
+    """Kept for three days; for ever; for invited people, five days; through a relay, for ever.
 
-    Each is a revision of the one before, and promises as much.
+    Each is a revision of another, the last one of the first, and promises as much.
     """
     days = _contract("Kept for days", 1000, retention_days=3)
-    ever = _contract("Kept for ever", 1000, after=days)
-    return (
-        days,
-        ever,
-        _contract("For the invited", 2, admission="invited", retention_days=5, after=ever),
-    )
+    relayed = _contract("By relay", 1000, after=days, relay=_relay())
+    ever = _contract("Kept for ever", 1000, after=relayed)
+    invited = _contract("For the invited", 2, admission="invited", retention_days=5, after=ever)
+    return (days, ever, invited, relayed)
 
 
 INVITED = 2
 """The place of the one that asks for invitations."""
+
+
+RELAYED = 3
+"""The place of the one that is answered through a relay."""
+
+
+def _relay() -> dict[str, object]:
+    """Two are a crowd, and none is ever dropped; the port is one that is free now."""
+    with listen("127.0.0.1", 0) as found:
+        port = found.getsockname()[1]
+    return {"url": f"http://127.0.0.1:{port}", "key": PUBLIC, "crowd": 2, "days": 3650}
 
 
 def _contract(
@@ -37,6 +48,7 @@ def _contract(
     admission: str = "open",
     retention_days: int | None = None,
     after: Collection | None = None,
+    relay: dict[str, object] | None = None,
 ) -> Collection:
     limits: dict[str, object] = {"reports_per_person": per_person}
     if retention_days is not None:
@@ -52,6 +64,7 @@ def _contract(
             "admission": admission,
             "series_epsilon": 1e6,
             **({} if after is None else {"revision": after.revision + 1, "previous": after.digest}),
+            **({} if relay is None else {"relay": relay}),
             "questions": [{**rules, **colour}, {**rules, **many}],
         }
     )

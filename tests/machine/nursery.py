@@ -168,7 +168,7 @@ def _load(modules: Sequence[str]) -> None:
     import pyarrow as pa
     import typer.main
 
-    for name in ("backup", "estimating", "http.app", "http.server", "service"):
+    for name in ("backup", "estimating", "http.app", "http.server", "service", "relay.app"):
         importlib.import_module(f"rumor.collector.{name}")
     for name in ("postgres", "sqlite"):
         importlib.import_module(f"rumor.collector.store.dialects.{name}")
@@ -181,7 +181,7 @@ def _load(modules: Sequence[str]) -> None:
     # The parser of the command line is made once, and not again in every child.
     typer.main.get_command = functools.cache(typer.main.get_command)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        for command in ("serve", "collections", "export", "import", "invite"):
+        for command in ("serve", "relay", "collections", "export", "import", "invite"):
             importlib.import_module("rumor.cli").main([command, "--no-such-option"])
             importlib.import_module("rumor.cli").main([command, "--help"])
     gc.collect()
@@ -232,7 +232,7 @@ def _keep_time(clock: Clock, brake: int) -> None:
     assert hasattr(service, "time")
     setattr(service, "time", SimpleNamespace(monotonic=clock.monotonic))  # noqa: B010
     assert hasattr(release, "time")
-    setattr(release, "time", SimpleNamespace(time=clock.monotonic))  # noqa: B010
+    setattr(release, "time", SimpleNamespace(time=clock.turns))  # noqa: B010
     for owner, name in (
         (sqlite._Connection, "transaction"),
         (postgres._Connection, "transaction"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rumor.collector.gateway import Gateway, add_key, public_of, read_keys
 from rumor.collector.http.server import background, listen
@@ -25,6 +26,7 @@ SECRET = bytes(range(1, 33))
 """A private key for tests that need no other."""
 PRIVATE = ec.derive_private_key(int.from_bytes(SECRET, "big"), ec.SECP256R1())
 PUBLIC = public_of(PRIVATE)
+PEM = PRIVATE.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def relayed(
