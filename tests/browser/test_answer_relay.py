@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, Request, expect
 
 from rumor.collector.store.base import today
 from tests.browser.conftest import OpenPage
+from tests.browser.test_accessibility import objections
 from tests.collector.tools import stored
 from tests.relay.test_devices import delivered
 from tests.relay.tools import running
+
+SAID = {
+    "en": "which cannot open them and passes them on in groups of at least 5",
+    "ja": "5 件以上集まるとまとめて渡します",
+    "zh": "每次至少凑够 5 份才一并转交",
+}
+
+
+@pytest.mark.parametrize("lang", SAID)
+def test_people_are_told_of_the_relay(
+    open_page: OpenPage, tmp_path: Path, axe: str, lang: str
+) -> None:
+    with running(tmp_path) as path:
+        page = open_page()
+        page.goto(f"{path.collector_url}/answer?lang={lang}")
+        expect(page.locator("#relay")).to_contain_text(SAID[lang])
+        expect(page.locator("#relay")).to_contain_text(path.relay_url)
+        assert objections(page, axe) == []
 
 
 def requests(page: Page) -> list[Request]:

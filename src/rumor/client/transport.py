@@ -14,7 +14,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -113,17 +113,23 @@ class Transport:
 
         Returns when all are durable there, and raises otherwise.
         """
-        request = urllib.request.Request(
-            f"{self.url}/v1/reports",
-            data=records,
-            headers={
-                "Content-Type": "application/vnd.rumor.reports",
-                "Rumor-Collection": digest,
-                "Rumor-Question": question,
-                **({} if token is None else {"Rumor-Token": token.hex()}),
-            },
-        )
+        more = {} if token is None else {"Rumor-Token": token.hex()}
+        request = self._posted("reports", digest, question, records, more)
         return self._counts(request, "accepted", "duplicates", count)
+
+    def _posted(
+        self, what: str, digest: str, question: str, body: bytes, more: Mapping[str, str]
+    ) -> urllib.request.Request:
+        """A request with reports or envelopes of one question."""
+        kind = "envelopes" if what == "batches" else what
+        headers = {
+            "Content-Type": f"application/vnd.rumor.{kind}",
+            "Rumor-Collection": digest,
+            "Rumor-Question": question,
+        }
+        return urllib.request.Request(
+            f"{self.url}/v1/{what}", data=body, headers={**headers, **more}
+        )
 
     def pass_on(self, digest: str, question: str, sealed: bytes) -> None:
         """Hand one envelope to a relay; returns when it is durable there."""
@@ -139,16 +145,8 @@ class Transport:
         self, digest: str, question: str, envelopes: bytes, count: int, token: str
     ) -> None:
         """Hand a relay's envelopes to a gateway; returns when what is good of them is durable."""
-        request = urllib.request.Request(
-            f"{self.url}/v1/batches",
-            data=envelopes,
-            headers={
-                "Content-Type": "application/vnd.rumor.envelopes",
-                "Rumor-Collection": digest,
-                "Rumor-Question": question,
-                "Authorization": f"Bearer {token}",
-            },
-        )
+        more = {"Authorization": f"Bearer {token}"}
+        request = self._posted("batches", digest, question, envelopes, more)
         if self._call(request) != {"taken": count}:
             raise Unreachable(f"{self.url} does not answer as a gateway does")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from rumor.collector.relay.store import Arrived, Class, RelayStore
 from rumor.collector.store.base import StoreUnavailable
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
-_SECONDS_TO_TAKE = 120.0
+_SECONDS_TO_TAKE, _FRESH_SECONDS = 120.0, 1.0
 
 
 @dataclass
@@ -38,6 +39,7 @@ class RelayService:
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[Arrived, bool] | None = None
         self._releaser: Releaser | None = None
+        self._pinged, self._well = -1e9, False
 
     async def start(self) -> None:
         """Begin to take envelopes."""
@@ -78,9 +80,12 @@ class RelayService:
         self.metrics.reports["kept" if new else "repeated"] += 1
 
     async def healthy(self) -> bool:
-        """Whether envelopes can be kept now."""
-        try:
-            await asyncio.to_thread(self.store.ping)
-        except StoreUnavailable:
-            return False
-        return True
+        """Whether envelopes can be kept now, asked at most once a second."""
+        if time.monotonic() - self._pinged > _FRESH_SECONDS:
+            self._pinged = time.monotonic()
+            try:
+                await asyncio.to_thread(self.store.ping)
+                self._well = True
+            except StoreUnavailable:
+                self._well = False
+        return self._well
