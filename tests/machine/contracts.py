@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 
-from rumor.collector.http.server import listen
+from rumor.collector.http.server import free_port
 from rumor.contract.collection import Collection
 from tests.relay.tools import PUBLIC
 
@@ -34,11 +35,13 @@ RELAYED = 3
 """The place of the one that is answered through a relay."""
 
 
+# Of this process and of those that it starts: the address is part of contracts that all know.
+_PORT = os.environ.setdefault("RUMOR_TEST_RELAY_PORT", str(free_port()))
+
+
 def _relay() -> dict[str, object]:
-    """Two are a crowd, and none is ever dropped; the port is one that is free now."""
-    with listen("127.0.0.1", 0) as found:
-        port = found.getsockname()[1]
-    return {"url": f"http://127.0.0.1:{port}", "key": PUBLIC, "crowd": 2, "days": 3650}
+    """Two are a crowd, and none is ever dropped."""
+    return {"url": f"http://127.0.0.1:{_PORT}", "key": PUBLIC, "crowd": 2, "days": 3650}
 
 
 def _contract(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rumor.collector.gateway import add_key
-from rumor.collector.http.server import listen
+from rumor.collector.http.server import free_port
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
@@ -72,10 +72,7 @@ class Parties:
         self._folder, self.store_url = folder, store_url
         key = add_key(folder / "gateway.pem")
         (folder / "token").write_text(add_token(folder / "relays", "relay"))
-        self._ports = []
-        for _ in range(2):
-            with listen("127.0.0.1", 0) as found:
-                self._ports.append(str(found.getsockname()[1]))
+        self._ports = [str(free_port()) for _ in range(2)]
         url = f"http://127.0.0.1:{self._ports[0]}"
         self.collection = relayed(key=key, url=url, crowd=CROWD)
         self.collection.save(folder / "contract.json")

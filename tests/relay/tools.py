@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rumor.collector.gateway import Gateway, add_key, public_of, read_keys
-from rumor.collector.http.server import background, listen
+from rumor.collector.http.server import background, free_port
 from rumor.collector.relay.app import make_relay
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import RelayStore
@@ -90,8 +90,7 @@ def running(
     key = add_key(folder / "gateway.pem")
     token = add_token(folder / "relays", "relay")
     # The contract names the relay's address, so that comes first.
-    with listen("127.0.0.1", 0) as found:
-        port = found.getsockname()[1]
+    port = free_port()
     contract = relayed(key=key, url=f"http://127.0.0.1:{port}", **said)  # type: ignore[arg-type]
     store = open_store(store_url or f"sqlite:///{folder / 'store.db'}")
     entry = store.register(contract)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rumor.client.client import Client
 from rumor.client.transport import Transport
 from rumor.collector.gateway import add_key
-from rumor.collector.http.server import listen
+from rumor.collector.http.server import free_port
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
@@ -113,8 +113,7 @@ def run(people: int, *, seed: int | None = None, on_progress: Progress | None = 
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))
     with tempfile.TemporaryDirectory(prefix="rumor-demo-") as place:
         folder = Path(place)
-        with listen("127.0.0.1", 0) as found:
-            port = found.getsockname()[1]
+        port = free_port()
         relay = Relay(
             f"http://127.0.0.1:{port}", add_key(folder / "gateway.pem"), crowd=people, days=1
         )
