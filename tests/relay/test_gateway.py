@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.collector.gateway import Gateway, add_key, read_keys
-from rumor.collector.store.base import Batch, Outcome
-from rumor.collector.tokens import add_token
+from rumor.collector.relay.store import Arrived
+from rumor.collector.store.base import Batch, Outcome, today
+from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.admission import admission_key
 from rumor.contract.envelope import EnvelopeClass
 from tests.collector.tools import Answer, call, rows, send, stored
@@ -170,6 +173,35 @@ class TestKeys:
         with pytest.raises(rumor.InputError, match=sentence):
             add_key(tmp_path / "other")
         assert (tmp_path / "other").read_text() == text
+
+
+def test_envelopes_of_an_earlier_key_open_after_a_rotation(tmp_path: Path) -> None:
+    with running(tmp_path, crowd=2) as path:
+        first = path.collection
+        relay = first.relay
+        assert relay is not None
+        other = replace(relay, key=add_key(tmp_path / "gateway.pem"))
+        second = replace(first, relay=other, revision=2, previous=first.digest)
+        path.store.register(second, revise=True)
+        path.relay.store.register(second)
+        path.service.gateway = Gateway(
+            read_keys(tmp_path / "gateway.pem"), Tokens(tmp_path / "relays")
+        )
+        time.sleep(1.1)  # contracts are looked at once a second
+        for contract in (first, second):
+            (kind,) = [
+                each
+                for each in path.relay.store.classes()
+                if (each.digest, each.question) == (contract.digest, "colour")
+            ]
+            batch = [Arrived(kind.number, each) for each in envelopes(contract, 2)]
+            assert path.relay.store.keep(batch) == [True, True]
+        path.relay.store.turn(10, today())
+        for contract in (first, second):
+            entry, deadline = path.store.find(contract.digest), time.monotonic() + 30
+            while len(stored(path.store, entry, "colour")) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
 
 
 class TestCommands:
