@@ -40,6 +40,7 @@ BENCHMARKS = (
     "spark",
     "bayes",
     "ingest",
+    "relay",
     "rappor",
     "keyvalue",
     "decode_scale",

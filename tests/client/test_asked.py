@@ -353,10 +353,13 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
         assert ranked(secret(i), "many", IDS) == ranked(secret(i), "many", IDS[::-1])
 
 
+WITHOUT_RELAYS = "ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;"
+
+
 def test_an_older_ledger_learns_to_draw(tmp_path: Path) -> None:
     with Respondent(tmp_path) as device:
         device._ledger._database.executescript(
-            "DROP TABLE drawn; DROP TABLE drawn_day; PRAGMA user_version = 3"
+            f"DROP TABLE drawn; DROP TABLE drawn_day; {WITHOUT_RELAYS} PRAGMA user_version = 3"
         )
     contract = collection(Ask(1, 30, STARTS))
     with Respondent(tmp_path) as device:
@@ -368,8 +371,8 @@ def test_an_older_ledger_learns_to_draw(tmp_path: Path) -> None:
 
 def test_older_draws_are_the_series_own(tmp_path: Path) -> None:
     with Respondent(tmp_path) as device:
-        device._ledger._database.executescript("""
-            DROP TABLE drawn; DROP TABLE drawn_day;
+        device._ledger._database.executescript(f"""
+            DROP TABLE drawn; DROP TABLE drawn_day; {WITHOUT_RELAYS}
             CREATE TABLE drawn (number INTEGER PRIMARY KEY, series TEXT, question TEXT);
             CREATE TABLE drawn_day (series TEXT, days INTEGER, starts TEXT, day TEXT);
             INSERT INTO drawn (series, question) VALUES ('many', 'q3'), ('many', 'q1');

@@ -27,34 +27,17 @@ from rumor.collector.store.base import Registered, open_store
 from rumor.core.reports import Reports
 from tests.collector.tools import collection, rows, send, stored
 
-_READY = re.compile(r"(?:serving|issuing) .* at (http://\S+)")
+_READY = re.compile(r"(?:serving|relaying|issuing) .* at (http://\S+)")
 _QUESTIONS = ("colour", "many")
 
 
-class Collector:
-    """`rumor serve`, or another command that serves, in a process of its own."""
+class Serving:
+    """A command of Rumor's that serves, in a process of its own."""
 
-    def __init__(
-        self,
-        contract: Path,
-        store_url: str,
-        environment: dict[str, str] | None = None,
-        command: Sequence[str] = ("serve",),
-        port: int = 0,
-    ):
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None):
         code = "import sys; from rumor.cli import main; sys.exit(main())"
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                code,
-                *command,
-                str(contract),
-                "--store",
-                store_url,
-                "--port",
-                str(port),
-            ],
+            [sys.executable, "-c", code, *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **(environment or {})},
@@ -84,6 +67,21 @@ class Collector:
         assert self.process.stderr is not None
         self.process.stderr.close()
         return status
+
+
+class Collector(Serving):
+    """`rumor serve`, or another command with a store."""
+
+    def __init__(
+        self,
+        contract: Path,
+        store_url: str,
+        environment: dict[str, str] | None = None,
+        command: Sequence[str] = ("serve",),
+        port: int = 0,
+    ) -> None:
+        given = (*command, str(contract), "--store", store_url, "--port", str(port))
+        super().__init__(*given, environment=environment)
 
 
 @dataclass

@@ -16,7 +16,6 @@ import pytest
 
 import rumor
 from rumor.client.transport import Transport, Unreachable
-from rumor.collector.admission import admitted_id
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.server import background
 from rumor.collector.issuing import Issuing
@@ -24,7 +23,14 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Store, Wanted, open_store
 from rumor.contract.admission import new_invitation, read_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.issuing import credential, key_name, new_opening, person_of, token_message
+from rumor.contract.issuing import (
+    admitted_id,
+    credential,
+    key_name,
+    new_opening,
+    person_of,
+    token_message,
+)
 from rumor.core.blind_rsa import EXPONENT, PublicKey, blind, blind_sign, verify
 from rumor.core.errors import InputError
 from tests.collector.tools import Answer, call, rows, send, stored
@@ -171,14 +177,14 @@ class TestSpending:
             assert spend(url, contract, "colour", report, id, token).json()["accepted"] == 1
 
     def test_the_check_that_a_gateway_needs(self) -> None:
-        contract = blind_collection()
-        question = contract.question("colour")
+        issuer = blind_collection().issuer
+        assert issuer is not None
         id, token = made_token("colour")
         message, signature = bytes.fromhex(token)[:64], bytes.fromhex(token)[64:]
-        assert admitted_id(contract, question, message, signature) == id
-        assert admitted_id(contract, contract.question("home"), message, signature) is None
-        assert admitted_id(contract, question, message[:-1], signature) is None
-        assert admitted_id(contract, question, message, signature[:-1] + b"\x00\x00") is None
+        assert admitted_id(issuer, "colour", message, signature) == id
+        assert admitted_id(issuer, "home", message, signature) is None
+        assert admitted_id(issuer, "colour", message[:-1], signature) is None
+        assert admitted_id(issuer, "colour", message, signature[:-1] + b"\x00\x00") is None
 
     def test_a_token_of_one_revision_is_no_second_one_of_the_next(self, store: Store) -> None:
         first = blind_collection()
@@ -280,6 +286,8 @@ def test_people_answer_and_neither_side_can_tell_who(store_url: str, issuer: Sto
                     assert client.answer({"colour": "red"}).sent == 1
         store = open_store(store_url)
         kept = stored(store, entry, "colour")
+    signer = contract.issuer
+    assert signer is not None
     public: PublicKey = KEYS.secrets["colour"].public
     assert len(seen) == len(shown) == len(kept) == 6
     factors = set()
@@ -287,7 +295,7 @@ def test_people_answer_and_neither_side_can_tell_who(store_url: str, issuer: Sto
         signed = int.from_bytes(blind_sign(KEYS.secrets["colour"], blinded), "big")
         for message, signature in shown:
             assert verify(public, message, signature)
-            assert admitted_id(contract, contract.question("colour"), message, signature) in kept
+            assert admitted_id(signer, "colour", message, signature) in set(kept)
             token = int.from_bytes(signature, "big")
             factor = signed * pow(token, -1, public.modulus) % public.modulus
             encoded = pow(token, EXPONENT, public.modulus)

@@ -79,7 +79,7 @@ def body(data: bytes) -> None:
     question = contracts()[0].questions[data[0] & 1]
     encoding = "gzip" if data[0] & 2 else ""
     try:
-        plain = decompressed(data[1:], encoding, _LIMITS)
+        plain = decompressed(data[1:], encoding, _LIMITS.body_bytes)
         if data[0] & 8:
             ids = parse_withdrawal(plain, _LIMITS)[1]
             assert 0 < len(ids) <= _LIMITS.json_reports

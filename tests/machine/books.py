@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rumor.collector.admission import admitted_id
 from rumor.collector.store.base import ID_BYTES, Registered, Store
 from rumor.contract.collection import Collection
-from rumor.contract.issuing import key_name
+from rumor.contract.issuing import admitted_id, key_name
 from rumor.core.blind_rsa import EXPONENT
 from rumor.mechanisms.summary import Summary
-from tests.machine.contracts import BLIND, KEYS, QUESTIONS, SERIES, contracts, width
+from tests.machine.contracts import BLIND, KEYS, QUESTIONS, RELAYED, SERIES, contracts, width
 from tests.machine.front import Asked, Exchange, TakenBack
 
 Row = tuple[bytes, datetime.date]
@@ -139,6 +138,10 @@ class Books:
     acknowledged: int = 0
     signed: dict[tuple[str, str, int], str] = field(default_factory=dict)
     """What the issuer signed for a person, by key and number."""
+    at_relay: set[tuple[str, bytes]] = field(default_factory=set)
+    """What a relay has acknowledged and the store does not hold yet, by question."""
+    done_with: set[tuple[str, bytes]] = field(default_factory=set)
+    """What came from a relay, or need not come: its collection was closed or gone meanwhile."""
 
     def check_issuer(self, asked: list[Asked]) -> None:
         """For a number of a person one message is ever signed, and rightly."""
@@ -159,8 +162,8 @@ class Books:
         for each in minutes:
             if each.digest == contract.digest and each.status == 200:
                 shown = bytes.fromhex(each.token)
-                question = contract.question(each.question)
-                found = admitted_id(contract, question, shown[:64], shown[64:])
+                assert contract.issuer is not None
+                found = admitted_id(contract.issuer, each.question, shown[:64], shown[64:])
                 assert [found] == [id for id, _ in records(each)], "a token admitted another report"
 
     def check(
@@ -187,9 +190,28 @@ class Books:
         self._check_admissions(store, held, minutes, step)
         self._check_refusals(held, minutes)
         self._check_tokens(minutes)
+        self._check_relay(held, minutes, step)
         self.held = held
         self.withdrawn |= step.withdrawn
-        self.acknowledged += sum(len(records(each)) for each in minutes if each.status == 200)
+        heard = (each for each in minutes if each.status in (200, 202))
+        self.acknowledged += sum(len(records(each)) for each in heard)
+
+    def _check_relay(self, held: Mapping[str, Held], minutes: list[Exchange], step: Step) -> None:
+        """Follow what a relay acknowledged until the store holds it."""
+        digest = contracts()[RELAYED].digest
+        for exchange in minutes:
+            if exchange.status == 202:
+                self.at_relay |= {(exchange.question, id) for id, _ in records(exchange)}
+        now = held.get(digest)
+        if now is None or not now.open or digest == step.deleted:
+            self.done_with |= self.at_relay
+        else:
+            for question, kept in now.questions.items():
+                self.done_with |= {(question, id) for id in (*kept.present, *kept.spent)}
+        gone = self.withdrawn | step.withdrawn
+        self.at_relay = {
+            key for key in self.at_relay if key not in self.done_with and key[1] not in gone
+        }
 
     def _balanced(
         self,

@@ -15,7 +15,7 @@ import struct
 from pathlib import Path
 
 _SLOTS = 8
-_SECONDS, _DAY, _BRAKES = 0, 1, 2
+_SECONDS, _DAY, _BRAKES, _TURNS = 0, 1, 2, 7
 
 
 class Clock:
@@ -41,6 +41,13 @@ class Clock:
     def today(self) -> datetime.date:
         """The day, for whatever keeps something for some days."""
         return datetime.date(2026, 3, 1) + datetime.timedelta(days=self._get(_DAY))
+
+    def turns(self) -> float:
+        """The time by which a relay's schedule goes."""
+        return float(self._get(_TURNS))
+
+    def pass_turn(self) -> None:
+        self._set(_TURNS, self._get(_TURNS) + 1)
 
     def pass_seconds(self, seconds: int) -> None:
         self._set(_SECONDS, self._get(_SECONDS) + seconds)

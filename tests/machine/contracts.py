@@ -1,45 +1,57 @@
-"""The contracts that the machine plays with: four of one series, and their answers."""
+"""The contracts that the machine plays with: five of one series, and their answers."""
 
 from __future__ import annotations
 
 import functools
-from contextlib import ExitStack
+import os
 
+from rumor.collector.http.server import free_port
 from rumor.collector.issuer_keys import Keys
 from rumor.contract.collection import Collection
 from tests.issuers import SECRETS
-from tests.machine.front import Front
+from tests.relay.tools import PUBLIC
 
 SERIES = "series"
 QUESTIONS = ("colour", "many")
 COLOURS = ("red", "green", "blue")
 
 
-_LISTENING = ExitStack()
 KEYS = Keys(SERIES, dict(zip(QUESTIONS, SECRETS, strict=True)))
 """The issuer's."""
 
 
 @functools.cache
-def issuer_front() -> Front:
-    """Where devices find the issuer, as long as this process lasts: contracts say so."""
-    return _LISTENING.enter_context(Front().listening())
-
-
-@functools.cache
 def contracts() -> tuple[Collection, ...]:
-    """Kept for three days; for ever; for invited people, five days; for those with blind tokens.
+    """Of one series, and of which kinds.
 
-    Each is a revision of the one before, and promises as much.
+    Kept for three days; for ever; for invited people, five days; for those with blind tokens;
+    through a relay, for ever.
+
+    Each is a revision of another, the last one of the first, and promises as much.
     """
     days = _contract("Kept for days", 1000, retention_days=3)
-    ever = _contract("Kept for ever", 1000, after=days)
+    relayed = _contract("By relay", 1000, after=days, relay=_relay())
+    ever = _contract("Kept for ever", 1000, after=relayed)
     invited = _contract("For the invited", 2, admission="invited", retention_days=5, after=ever)
-    return days, ever, invited, _contract("Untraceable", 2, admission="blind", after=invited)
+    blind = _contract("Untraceable", 2, admission="blind", after=invited)
+    return (days, ever, invited, blind, relayed)
 
 
-INVITED, BLIND = 2, 3
-"""The places of the ones that ask for invitations, and for tokens of the issuer."""
+INVITED, BLIND, RELAYED = 2, 3, 4
+"""The places of the ones for invitations, for tokens of the issuer, and through a relay."""
+
+
+def _port(name: str) -> int:
+    """Of this process and of those that it starts: the address is part of contracts."""
+    return int(os.environ.setdefault(f"RUMOR_TEST_{name}_PORT", str(free_port())))
+
+
+ISSUER_PORT, RELAY_PORT = _port("ISSUER"), _port("RELAY")
+
+
+def _relay() -> dict[str, object]:
+    """Two are a crowd, and none is ever dropped."""
+    return {"url": f"http://127.0.0.1:{RELAY_PORT}", "key": PUBLIC, "crowd": 2, "days": 3650}
 
 
 def _contract(
@@ -49,6 +61,7 @@ def _contract(
     admission: str = "open",
     retention_days: int | None = None,
     after: Collection | None = None,
+    relay: dict[str, object] | None = None,
 ) -> Collection:
     limits: dict[str, object] = {"reports_per_person": per_person}
     if retention_days is not None:
@@ -57,7 +70,9 @@ def _contract(
     colour = {"id": "colour", "labels": list(COLOURS), "mechanism": "randomized-response"}
     many = {"id": "many", "domain": 30, "mechanism": "unary"}
     public = {id: key.public.to_bytes().hex() for id, key in KEYS.secrets.items()}
-    issuer = {"url": issuer_front().url, "keys": public} if admission == "blind" else None
+    issuer = (
+        {"url": f"http://127.0.0.1:{ISSUER_PORT}", "keys": public} if admission == "blind" else None
+    )
     return Collection.resolve(
         {
             "name": name,
@@ -67,6 +82,7 @@ def _contract(
             "series_epsilon": 1e6,
             **({} if issuer is None else {"issuer": issuer}),
             **({} if after is None else {"revision": after.revision + 1, "previous": after.digest}),
+            **({} if relay is None else {"relay": relay}),
             "questions": [{**rules, **colour}, {**rules, **many}],
         }
     )

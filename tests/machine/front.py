@@ -19,6 +19,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from rumor.contract.withdrawal import report_id
+from tests.machine.contracts import RELAYED, contracts
+from tests.relay.tools import PRIVATE, kind_of
+
+_RELAY = "/v1/relay/"
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Exchange:
     question: str
     body: bytes
     status: int | None
-    """The collector's answer; None where there was none."""
+    """The collector's answer, or the relay's (202); None where there was none."""
     problem: str | None
     accepted: int
     relayed: bool
@@ -63,13 +67,17 @@ class Front:
     minutes: list[Exchange] = field(default_factory=list)
     taken_back: list[TakenBack] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    relay: str | None = None
+    """The relay, which has an address of its own."""
     lose_requests: int = 0
     lose_answers: int = 0
     url: str = ""
     _turn: int = 0
 
-    def target(self) -> str | None:
-        """The next collector, in turn."""
+    def target(self, path: str) -> str | None:
+        """The relay, or the next collector in turn."""
+        if path.startswith(_RELAY):
+            return self.relay
         if not self.targets:
             return None
         self._turn += 1
@@ -82,15 +90,17 @@ class Front:
         return drained
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator[Front]:
+    def listening(self, port: int = 0) -> Iterator[Front]:
+        """At any port, which is then the address; or at this one, beside it."""
         front = self
 
         class Handler(_Handler):
             desk = front
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        if not port:
+            self.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
@@ -117,13 +127,15 @@ class _Handler(BaseHTTPRequestHandler):
             desk.lose_requests -= 1
             if self.path == "/v1/reports":
                 self._note(body, None, b"", relayed=False)
+            elif self.path.startswith(_RELAY):
+                self._note_envelope(body, None, relayed=False)
             self.close_connection = True
             return
         self._pass_on("POST", body)
 
     def _pass_on(self, method: str, body: bytes | None) -> None:
         desk = self.desk
-        url = desk.target()
+        url = desk.target(self.path)
         status: int | None = None
         answer, kind = b"", "text/plain"
         if url is not None:
@@ -149,6 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
             desk.lose_answers -= 1
         if body is not None and self.path == "/v1/reports":
             self._note(body, status, answer, relayed=not lost)
+        elif body is not None and self.path.startswith(_RELAY):
+            self._note_envelope(body, status, relayed=not lost)
         elif body is not None and self.path == "/v1/withdrawals":
             keys = map(base64.b64decode, json.loads(body)["keys"])
             desk.taken_back.append(TakenBack(frozenset(map(report_id, keys)), status))
@@ -162,6 +176,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
+
+    def _note_envelope(self, body: bytes, status: int | None, *, relayed: bool) -> None:
+        """What is in an envelope, as if it had been sent open."""
+        digest, question = self.path.removeprefix(_RELAY).split("/")
+        contract = contracts()[RELAYED]
+        opened = kind_of(contract, question).open(PRIVATE, body, contract)
+        assert opened is not None
+        plain = opened[0].id + opened[1]
+        self.desk.minutes.append(Exchange(digest, question, plain, status, None, 0, relayed))
 
     def _note(self, body: bytes, status: int | None, answer: bytes, *, relayed: bool) -> None:
         said: dict[str, Any] = json.loads(answer) if status is not None else {}

@@ -19,7 +19,7 @@ from rumor.contract.admission import admission_key, read_invitation, token
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.machine.books import Books, Step
-from tests.machine.contracts import BLIND, INVITED, QUESTIONS, SERIES, answer, contracts
+from tests.machine.contracts import BLIND, INVITED, QUESTIONS, RELAYED, SERIES, answer, contracts
 from tests.machine.nursery import Nursery
 from tests.machine.purse import Purse
 from tests.machine.quick import new_folder
@@ -65,11 +65,14 @@ class Machine(RuleBasedStateMachine):
         self.tokens: list[tuple[str, str]] = []
         self.signed: list[tuple[str, bytes, str]] = []
         self.strangers = 0
+        self.sealed: list[tuple[str, bytes]] = []
         self.broken = True
         with self.step():
             for _ in range(DEVICES):
                 self.world.new_device()
         self._serve(0)
+        self.world.start_relay()
+        self._revise(RELAYED, 0, False, "post")
 
     @contextmanager
     def step(self, *, busy: bool = False) -> Iterator[Step]:
@@ -151,6 +154,9 @@ class Machine(RuleBasedStateMachine):
             self._post(which, question, values, certain=fresh)
 
     def _post(self, which: int, question: str, values: list[int], *, certain: bool) -> None:
+        if which == RELAYED:
+            self._seal(question, values)
+            return
         contract, code = contracts()[which], ""
         if which == INVITED:
             values = values[:1]
@@ -210,6 +216,87 @@ class Machine(RuleBasedStateMachine):
     def lose(self, requests: int, answers: int) -> None:
         """Some of what is sent next is lost, on the way there or back."""
         self.world.front.lose_requests, self.world.front.lose_answers = requests, answers
+
+    # The relay
+
+    @rule(question=_question, values=st.lists(_value, min_size=1, max_size=4))
+    def seal(self, question: str, values: list[int]) -> None:
+        """Somebody hands envelopes to the relay."""
+        with self.step():
+            self._seal(question, values)
+
+    def _seal(self, question: str, values: list[int]) -> None:
+        for envelope in self.world.sealed(question, values):
+            self.sealed.append((question, envelope))
+            self._hand_in(question, envelope)
+
+    def _hand_in(self, question: str, envelope: bytes) -> None:
+        with suppress(OSError):  # the front lost it
+            assert self.world.hand_in(question, envelope).status in (202, 502, 503)
+
+    @rule(which=_index)
+    def seal_again(self, which: int) -> None:
+        """The same envelope once more."""
+        with self.step():
+            if self.sealed:
+                self._hand_in(*self.sealed[-1 - which % len(self.sealed)])
+
+    @rule()
+    def release(self) -> None:
+        """A turn of the relay's schedule: what is a crowd by now goes to the collector."""
+        with self.step(busy=True):
+            self._release()
+
+    def _release(self) -> None:
+        front, held = self.world.front, self.books.held.get(contracts()[RELAYED].digest)
+        known = held is not None and held.open and front.targets
+        self.world.clock.pass_seconds(2)  # collectors look at their contracts anew
+        certain = bool(known) and not (front.lose_requests or front.lose_answers)
+        self.world.release(delivered=certain)
+
+    @rule(question=_question, count=st.integers(1, 6))
+    def batch(self, question: str, count: int) -> None:
+        """A relay that forgot hands over what it has handed over before."""
+        with self.step():
+            self._batch(question, count)
+
+    def _batch(self, question: str, count: int) -> None:
+        mine = [envelope for each, envelope in self.sealed if each == question][-count:]
+        if mine:
+            with suppress(OSError):
+                answer = self.world.hand_over(question, sorted(mine))
+                assert answer.status in (200, 409, 410, 502, 503), answer.body
+                assert answer.status != 200 or answer.json() == {"taken": len(mine)}
+
+    @rule(gently=st.booleans(), again=st.sampled_from([True, True, False]))
+    def kill_relay(self, gently: bool, again: bool) -> None:
+        """The relay ends, and starts again."""
+        with self.step(busy=True):
+            self.world.kill_relay(gently=gently)
+            if again:
+                self.world.start_relay()
+
+    @rule(transactions=st.integers(1, 8), question=_question, work=st.booleans())
+    def kill_relay_while(self, transactions: int, question: str, work: bool) -> None:
+        """Killed as it keeps an envelope, or as it releases and delivers."""
+        with self.step(busy=True):
+            self.world.start_relay()
+
+            def done() -> None:
+                self._seal(question, [1, 2])
+                if work:
+                    self.world.release(delivered=False)
+
+            self.world.kill_relay_while(transactions, done)
+            self.world.start_relay()
+
+    @rule(place=_place, transactions=st.integers(1, 4), question=_question)
+    def kill_while_batching(self, place: int, transactions: int, question: str) -> None:
+        """A collector is killed as it takes a batch."""
+        with self.step(busy=True):
+            self.world.clock.pass_seconds(2)
+            self.world.kill_while(place, transactions, lambda: self._batch(question, 6))
+        self._serve(place)
 
     # Time
 
@@ -278,6 +365,9 @@ class Machine(RuleBasedStateMachine):
     @rule(which=_contract, brake=_brake, kill=_rarely, during=_meanwhile)
     def revise(self, which: int, brake: int, kill: bool, during: str) -> None:
         """A new contract of the series."""
+        self._revise(which, brake, kill, during)
+
+    def _revise(self, which: int, brake: int, kill: bool, during: str) -> None:
         with self.step(busy=True) as step:
             step.registered = contracts()[which].digest
             done = self.world.command(
@@ -525,6 +615,7 @@ class Machine(RuleBasedStateMachine):
         """Whatever waits for a collection that takes reports is delivered in the end."""
         self.world.front.lose_requests = self.world.front.lose_answers = 0
         self._serve(0)
+        self.world.start_relay()
         self.world.clock.pass_seconds(2)
         for device in self.world.devices:
             with self.step():
@@ -535,7 +626,14 @@ class Machine(RuleBasedStateMachine):
                 assert held is None or not held.open or envelope.token is not None, (
                     "a report still waits for a collection that takes reports"
                 )
+        with self.step():
+            for question in QUESTIONS:
+                self._seal(question, [1, 2])  # a crowd for whoever waits for one
+        with self.step():
+            self._release()
+        assert not self.books.at_relay, "a report is lost between relay and collector"
         self.world.close_store()
         for place in (0, 1):
             self.world.kill(place, gently=True)
+        self.world.kill_relay(gently=True)
         self.world.intact()

@@ -168,7 +168,7 @@ def _load(modules: Sequence[str]) -> None:
     import pyarrow as pa
     import typer.main
 
-    for name in ("backup", "estimating", "http.app", "http.server", "service"):
+    for name in ("backup", "estimating", "http.app", "http.server", "service", "relay.app"):
         importlib.import_module(f"rumor.collector.{name}")
     for name in ("postgres", "sqlite"):
         importlib.import_module(f"rumor.collector.store.dialects.{name}")
@@ -181,7 +181,7 @@ def _load(modules: Sequence[str]) -> None:
     # The parser of the command line is made once, and not again in every child.
     typer.main.get_command = functools.cache(typer.main.get_command)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        for command in ("serve", "collections", "export", "import", "invite"):
+        for command in ("serve", "relay", "collections", "export", "import", "invite"):
             importlib.import_module("rumor.cli").main([command, "--no-such-option"])
             importlib.import_module("rumor.cli").main([command, "--help"])
     gc.collect()
@@ -219,16 +219,20 @@ def _live(request: Mapping[str, Any]) -> None:
 
 def _keep_time(clock: Clock, brake: int) -> None:
     """Let the collector live by the shared clock, and stop at its transactions' ends."""
-    from rumor.collector import retention as keeper
     from rumor.collector import service
+    from rumor.collector import turns as keeper
+    from rumor.collector.relay import release
+    from rumor.collector.relay import store as envelopes
     from rumor.collector.store import ingest
     from rumor.collector.store.dialects import postgres, sqlite
 
-    for module in (keeper, ingest):
+    for module in (keeper, ingest, envelopes):
         assert hasattr(module, "today")
         setattr(module, "today", clock.today)  # noqa: B010 (not for others to use)
     assert hasattr(service, "time")
     setattr(service, "time", SimpleNamespace(monotonic=clock.monotonic))  # noqa: B010
+    assert hasattr(release, "time")
+    setattr(release, "time", SimpleNamespace(time=clock.turns))  # noqa: B010
     for owner, name in (
         (sqlite._Connection, "transaction"),
         (postgres._Connection, "transaction"),

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +27,15 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.collector.tools import Answer, call, send
 from tests.machine.books import Held, records
-from tests.machine.contracts import BLIND, KEYS, contracts, issuer_front
+from tests.machine.contracts import BLIND, ISSUER_PORT, KEYS, RELAY_PORT, RELAYED, contracts
 from tests.machine.front import Exchange, Front
 from tests.machine.nursery import Child, Nursery
 from tests.machine.rewind import rewind
+from tests.relay.tools import PEM, kind_of
 
-_OPERATOR, _COLLECTORS, _ISSUER = 0, (1, 2), 3
+_OPERATOR, _COLLECTORS, _ISSUER, _RELAY = 0, (1, 2), 3, 4
+# Of a schedule whose time a test moves by seconds: a turn is a tenth of one.
+_EVERY = 0.1 / 3600
 
 
 @dataclass
@@ -69,7 +73,7 @@ class Device:
         heard = {
             id
             for each in exchanges
-            if each.status == 200 and each.relayed
+            if each.status in (200, 202) and each.relayed
             for id, _ in records(each)
         }
         posted = {id for each in exchanges for id, _ in records(each)}
@@ -115,6 +119,12 @@ class World:
         self.front = Front()
         self._listening = self.front.listening()
         self._listening.__enter__()
+        self._relaying = self.front.listening(RELAY_PORT)
+        self._relaying.__enter__()
+        self.relay: Serving | None = None
+        (folder / "gateway.pem").write_bytes(PEM)
+        self.relay_token = add_token(folder / "relays", "relay")
+        (folder / "relay.token").write_text(self.relay_token)
         self.serving: list[Serving | None] = [None, None]
         self.devices: list[Device] = []
         self.backups: list[Backup] = []
@@ -125,9 +135,9 @@ class World:
         KEYS.save(folder / "keys")
         self.issuer: Serving | None = None
         self.issuer_store = f"sqlite:///{folder / 'issuer.db'}"
-        self.issuer_front = issuer_front()
-        self.issuer_front.targets = []
-        self.issuer_front.lose_requests = self.issuer_front.lose_answers = 0
+        self.issuer_front = Front()
+        self._issuing = self.issuer_front.listening(ISSUER_PORT)
+        self._issuing.__enter__()
         self._looking: Store | None = None
         self._numbered = 0
 
@@ -151,7 +161,9 @@ class World:
         return device
 
     def _client(self, folder: Path, invitation: str | None) -> Client:
-        return Client(self.front.url, folder, invitation=invitation, attempts=1, timeout=60)
+        return Client(
+            self.front.url, folder, invitation=invitation, attempts=1, timeout=60, delay=0
+        )
 
     def reopen(self, device: Device, invitation: str | None) -> None:
         """The device is switched off and on; what waits must still wait."""
@@ -172,16 +184,23 @@ class World:
         assert self.serving[place] is None
         arguments = ["serve", str(contract), "--store", self.store_url, "--port", "0", "--json"]
         arguments += ["--analyst-token-file", str(self.folder / "tokens")]
-        brake = _COLLECTORS[place]
-        self.clock.set_brake(brake, 0)
-        child = self.nursery.command(arguments, cwd=self.folder, brake=brake)
-        child.wait_until(lambda: "\n" in child.out.read_text() if child.out.exists() else False)
-        said = child.out.read_text()
-        if "\n" not in said:
-            return self._ended(child.wait(), child)
-        self.serving[place] = Serving(child, str(json.loads(said)["url"]))
+        arguments += ["--gateway-key", "gateway.pem", "--relay-token-file", "relays"]
+        started = self._started(arguments, _COLLECTORS[place])
+        if isinstance(started, Ran):
+            return started
+        self.serving[place] = started
         self._retarget()
         return Ran("done", "")
+
+    def _started(self, arguments: Sequence[str], brake: int) -> Serving | Ran:
+        """A command that serves, once it does; or how it ended."""
+        self.clock.set_brake(brake, 0)
+        child = self.nursery.command(arguments, cwd=self.folder, brake=brake)
+        child.wait_until(lambda: "}" in child.out.read_text() if child.out.exists() else False)
+        said = child.out.read_text()
+        if "}" not in said:
+            return self._ended(child.wait(), child)
+        return Serving(child, str(json.loads(said)["url"]))
 
     # The issuer
 
@@ -191,10 +210,9 @@ class World:
             return
         arguments = ["issue", "serve", str(self.files[BLIND]), "--store", self.issuer_store]
         arguments += ["--keys", str(self.folder / "keys"), "--port", "0", "--json"]
-        self.clock.set_brake(_ISSUER, 0)
-        child = self.nursery.command(arguments, cwd=self.folder, brake=_ISSUER)
-        child.wait_until(lambda: "\n" in child.out.read_text() if child.out.exists() else False)
-        self.issuer = Serving(child, str(json.loads(child.out.read_text())["url"]))
+        started = self._started(arguments, _ISSUER)
+        assert isinstance(started, Serving), started
+        self.issuer = started
         self.issuer_front.targets = [self.issuer.url]
 
     def kill_issuer(self) -> None:
@@ -215,7 +233,7 @@ class World:
             work()
             return
         self.clock.set_brake(_ISSUER, transactions)
-        self._until_killed(doomed, work, self.kill_issuer)
+        self._meanwhile(work, doomed, self.kill_issuer)
 
     def _retarget(self) -> None:
         self.front.targets = [each.url for each in self.serving if each is not None]
@@ -245,11 +263,12 @@ class World:
             return
         self.front.targets = [doomed.url]
         self.clock.set_brake(_COLLECTORS[place], transactions)
-        self._until_killed(doomed, work, lambda: self.kill(place))
+        self._meanwhile(work, doomed, lambda: self.kill(place))
 
-    def _until_killed(
-        self, doomed: Serving, work: Callable[[], None], kill: Callable[[], None]
+    def _meanwhile(
+        self, work: Callable[[], None], doomed: Serving, kill: Callable[[], None]
     ) -> None:
+        """Work until it is done, or the process has stopped itself; then kill that."""
         problems: list[BaseException] = []
 
         def worked() -> None:
@@ -304,6 +323,100 @@ class World:
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         self.close_store()
+
+    # The relay
+
+    def start_relay(self) -> None:
+        """Start the relay, where none runs."""
+        if self.relay is not None:
+            return
+        started = self._started(
+            [
+                *("relay", str(self.files[RELAYED]), "--gateway", self.front.url, "--port", "0"),
+                *("--token-file", "relay.token", "--store", "sqlite:///relay.db", "--json"),
+                *("--every", str(_EVERY)),
+            ],
+            _RELAY,
+        )
+        assert isinstance(started, Serving), started
+        self.relay = started
+        self.front.relay = started.url
+
+    def kill_relay(self, *, gently: bool = False) -> None:
+        """End the relay, at once or in order."""
+        if self.relay is None:
+            return
+        ended, self.relay, self.front.relay = self.relay, None, None
+        self.clock.set_brake(_RELAY, 0)
+        if gently:
+            ended.child.signal(signal.SIGTERM)
+            assert ended.child.wait() == 0, ended.child.said()
+        else:
+            self.tally.kills += 1
+            ended.child.kill()
+        assert "Traceback" not in ended.child.said(), ended.child.said()
+
+    def kill_relay_while(self, transactions: int, work: Callable[[], None]) -> None:
+        """Kill the relay as it begins or ends a transaction, while something is asked of it."""
+        if self.relay is None:
+            work()
+            return
+        doomed = self.relay
+        self.clock.set_brake(_RELAY, transactions)
+        self._meanwhile(work, doomed, self.kill_relay)
+
+    def release(self, *, delivered: bool) -> None:
+        """A turn of the schedule; wait until it is over, and all of it `delivered`, if so."""
+        self.clock.pass_turn()
+        if self.relay is None:
+            return
+        deadline = time.monotonic() + (20 if delivered else 0.3)
+        wanted = int(self.clock.turns() // (_EVERY * 3600))
+        while time.monotonic() < deadline:
+            turn, under_way = self._at_relay()
+            if turn >= wanted and not (delivered and under_way):
+                return
+            time.sleep(0.01)
+        assert not delivered, f"the relay did not deliver: {self.relay.child.said()}"
+
+    def _at_relay(self) -> tuple[int, int]:
+        """Up to which turn the relay has come, and how many envelopes it still has to deliver."""
+        database = sqlite3.connect(f"file:{self.folder / 'relay.db'}?mode=ro", uri=True)
+        try:
+            ((turn,),) = database.execute("SELECT COALESCE(MAX(number), -1) FROM turn")
+            ((under_way,),) = database.execute(
+                "SELECT COUNT(*) FROM envelope WHERE released = 1 AND sealed IS NOT NULL"
+            )
+        except sqlite3.OperationalError:  # it is being written anew
+            return -1, 0
+        finally:
+            database.close()
+        return int(turn), int(under_way)
+
+    def sealed(self, question: str, values: Sequence[int]) -> list[bytes]:
+        """Fresh envelopes."""
+        contract = contracts()[RELAYED]
+        rows, kind = self.fresh_rows(contract, question, values), kind_of(contract, question)
+        size = 16 + kind.width
+        each = [rows[at : at + size] for at in range(0, len(rows), size)]
+        return [kind.seal(row[:16], None, row[16:]) for row in each]
+
+    def hand_in(self, question: str, envelope: bytes) -> Answer:
+        """An envelope to the relay, through the front."""
+        contract = contracts()[RELAYED]
+        assert contract.relay is not None
+        where = f"/v1/relay/{contract.digest}/{question}"
+        return call(contract.relay.url, where, envelope)
+
+    def hand_over(self, question: str, envelopes: Sequence[bytes]) -> Answer:
+        """A batch to a collector, through the front."""
+        headers = {
+            "Content-Type": "application/vnd.rumor.envelopes",
+            "Rumor-Collection": contracts()[RELAYED].digest,
+            "Rumor-Question": question,
+            "Authorization": f"Bearer {self.relay_token}",
+        }
+        return call(self.front.url, "/v1/batches", b"".join(envelopes), headers)
 
     # Senders without a device
 
@@ -400,13 +513,14 @@ class World:
     def close(self) -> None:
         for device in self.devices:
             device.client.close()
-        running = [each for each in (*self.serving, self.issuer) if each is not None]
-        self.serving, self.issuer = [None, None], None
+        running = [each for each in (*self.serving, self.issuer, self.relay) if each is not None]
+        self.serving, self.issuer, self.relay = [None, None], None, None
         for each in running:
             with contextlib.suppress(ProcessLookupError):
                 each.child.kill()
         self.close_store()
-        self._listening.__exit__(None, None, None)
+        for listening in (self._listening, self._relaying, self._issuing):
+            listening.__exit__(None, None, None)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -28,6 +28,7 @@ from rumor.cli.papers import papers
 from rumor.cli.plan import plan
 from rumor.cli.privatize import privatize
 from rumor.cli.regress import regress
+from rumor.cli.relay import key, relay
 from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
@@ -89,7 +90,9 @@ for command in (
     serve,
     answer,
     withdraw,
+    relay,
     token,
+    key,
     invite,
     issue,
     export,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import print_json, progress
+from rumor.cli.common import ending_cleanly, print_json, progress
 from rumor.cli.options import AsJson, option
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Devices are real clients with a disk of their own, so a few dozen stand for all.
 _SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
+# Every envelope travels alone.
+_RELAYED_PEOPLE = 2_000
 
 
 People = Annotated[int, option("--people -n N", "How many answer.", min=100, max=10_000_000)]
@@ -23,6 +25,7 @@ def demo(
     people: People = 100_000,
     out: Out = "rumor-demo.html",
     seed: Annotated[int | None, option("--seed N", "Make the demonstration repeatable.")] = None,
+    relay: Annotated[bool, option("--relay", "Show the way through a relay instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """See it all: a crowd, a sensitive question, no answers.
@@ -32,12 +35,17 @@ def demo(
     to; writes the same as a page to keep and pass on. Then does it as a service: a collector
     on this machine, devices that answer it over HTTP, an analyst who asks. In a terminal it
     ends in the browser: the page that people answer on and the analyst's dashboard run until
-    Ctrl-C.
+    Ctrl-C. With --relay, devices, a relay and a collector are three processes, and what each of
+    them sees is shown.
 
     \b
     Example:
       rumor demo --people 100000 --out rumor-demo.html
+      rumor demo --relay
     """
+    if relay:
+        _relayed(people, seed, as_json)
+        return
     from rumor.demo.crowd import run
     from rumor.demo.page import write_page
 
@@ -66,6 +74,22 @@ def demo(
             from rumor.demo.showcase import stay
 
             stay()
+
+
+def _relayed(people: int, seed: int | None, as_json: bool) -> None:
+    """The way through a relay, in three processes."""
+    try:
+        from rumor.demo.relaying import run
+    except ImportError as problem:
+        from rumor.cli.serve import needs_server
+
+        raise needs_server(problem) from None
+    with ending_cleanly(), progress("sealing and sending") as update:
+        shown = run(min(people, _RELAYED_PEOPLE), seed=seed, on_progress=update)
+    if as_json:
+        print_json(shown.to_dict())
+    else:
+        print(shown.text())
 
 
 def _served(people: int, seed: int | None) -> ServiceDemo | None:

@@ -105,8 +105,9 @@ def issue(
 def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
     """Make the keys that are missing, and write what everybody may know into the collection."""
     from rumor.collector.issuer_keys import Keys
+    from rumor.contract.addresses import checked_url
     from rumor.contract.collection import Collection
-    from rumor.contract.issuing import Issuer, checked_url
+    from rumor.contract.issuing import Issuer
     from rumor.core.files import readable, write_whole
 
     path = Path(collection)
@@ -114,7 +115,7 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
         raise InputError(f"keys are written into a .toml file; got {collection!r}")
     if url is None:
         raise InputError("keys need --url, where devices will find the issuer; got none")
-    checked_url(url)
+    checked_url(url, "an issuer")
     with readable("a collection file", path):
         text = path.read_text(encoding="utf-8")
     try:

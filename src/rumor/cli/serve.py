@@ -13,6 +13,7 @@ from rumor.cli.options import AsJson, CollectionFile, argument, option
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
+    from rumor.collector.gateway import Gateway
     from rumor.collector.store.base import Store
     from rumor.contract.collection import Collection
 
@@ -77,6 +78,13 @@ def serve(
     port: Port = 8000,
     analyst_token_file: AnalystTokenFile = None,
     dictionary: Dictionary = None,
+    gateway_key: Annotated[
+        str | None, option("--gateway-key FILE", "What opens envelopes (see rumor key).")
+    ] = None,
+    relay_token_file: Annotated[
+        str | None,
+        option("--relay-token-file FILE", "Hashes of relays' tokens (see rumor token)."),
+    ] = None,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
@@ -105,6 +113,7 @@ def serve(
         from rumor.collector.tokens import Tokens, first_token
     except ImportError as problem:
         raise needs_server(problem) from None
+    gateway = _gateway(contract, gateway_key, relay_token_file)
     words = None if dictionary is None else read_dictionary(dictionary)
     with ExitStack() as running:
         # Whatever can fail comes before anything is made, and what is made appears together.
@@ -119,7 +128,7 @@ def serve(
         tokens = None if analyst_token_file is None else Tokens(analyst_token_file)
         if first is not None:
             # Not printed: what is printed ends up in logs.
-            _say(f"the first analyst's token is in {str(first)!r}; read it and delete the file")
+            say(f"the first analyst's token is in {str(first)!r}; read it and delete the file")
         # Asked before anybody is served: later, a store that is away for a moment must not matter.
         is_open = opened.find(contract.digest).open
         service = Service(
@@ -128,6 +137,7 @@ def serve(
             tokens=tokens,
             dictionary=words,
             limits=Limits(requests_per_second=max_rate, connections=max_connections),
+            gateway=gateway,
         )
 
         def ready(url: str) -> None:
@@ -145,10 +155,27 @@ def announced(
 ) -> None:
     """Say what listens where, to people and, where they asked for it, to programs."""
     for line in (f"{what} at {url}", *more):
-        _say(line)
+        say(line)
     if as_json:
         print_json({"url": url, "collection": contract.digest})
         sys.stdout.flush()
+
+
+def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> Gateway | None:
+    """What opens envelopes; a collection with a relay takes reports in no other way."""
+    if key_file is None and tokens is None and contract.relay is None:
+        return None
+    if key_file is None or tokens is None:
+        raise InputError(
+            f"a collection with a relay needs --gateway-key FILE and --relay-token-file FILE; "
+            f"got {'neither' if key_file is tokens else 'one of them'}"
+        )
+    from rumor.collector.gateway import Gateway, read_keys
+    from rumor.collector.tokens import Tokens
+
+    gateway = Gateway(read_keys(key_file), Tokens(tokens))
+    gateway.check(contract)
+    return gateway
 
 
 def registered(url: str, contract: Collection) -> Store:
@@ -206,5 +233,6 @@ def read_dictionary(path: str) -> list[str]:
     return words
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line of a server for whoever runs it."""
     print(f"rumor: {text}", file=sys.stderr, flush=True)

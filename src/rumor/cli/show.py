@@ -56,6 +56,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "revision": collection.revision,
         **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         **({} if collection.linked is None else {"linked": list(collection.linked)}),
+        **({} if collection.relay is None else {"relay": collection.relay.contract()}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -66,7 +67,6 @@ def _facts(collection: Collection) -> dict[str, object]:
 
 
 def _words(collection: Collection) -> str:
-    from rumor.core.plain_text import wrapped
     from rumor.privacy.promise import collection_promise
 
     promise = collection_promise(collection)
@@ -79,11 +79,13 @@ def _words(collection: Collection) -> str:
     if (asked := promise.asked()) is not None:
         lines.append(f"  asks      each person {asked}")
     if (joined := promise.joined()) is not None:
-        lines.append("  linked    " + wrapped(joined).replace("\n", "\n            "))
+        lines.append(f"  linked    {_beside(joined)}")
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
+    if collection.relay is not None:
+        lines += [f"  relay     {_beside(f'{collection.relay.in_words()}.')}"]
     if collection.admission != "open":
         lines.append("  open to   people with an invitation")
     if collection.issuer is not None:
@@ -91,6 +93,13 @@ def _words(collection: Collection) -> str:
     for question, costs in zip(collection.questions, promise.questions, strict=True):
         lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)
+
+
+def _beside(sentence: str) -> str:
+    """A sentence in the right column."""
+    from rumor.core.plain_text import wrapped
+
+    return wrapped(sentence).replace("\n", "\n            ")
 
 
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
@@ -121,7 +130,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     ]
     advice = KINDS[question.kind].advice(mechanism)
     if advice is not None:
-        lines += ["  advice    " + wrapped(advice).replace("\n", "\n            ")]
+        lines += [f"  advice    {_beside(advice)}"]
     return lines
 
 

@@ -99,7 +99,8 @@ class Client(Closing):
     must have the given `digest` if there is one. An `invitation` admits to a collection that
     asks for one. `consent` asks the person when a revision wants to cost more than was promised
     at first; without it, such a report is refused. `attempts` is how often sending is tried
-    before it is left for later.
+    before it is left for later. Where the contract has a relay, each report goes to it after a
+    random delay of up to `delay` seconds.
     """
 
     def __init__(
@@ -114,11 +115,12 @@ class Client(Closing):
         consent: Consent | None = None,
         attempts: int = 3,
         timeout: float = 10.0,
+        delay: float = 5.0,
     ) -> None:
         if attempts < 1:
             raise InputError(f"attempts must be 1 or more; got {shown(attempts)}")
+        self._timeout, self._delay = timeout, delay
         self._transport, self._attempts = Transport(url, timeout), attempts
-        self._timeout = timeout
         if collection is not None and not isinstance(collection, Collection):
             collection = Collection.load(collection)
         self._collection, self._digest = collection, digest
@@ -290,7 +292,8 @@ class Client(Closing):
 
     def _after(self, refusal: Refused, group: list[Envelope]) -> tuple[list[Envelope], int]:
         """What is worth sending at once after a refusal, and how many stay as they are."""
-        if refusal.type in _ADMITS_NOT and len(group) == 1 and self._invitation is not None:
+        alone = len(group) == 1 and group[0].relay is None
+        if refusal.type in _ADMITS_NOT and alone and self._invitation is not None:
             contract = Collection.load(self._contracts / f"{group[0].contract}.json")
             if refusal.type == "not-admitted" or contract.issuer is not None:
                 self._fetch_tokens(contract)
@@ -304,14 +307,13 @@ class Client(Closing):
 
     def _send(self, group: list[Envelope]) -> None:
         """Send reports of one question, trying again with growing pauses."""
-        records = b"".join(envelope.id + envelope.report for envelope in group)
+        if group[0].relay is not None:
+            # What one person answers to several questions does not arrive in one moment.
+            time.sleep(random.uniform(0, self._delay))
         delay = _FIRST_DELAY
         for attempt in range(1, self._attempts + 1):
             try:
-                first = group[0]
-                self._transport.send(
-                    first.contract, first.question, records, len(group), first.token
-                )
+                self._deliver(group)
                 return
             except Unreachable as trouble:
                 if attempt == self._attempts or trouble.retry_after > _LONGEST_DELAY:
@@ -319,6 +321,15 @@ class Client(Closing):
                 # Jitter keeps devices that were cut off together from coming back together.
                 time.sleep(max(trouble.retry_after, delay) * random.uniform(0.7, 1.3))
                 delay = min(2 * delay, _LONGEST_DELAY)
+
+    def _deliver(self, group: list[Envelope]) -> None:
+        first = group[0]
+        if first.relay is not None and first.sealed is not None:
+            relay = Transport(first.relay, self._timeout)
+            relay.pass_on(first.contract, first.question, first.sealed)
+            return
+        records = b"".join(envelope.id + envelope.report for envelope in group)
+        self._transport.send(first.contract, first.question, records, len(group), first.token)
 
     # Taking back
 
@@ -382,8 +393,8 @@ def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:
     for together in by_question.values():
         size = 16 + len(together[0].report)
         most = max(1, min(_MOST_RECORDS, _MOST_BYTES // size))
-        if together[0].token is not None:
-            most = 1  # a token admits one report
+        if together[0].token is not None or together[0].relay is not None:
+            most = 1  # a token admits one report, and an envelope travels alone
         groups += [together[start : start + most] for start in range(0, len(together), most)]
     random.SystemRandom().shuffle(groups)
     return groups

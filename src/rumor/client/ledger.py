@@ -29,6 +29,7 @@ from rumor.client.asking import SCHEMA as _DRAWN
 from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
+from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.canonical import canonical_json, digest
 from rumor.core.errors import InputError, Unavailable
@@ -38,11 +39,11 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 5
+_VERSION = 6
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
-    token BLOB
+    token BLOB, relay TEXT, sealed BLOB
 );
 """
 _ANSWERS = """
@@ -68,6 +69,10 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
+_FROM_5 = """
+ALTER TABLE pending ADD COLUMN relay TEXT;
+ALTER TABLE pending ADD COLUMN sealed BLOB;
+"""
 # Rows of older ledgers are of answers that were keyed otherwise: they stay charged, each on its
 # own, and no new report is ever added to one of them.
 _FROM_2 = f"""{_ANSWERS}
@@ -102,6 +107,10 @@ class Envelope:
     report: bytes
     token: bytes | None = None
     """What admits it, where the collection asks for an invitation."""
+    relay: str | None = None
+    """The address of the relay that it goes through, where the collection has one."""
+    sealed: bytes | None = None
+    """What is sent to the relay."""
     told: tuple[str, ...] = field(default=(), compare=False)
     """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
@@ -144,6 +153,8 @@ class Debit:
     retention_days: int | None = None
     settled: bytes | None = None
     """The permanent answer, where it must be kept: that of a period."""
+    sealed: EnvelopeClass | None = None
+    """In which envelopes reports travel, where they go through a relay."""
 
 
 @dataclass(frozen=True)
@@ -205,10 +216,11 @@ class Ledger:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         steps = {
             0: [_SCHEMA],
-            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN],
-            2: [_FROM_2, _DRAWN],
-            3: [_DRAWN],
-            4: [FROM_4],
+            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5],
+            2: [_FROM_2, _DRAWN, _FROM_5],
+            3: [_DRAWN, _FROM_5],
+            4: [FROM_4, _FROM_5],
+            5: [_FROM_5],
             _VERSION: [],
         }
         if version not in steps:
@@ -328,14 +340,22 @@ class Ledger:
         admits = None if token is None else token(all_made)
         takes_back = new_key() if admits is None or admits.key is None else admits.key
         shown = None if admits is None else admits.token
+        id, way = report_id(takes_back), debit.sealed
         envelope = Envelope(
-            report_id(takes_back), debit.contract, row.question, debit.report, shown
+            id,
+            debit.contract,
+            row.question,
+            debit.report,
+            shown,
+            # Sealed once: who sends it again sends the same bytes, and nobody counts two.
+            None if way is None else way.relay.url,
+            None if way is None else way.seal(id, shown, debit.report),
         )
         own = Made(envelope.id, takes_back, debit.contract, row.question, all_made)
         self.sent.add(own, debit.retention_days)
         self._database.execute(
-            "INSERT INTO pending VALUES (?, ?, ?, ?, ?)",
-            (envelope.id, envelope.contract, envelope.question, envelope.report, shown),
+            "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
+            astuple(envelope)[:-1],
         )
         return envelope
 
@@ -452,7 +472,8 @@ class Ledger:
         """What was made and not yet acknowledged, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
         rows = self._database.execute(
-            f"SELECT id, contract, question, report, token FROM pending{condition} ORDER BY rowid",
+            "SELECT id, contract, question, report, token, relay, sealed FROM pending"
+            f"{condition} ORDER BY rowid",
             values,
         )
         return [Envelope(*row) for row in rows]

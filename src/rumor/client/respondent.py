@@ -30,6 +30,7 @@ from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
+from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.issuing import credential, person_of
 from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
@@ -241,6 +242,7 @@ class Respondent(Closing):
             contract=collection.digest,
             reports_per_person=question.reports_per_person,
             retention_days=question.retention_days,
+            sealed=None if collection.relay is None else EnvelopeClass.of(collection, question),
         )
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)

@@ -14,7 +14,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -113,17 +113,42 @@ class Transport:
 
         Returns when all are durable there, and raises otherwise.
         """
-        request = urllib.request.Request(
-            f"{self.url}/v1/reports",
-            data=records,
-            headers={
-                "Content-Type": "application/vnd.rumor.reports",
-                "Rumor-Collection": digest,
-                "Rumor-Question": question,
-                **({} if token is None else {"Rumor-Token": token.hex()}),
-            },
-        )
+        more = {} if token is None else {"Rumor-Token": token.hex()}
+        request = self._posted("reports", digest, question, records, more)
         return self._counts(request, "accepted", "duplicates", count)
+
+    def _posted(
+        self, what: str, digest: str, question: str, body: bytes, more: Mapping[str, str]
+    ) -> urllib.request.Request:
+        """A request with reports or envelopes of one question."""
+        kind = "envelopes" if what == "batches" else what
+        headers = {
+            "Content-Type": f"application/vnd.rumor.{kind}",
+            "Rumor-Collection": digest,
+            "Rumor-Question": question,
+        }
+        return urllib.request.Request(
+            f"{self.url}/v1/{what}", data=body, headers={**headers, **more}
+        )
+
+    def pass_on(self, digest: str, question: str, sealed: bytes) -> None:
+        """Hand one envelope to a relay; returns when it is durable there."""
+        request = urllib.request.Request(
+            f"{self.url}/v1/relay/{digest}/{question}",
+            data=sealed,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        if self._call(request, 202) != {"taken": 1}:
+            raise Unreachable(f"{self.url} does not answer as a relay does")
+
+    def hand_over(
+        self, digest: str, question: str, envelopes: bytes, count: int, token: str
+    ) -> None:
+        """Hand a relay's envelopes to a gateway; returns when what is good of them is durable."""
+        more = {"Authorization": f"Bearer {token}"}
+        request = self._posted("batches", digest, question, envelopes, more)
+        if self._call(request) != {"taken": count}:
+            raise Unreachable(f"{self.url} does not answer as a gateway does")
 
     def withdraw(self, digest: str, question: str, keys: Sequence[bytes]) -> int:
         """Take reports back by their keys; how many were there. All are gone when it returns."""
@@ -163,10 +188,10 @@ class Transport:
             raise Unreachable(f"{self.url} does not answer as a collector does")
         return one
 
-    def _call(self, request: urllib.request.Request) -> dict[str, Any]:
+    def _call(self, request: urllib.request.Request, good: int = 200) -> dict[str, Any]:
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                if response.status != 200:
+                if response.status != good:
                     raise Unreachable(f"{self.url} answered with status {response.status}")
                 return self._object(response.read(_MAX_ANSWER))
         except urllib.error.HTTPError as problem:

@@ -11,22 +11,10 @@ from __future__ import annotations
 from rumor.collector.http.problems import Problem
 from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.collection import Collection, Question
-from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, token_id
-from rumor.core.blind_rsa import verify
+from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, admitted_id
 from rumor.core.reports import Reports
 
 _BLIND_BYTES = MESSAGE_BYTES + SIGNATURE_BYTES
-
-
-def admitted_id(
-    collection: Collection, question: Question, message: bytes, signature: bytes
-) -> bytes | None:
-    """The id of the one report that a token of the issuer admits; None where it admits none."""
-    assert collection.issuer is not None
-    key = collection.issuer.keys[question.id]
-    if len(message) != MESSAGE_BYTES or not verify(key, message, signature):
-        return None
-    return token_id(message)
 
 
 def admission_of(
@@ -38,13 +26,14 @@ def admission_of(
     """
     if collection.admission == "open":
         return None
-    blind = collection.admission == "blind"
-    shown = _read(token, _BLIND_BYTES if blind else TOKEN_BYTES, collection.admission)
+    issuer = collection.issuer
+    size = TOKEN_BYTES if issuer is None else _BLIND_BYTES
+    shown = _read(token, size, collection.admission)
     if len(rows) != 1:
         raise Problem("not-admitted", f"a token admits one report; got {len(rows)} in the body")
-    if not blind:
+    if issuer is None:
         return admission_key(collection.series, question.id, shown)
-    id = admitted_id(collection, question, shown[:MESSAGE_BYTES], shown[MESSAGE_BYTES:])
+    id = admitted_id(issuer, question.id, shown[:MESSAGE_BYTES], shown[MESSAGE_BYTES:])
     if id is None:
         raise Problem(
             "not-admitted",

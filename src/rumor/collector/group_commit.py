@@ -11,37 +11,47 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Sized
+from typing import Generic, TypeVar
 
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
-from rumor.collector.store.base import Batch, Outcome, Store, StoreUnavailable
+from rumor.collector.store.base import StoreUnavailable
+
+Item = TypeVar("Item", bound=Sized)
+Result = TypeVar("Result")
 
 # Enough for the cost of a commit to vanish; the time it takes is the answer's delay.
 _MOST_ROWS = 5_000
 
 _log = logging.getLogger("rumor.collector")
 
-_Waiting = tuple[Batch, "asyncio.Future[Outcome]"]
+_Waiting = tuple[Sequence[Item], "asyncio.Future[list[Result]]"]
 
 
-class Writer:
-    """The one thread that writes to a store."""
+class Writer(Generic[Item, Result]):
+    """The one thread that writes to a store, by a function that makes many items durable."""
 
-    def __init__(self, store: Store, metrics: Metrics, most_waiting: int) -> None:
-        self._store, self._metrics, self._most_waiting = store, metrics, most_waiting
+    def __init__(
+        self,
+        write: Callable[[Sequence[Item]], Sequence[Result]],
+        metrics: Metrics,
+        most_waiting: int,
+    ) -> None:
+        self._write, self._metrics, self._most_waiting = write, metrics, most_waiting
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Waiting[Item, Result] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rumor-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, batch: Batch) -> asyncio.Future[Outcome]:
-        """What becomes of a batch, once it is durable."""
-        if self._metrics.waiting + len(batch) > self._most_waiting:
+    def submit(self, *items: Item) -> asyncio.Future[list[Result]]:
+        """What becomes of items that go into one commit, once they are durable."""
+        size = _size(items)
+        if self._metrics.waiting + size > self._most_waiting:
             raise unavailable("the collector has too much waiting to be written; try again")
-        self._metrics.waiting += len(batch)
-        answer: asyncio.Future[Outcome] = self._loop.create_future()
-        self._queue.put((batch, answer))
+        self._metrics.waiting += size
+        answer: asyncio.Future[list[Result]] = self._loop.create_future()
+        self._queue.put((items, answer))
         return answer
 
     async def stop(self) -> None:
@@ -55,7 +65,7 @@ class Writer:
             first = self._queue.get()
             if first is None:
                 return
-            group, rows = [first], len(first[0])
+            group, rows = [first], _size(first[0])
             while rows < _MOST_ROWS:
                 try:
                     more = self._queue.get_nowait()
@@ -65,23 +75,26 @@ class Writer:
                     going = False
                     break
                 group.append(more)
-                rows += len(more[0])
+                rows += _size(more[0])
             self._commit(group)
 
-    def _commit(self, group: Sequence[_Waiting]) -> None:
+    def _commit(self, group: Sequence[_Waiting[Item, Result]]) -> None:
         start = time.perf_counter()
-        outcomes: Sequence[Outcome] | Exception
+        outcomes: Sequence[Result] | Exception
         try:
-            outcomes = self._store.write([batch for batch, _ in group])
+            outcomes = self._write([item for items, _ in group for item in items])
         except Exception as problem:
             outcomes = problem
         seconds = time.perf_counter() - start
         self._loop.call_soon_threadsafe(self._answer, group, outcomes, seconds)
 
     def _answer(
-        self, group: Sequence[_Waiting], outcomes: Sequence[Outcome] | Exception, seconds: float
+        self,
+        group: Sequence[_Waiting[Item, Result]],
+        outcomes: Sequence[Result] | Exception,
+        seconds: float,
     ) -> None:
-        self._metrics.waiting -= sum(len(batch) for batch, _ in group)
+        self._metrics.waiting -= sum(_size(items) for items, _ in group)
         if isinstance(outcomes, Exception):
             self._metrics.commit_failed()
             _log.warning("a commit failed: %s", outcomes)
@@ -90,9 +103,15 @@ class Writer:
                     answer.set_exception(_as_problem(outcomes))
             return
         self._metrics.committed(seconds)
-        for (_, answer), outcome in zip(group, outcomes, strict=True):
+        rest = iter(outcomes)
+        for items, answer in group:
+            mine = [next(rest) for _ in items]
             if not answer.done():
-                answer.set_result(outcome)
+                answer.set_result(mine)
+
+
+def _size(items: Sequence[Sized]) -> int:
+    return sum(map(len, items))
 
 
 def _as_problem(problem: Exception) -> Problem:

@@ -51,6 +51,9 @@ class Issuing:
 
         return make_app(self)
 
+    async def start(self) -> None:
+        """Ready as it is: keys were read and checked before."""
+
     async def stop(self) -> None:
         """Let go of the store."""
         await asyncio.to_thread(self.store.close)

@@ -9,18 +9,22 @@ import math
 import time
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+REPORTS = ("accepted", "duplicate", "refused", "withdrawn", "dropped")
+"""What becomes of reports; those that are dropped came in envelopes, and nobody is told."""
 
 
 class Metrics:
     """Counters of one process, changed by its event loop only."""
 
-    def __init__(self) -> None:
+    def __init__(self, outcomes: Sequence[str] = REPORTS, noun: str = "reports") -> None:
         self.responses: Counter[tuple[str, int]] = Counter()
-        self.reports: Counter[str] = Counter(
-            {"accepted": 0, "duplicate": 0, "refused": 0, "withdrawn": 0}
-        )
+        self._noun = noun
+        self.reports: Counter[str] = Counter(dict.fromkeys(outcomes, 0))
         self.waiting = 0
         self.commits_failed = 0
         self.failed_at = -math.inf
@@ -41,11 +45,12 @@ class Metrics:
 
     def text(self) -> str:
         """The metrics as Prometheus reads them."""
+        noun = self._noun
         lines = [
-            "# HELP rumor_reports_total Reports by what became of them.",
-            "# TYPE rumor_reports_total counter",
+            f"# HELP rumor_{noun}_total {noun.capitalize()} by what became of them.",
+            f"# TYPE rumor_{noun}_total counter",
             *(
-                f'rumor_reports_total{{outcome="{outcome}"}} {count}'
+                f'rumor_{noun}_total{{outcome="{outcome}"}} {count}'
                 for outcome, count in sorted(self.reports.items())
             ),
             "# HELP rumor_responses_total Responses by route and status.",
@@ -54,9 +59,9 @@ class Metrics:
                 f'rumor_responses_total{{route="{route}",status="{status}"}} {count}'
                 for (route, status), count in sorted(self.responses.items())
             ),
-            "# HELP rumor_reports_waiting Reports waiting for their commit.",
-            "# TYPE rumor_reports_waiting gauge",
-            f"rumor_reports_waiting {self.waiting}",
+            f"# HELP rumor_{noun}_waiting {noun.capitalize()} waiting for their commit.",
+            f"# TYPE rumor_{noun}_waiting gauge",
+            f"rumor_{noun}_waiting {self.waiting}",
             "# HELP rumor_commits_failed_total Commits that the store refused.",
             "# TYPE rumor_commits_failed_total counter",
             f"rumor_commits_failed_total {self.commits_failed}",

@@ -7,13 +7,15 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from starlette.types import ASGIApp
 
 from rumor.collector.admission import admission_of
+from rumor.collector.gateway import Gateway
 from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
@@ -27,6 +29,7 @@ from rumor.collector.store.base import (
     Closed,
     Conflict,
     NotAdmitted,
+    Outcome,
     Registered,
     Store,
     StoreDamaged,
@@ -35,6 +38,7 @@ from rumor.collector.store.base import (
 )
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
+from rumor.contract.envelope import EnvelopeClass
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -70,6 +74,7 @@ class Service:
     dictionary: Sequence[str] | None = None
     limits: Limits = field(default_factory=Limits)
     summarize_seconds: float = 10.0
+    gateway: Gateway | None = None
 
     def __post_init__(self) -> None:
         self.metrics = Metrics()
@@ -78,7 +83,7 @@ class Service:
         self._current: Registered | None = None
         self._checked = self._pinged = -1e9
         self._healthy = False
-        self._writer: Writer | None = None
+        self._writer: Writer[Batch, Outcome] | None = None
         self._keeper: Keeper | None = None
         self._estimating = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(1)
@@ -94,7 +99,7 @@ class Service:
         """Begin to take reports."""
         await asyncio.to_thread(self._warm_up)
         await self._refresh()
-        self._writer = Writer(self.store, self.metrics, self.limits.waiting_reports)
+        self._writer = Writer(self.store.write, self.metrics, self.limits.waiting_reports)
         self._keeper = Keeper(self.store, self.summarize_seconds)
         # Analysts wait less for their first answer; reports do not wait for this.
         threading.Thread(target=_load_estimators, name="rumor-loader", daemon=True).start()
@@ -147,11 +152,6 @@ class Service:
             )
         return self._current
 
-    def issuer(self) -> str | None:
-        """Where the issuer of the newest contract is, if it has one."""
-        found = None if self._current is None else self._current.collection.issuer
-        return None if found is None else found.url
-
     async def entry(self, digest: str) -> Registered:
         """The contract that a sender says its reports are of."""
         entry = self._entries.get(digest)
@@ -186,13 +186,14 @@ class Service:
         self, entry: Registered, question: Question, rows: Reports, token: str = ""
     ) -> Accepted:
         """Make reports durable; all of them, or none with a problem that says why."""
-        assert self._writer is not None
+        if entry.collection.relay is not None:
+            raise Problem(
+                "forbidden",
+                f"reports of {entry.collection.name!r} come through its relay; got one directly",
+            )
         key = admission_of(entry.collection, question, rows, token)
-        outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
-        if isinstance(outcome, Unknown):
-            # Deleted; and perhaps put back since, under other numbers.
-            entry = await self._again(entry)
-            outcome = await self._writer.submit(Batch(entry.questions[question.id], rows, key))
+        batch = Batch(entry.questions[question.id], rows, key)
+        entry, (outcome,) = await self._written(entry, question, [batch])
         counts = self.metrics.reports
         if isinstance(outcome, Accepted):
             counts["accepted"] += outcome.new
@@ -213,13 +214,66 @@ class Service:
                 "a report must come with the token of an invitation that is known here and not "
                 "used yet; this one does not",
             )
+        raise self._shut(entry, outcome)
+
+    async def _written(
+        self, entry: Registered, question: Question, batches: Sequence[Batch]
+    ) -> tuple[Registered, list[Outcome]]:
+        """What becomes of batches of one question in one commit, and the collection as it is."""
+        assert self._writer is not None
+        outcomes = await self._writer.submit(*batches)
+        if any(isinstance(outcome, Unknown) for outcome in outcomes):
+            # Deleted; and perhaps put back since, under other numbers.
+            entry = await self._again(entry)
+            number = entry.questions[question.id]
+            again = [replace(batch, question=number) for batch in batches]
+            outcomes = await self._writer.submit(*again)
+        return entry, outcomes
+
+    def _shut(self, entry: Registered, outcome: Outcome) -> Problem:
+        """Why a collection takes nothing."""
         if isinstance(outcome, Unknown):
-            raise self._unknown(entry.collection.digest)
+            return self._unknown(entry.collection.digest)
         assert isinstance(outcome, Closed)
-        raise Problem(
+        return Problem(
             "closed",
             f"the collection must be open to take reports; {entry.collection.name!r} is closed",
         )
+
+    async def reached(self) -> list[str]:
+        """Whom devices speak to beside us, by the contracts of the series: issuers and relays."""
+        with suppress(StoreUnavailable):
+            await self._fresh()
+        known = [entry.collection for entry in self._entries.values()]
+        named = [other for each in known for other in (each.issuer, each.relay)]
+        return sorted({other.origin for other in named if other is not None})
+
+    async def take_batch(self, entry: Registered, question: Question, envelopes: bytes) -> int:
+        """Make durable what is good of a relay's envelopes, in one commit; how many there were."""
+        assert self.gateway is not None
+        self.gateway.key_of(entry.collection)
+        size, limits = EnvelopeClass.of(entry.collection, question).size, self.limits
+        count, rest = divmod(len(envelopes), size)
+        if rest or not 1 <= count <= limits.batch_envelopes:
+            raise Problem(
+                "malformed",
+                f"a batch for question {question.id!r} must be 1 to {limits.batch_envelopes:,} "
+                f"whole envelopes of {size} bytes; got {len(envelopes):,} bytes",
+            )
+        batches, bad = await asyncio.to_thread(self.gateway.opened, entry, question, envelopes)
+        counts = self.metrics.reports
+        if batches:
+            entry, outcomes = await self._written(entry, question, batches)
+            for outcome in outcomes:
+                if isinstance(outcome, Accepted):
+                    counts["accepted"] += outcome.new
+                    counts["duplicate"] += outcome.duplicates
+                elif isinstance(outcome, (Conflict, NotAdmitted)):
+                    bad += 1
+                else:
+                    raise self._shut(entry, outcome)
+        counts["dropped"] += bad
+        return count
 
     async def _again(self, entry: Registered) -> Registered:
         """A collection that the store no longer knows as it was: as it is now."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.core.errors import InputError, shown
-from rumor.core.files import PathLike, new_file, readable
+from rumor.core.files import PathLike, append_for_owner, new_file, readable
 from rumor.core.settings import checked_slug
 
 _PREFIX = "rumor-"
@@ -81,11 +81,7 @@ def add_token(path: PathLike, name: str) -> str:
         read_tokens(Path(path))  # a slip must not spoil some other file
     token = _PREFIX + secrets.token_urlsafe(32)
     digest = hashlib.sha256(token.encode()).hexdigest()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(handle, "a", encoding="utf-8") as file:
-        file.write(f"{name} {digest}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    append_for_owner(path, f"{name} {digest}\n".encode())
     return token
 
 

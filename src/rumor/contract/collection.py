@@ -21,6 +21,7 @@ from typing import Any, Self
 from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
+from rumor.contract.relay import Relay, checked_relay
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
@@ -55,6 +56,7 @@ _USUAL: Mapping[str, object] = {
     "ask": None,
     "linked": None,
     "issuer": None,
+    "relay": None,
 }
 _USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
 # Of what is no plain data already, how a contract says it.
@@ -62,6 +64,7 @@ _PLAIN: Mapping[str, Callable[[Any], Json]] = {
     "ask": Ask.contract,
     "linked": list,
     "issuer": Issuer.contract,
+    "relay": Relay.contract,
 }
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
 
@@ -141,6 +144,8 @@ class Collection:
     """Two questions whose reports of one person may be joined, where that was said."""
     issuer: Issuer | None = None
     """Who signs the tokens that admit reports, where it does so blindly."""
+    relay: Relay | None = None
+    """Who passes reports on, where they do not go to the collector directly."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -216,6 +221,7 @@ class Collection:
             ask,
             checked_linked(said["linked"], questions, ask),
             checked_issuer(said["issuer"], admission, questions),
+            checked_relay(said["relay"]),
         )
 
     @classmethod

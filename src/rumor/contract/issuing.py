@@ -21,7 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey
+from rumor.contract.addresses import checked_url, origin_of
+from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey, verify
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
 from rumor.core.randomness import Keyed
@@ -37,10 +38,6 @@ OPENING_BYTES = PREFIX_BYTES + 16
 _ID_BYTES = 16
 _KEYS = ("url", "keys")
 _MODULUS = re.compile(f"[0-9a-f]{{{2 * SIGNATURE_BYTES}}}")
-_URL = re.compile(
-    r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-])?"
-)
-_MAX_URL = 2_000
 # A device fetches all of them when it enrols.
 _MAX_TOKENS = 1_000
 
@@ -51,6 +48,11 @@ class Issuer:
 
     url: str
     keys: Mapping[str, PublicKey]
+
+    @property
+    def origin(self) -> str:
+        """What a page names to be allowed to ask it."""
+        return origin_of(self.url)
 
     def contract(self) -> dict[str, Json]:
         """What a contract says of it: each modulus in hexadecimal."""
@@ -78,17 +80,7 @@ def checked_issuer(given: object, admission: str, questions: Sequence[Question])
             f'admission = "blind" takes at most {_MAX_TOKENS:,} reports of a person in all, since '
             f"a device fetches as many tokens at first; got {tokens:,}"
         )
-    return Issuer(checked_url(given.get("url")), _moduli(given.get("keys"), questions))
-
-
-def checked_url(given: object) -> str:
-    """Where an issuer is: a plain address, which a page's policy may hold as it is."""
-    if not isinstance(given, str) or len(given) > _MAX_URL or not _URL.fullmatch(given):
-        raise InputError(
-            f"the url of an issuer must be http(s)://HOST[:PORT][/PATH] in plain letters, the host "
-            f"in small ones, without a slash at its end; got {shown(given)}"
-        )
-    return given
+    return Issuer(checked_url(given.get("url"), "an issuer"), _moduli(given.get("keys"), questions))
 
 
 def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, PublicKey]:
@@ -128,6 +120,14 @@ def token_message(opening: bytes) -> bytes:
 def token_id(message: bytes) -> bytes:
     """The id of the one report that a token admits."""
     return hashlib.sha256(b"rumor token id" + message).digest()[:_ID_BYTES]
+
+
+def admitted_id(issuer: Issuer, question: str, message: bytes, signature: bytes) -> bytes | None:
+    """The id of the one report to a question that a token admits; None where it admits none."""
+    key = issuer.keys[question]
+    if len(message) != MESSAGE_BYTES or not verify(key, message, signature):
+        return None
+    return token_id(message)
 
 
 def credential(invitation: bytes, series: str) -> bytes:

@@ -64,6 +64,15 @@ def write_whole(path: PathLike, data: bytes, mode: int = 0o644) -> None:
         aside.write_bytes(data)
 
 
+def append_for_owner(path: PathLike, data: bytes) -> None:
+    """Add to a file of secrets, durably; a new one is readable by its owner alone."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(handle, "ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 @contextmanager
 def new_file(path: PathLike) -> Iterator[Path]:
     """A path to make a file at, which appears as `path` once the block is done.

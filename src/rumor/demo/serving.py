@@ -11,6 +11,7 @@ import secrets
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,6 @@ class ServiceDemo:
 
     def text(self) -> str:
         """The same as a terminal shows it."""
-        rows = [
-            (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
-            for row, true in zip(self.answer["estimates"], self.truth, strict=True)
-        ]
-        rows.sort(key=lambda row: -float(row[1].rstrip("%")))
         sentences = [
             f"The same as a service. A collector listened at {self.url} and kept reports in a "
             f"file. {self.devices} devices fetched its contract (digest {self.digest[:12]}...), "
@@ -76,9 +72,19 @@ class ServiceDemo:
                 wrapped(sentences[0]),
                 wrapped(sentences[1]),
                 "",
-                aligned(("", "truth", "estimate", "95% interval"), rows),
+                estimate_table(self.answer, self.truth),
             ]
         )
+
+
+def estimate_table(answer: dict[str, Any], truth: Sequence[float]) -> str:
+    """What an analyst was told beside what nobody is told, the commonest first."""
+    rows = [
+        (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
+        for row, true in zip(answer["estimates"], truth, strict=True)
+    ]
+    rows.sort(key=lambda row: -float(row[1].rstrip("%")))
+    return aligned(("", "truth", "estimate", "95% interval"), rows)
 
 
 def run(
@@ -113,8 +119,8 @@ def run(
                 answers[devices + 1 :], random=random
             )
             _send_all(Transport(url), collection, reports, on_progress, devices + 1, people)
-            refused = _ask(url, question.id, None)
-            answer = _ask(url, question.id, token)
+            refused = ask(url, question.id, None)
+            answer = ask(url, question.id, token)
     return ServiceDemo(
         url,
         collection.digest,
@@ -153,7 +159,8 @@ def _send_all(
             on_progress(done + start + len(batch), people)
 
 
-def _ask(url: str, question: str, token: str | None) -> dict[str, Any]:
+def ask(url: str, question: str, token: str | None) -> dict[str, Any]:
+    """What a collector tells whoever has this token, or none."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(f"{url}/v1/estimates/{question}?of=people", headers=headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -17,7 +17,7 @@ const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null };
+const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null };
 const USUAL_QUESTION = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -54,6 +54,7 @@ export async function parseContract(given, { digest } = {}) {
   if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
   const blind = said.issuer !== null || said.admission === "blind";
   const issuer = blind ? (await import("./issuing.js")).checkedIssuer(said, questions) : null;
+  if (said.relay !== null) await (await import("./relay.js")).checkRelay(said.relay);
   if (said.series_epsilon !== null) checkCeiling(said, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -71,6 +72,7 @@ export async function parseContract(given, { digest } = {}) {
     ask: said.ask && Object.freeze({ ...said.ask }),
     linked: said.linked && Object.freeze([...said.linked]),
     issuer,
+    relay: said.relay && Object.freeze({ ...said.relay }),
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {

@@ -4,6 +4,7 @@
  * same one again; what blinded it is forgotten once it is signed.
  */
 
+import { checkUrl } from "./addresses.js";
 import { readInvitation, uninvited } from "./admission.js";
 import { SIZE, blind, finalize } from "./blind.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
@@ -20,15 +21,12 @@ export const REFUSALS = ["not-admitted", "id-conflict"];
 const MOST_TOKENS = 1000;
 const AT_ONCE = 50;
 const MODULUS = /^[89a-f][0-9a-f]{510}[13579bdf]$/;
-const URL_FORM = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(\/[A-Za-z0-9._~\/-]*[A-Za-z0-9._~-])?$/;
 
 /** What a contract says under `issuer`, checked: where it is, and a key for each question. */
 export function checkedIssuer({ issuer, admission }, questions) {
   if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
   const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
-  if (typeof url !== "string" || url.length > 2000 || !URL_FORM.test(url)) {
-    refuse("the url of an issuer must be http(s)://HOST[:PORT][/PATH]", url);
-  }
+  checkUrl(url, "an issuer");
   members("the keys of an issuer", keys, questions.map(({ id }) => id));
   for (const key of Object.values(keys)) {
     if (typeof key !== "string" || !MODULUS.test(key)) refuse("a key must be an odd number of 2048 bits", key);

@@ -67,9 +67,10 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
  *   where the row must keep it, `settled`
  * @param {{ series: number, device?: number }} ceilings what may be spent at most
  * @param {(number: number) => Promise<any>} [token] what admits the person's report of a number
+ * @param {(row: object) => Promise<object>} [seal] its envelope, where there is a relay
  * @returns {Promise<object>} the envelope, as it is kept
  */
-export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token) {
+export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token, seal) {
   const ours = of(state, key.series).filter((row) => row.question === key.question);
   checkTurn(ours, key, question.reports_per_person, mechanism.rounds);
   const kind = await digestOf(question.mechanism);
@@ -92,6 +93,8 @@ export async function debit(state, { key, question, mechanism, report, contract,
   const id = admits?.id ?? (await reportId(takesBack));
   keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days });
   const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits.token }) };
+  // Sealed once: who sends it again sends the same bytes, and nobody counts two.
+  Object.assign(envelope, await seal?.(envelope));
   state.pending.push(envelope);
   return envelope;
 }

@@ -7,7 +7,6 @@
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError, shown } from "./errors.js";
-import { sumUp } from "./exact.js";
 import { CeilingError, debit, findRow, pinOf, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
@@ -97,13 +96,15 @@ export class Respondent {
       const drawn = (await one?.askedOf(state, contract, this.#dayNumber()))?.questions;
       const pin = follow(pinOf(state, contract.series), contract, drawn);
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
+      const relay = contract.relay && (await import("./relay.js"));
+      const seal = relay && ((row) => relay.sealed(contract, row));
       const envelopes = [];
       for (const [id, value] of given) {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
         const notes = made.mechanism.notes?.(value) ?? [];
         const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
-        envelopes.push({ ...opened(await debit(state, made, ceilings, admits?.(id))), told });
+        envelopes.push({ ...opened(await debit(state, made, ceilings, admits?.(id), seal)), told });
       }
       setPin(state, pin);
       one?.answered(state, contract);
@@ -166,26 +167,10 @@ export class Respondent {
 
   /** Ask for what a revision wants to spend; remember the answer if it is yes. */
   async #agreed(contract, reached) {
+    const { agreed } = await import("./agreement.js");
     const pin = await this.#look((state) => pinOf(state, contract.series));
-    // Where a revision promises no total, it is what was spent and all that it may ask.
     const { questions } = await this.asked(contract);
-    const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract, questions).ceiling]);
-    if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
-    // Nothing was revised since the person agreed: there is nothing to ask.
-    if (pin.agreed === contract.digest) return false;
-    const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
-    if ((await this.#consent?.(change)) !== true) {
-      throw new RumorError(
-        "consent",
-        `${reached.message}; revision ${contract.revision} asks for up to ${Number(wanted.toPrecision(4))}, ` +
-          `and that needs your consent`,
-      );
-    }
-    await this.#change(async (state) => {
-      const held = pinOf(state, contract.series) ?? pin;
-      setPin(state, { ...held, ceiling: Math.max(held.ceiling, wanted), agreed: contract.digest });
-    });
-    return true;
+    return agreed(contract, reached, pin, questions, this.#consent, (work) => this.#change(work));
   }
 
   /** What was made and has not been acknowledged, of one contract or of all. */
@@ -220,14 +205,16 @@ export class Respondent {
    * Send everything that waits for this collection (its series, earlier contracts included).
    * Being offline is no error: `pending` says how much waits, `problem` why. What is refused
    * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
+   * What goes through a relay goes alone, after a random `delay` of up to so many seconds.
    */
-  async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation } = {}) {
+  async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2 } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, problem: null, refusal: null };
     const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series));
     sending: for (let group of groups(await waiting())) {
       while (group.length) {
         try {
+          if (group[0].relay) await seconds(delay * Math.random());
           const { accepted, duplicates } = await deliver(base, group, attempts, pause);
           outcome.accepted += accepted;
           outcome.duplicates += duplicates;
@@ -254,7 +241,7 @@ export class Respondent {
   /** What is worth sending at once after a refusal; the others stay as they are, and wait. */
   async #after(refusal, group, contract, invitation) {
     const [row] = group;
-    const module = row.token && invitation && (await admission(contract));
+    const module = row.token && !row.relay && invitation && (await admission(contract));
     if (module?.REFUSALS.includes(refusal.type)) {
       const other = await module.readmitted(contract, row, invitation, (work) => this.#change(work));
       return other.token === row.token ? [] : [other];
@@ -313,18 +300,20 @@ async function encodedAnswer(mechanism, id, value) {
   }
 }
 
+const seconds = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
+
 /** Send reports of one question, trying again with growing pauses. */
 async function deliver(base, group, attempts, pause) {
-  const [{ contract, question, token }] = group;
+  const [{ contract, question, token, relay }] = group;
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
   for (let left = attempts - 1; ; left--) {
     try {
+      if (relay) return await (await import("./relay.js")).passOn(group[0]);
       return await sendRecords(base, contract, question, records, group.length, token);
     } catch (problem) {
       if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;
       // Jitter keeps devices that were cut off together from coming back together.
-      const seconds = Math.max(problem.wait, pause) * (0.7 + 0.6 * Math.random());
-      await new Promise((resume) => setTimeout(resume, 1000 * seconds));
+      await seconds(Math.max(problem.wait, pause) * (0.7 + 0.6 * Math.random()));
       pause = Math.min(2 * pause, LONGEST_PAUSE);
     }
   }
@@ -338,8 +327,8 @@ function groups(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question}`;
-    // A token admits one report.
-    const together = row.token ? null : found.get(name)?.at(-1);
+    // A token admits one report, and an envelope travels alone.
+    const together = row.token || row.relay ? null : found.get(name)?.at(-1);
     const most = Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / (16 + row.report.length / 2))));
     if (together && together.length < most) together.push(row);
     else found.set(name, [...(found.get(name) ?? []), [row]]);

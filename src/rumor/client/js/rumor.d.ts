@@ -64,6 +64,8 @@ export interface Contract {
   readonly series_epsilon: number | null;
   /** How few of the questions, and of how many days one, each person is asked; null: all, on any day. */
   readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
+  /** Who passes sealed reports on, where they do not go to the collector directly. */
+  readonly relay: { readonly url: string; readonly key: string; readonly crowd: number; readonly days: number } | null;
   /** Two questions whose reports of one person may be joined; null: none. */
   readonly linked: readonly [string, string] | null;
   /** Who signs tokens that nobody can trace, and its key for each question; null: nobody. */
@@ -217,12 +219,13 @@ export class Respondent {
   reset(): Promise<void>;
   /**
    * Send everything that waits for this collection; `pause` is the first, in seconds. A report that
-   * was refused for its invitation goes out with this one, the same bytes at no further cost.
+   * was refused for its invitation goes out with this one, the same bytes at no further cost. What
+   * goes through a relay goes after a random `delay` of up to so many seconds (2).
    */
   send(
     baseUrl: string,
     contract: Contract,
-    options?: { attempts?: number; pause?: number; invitation?: string },
+    options?: { attempts?: number; pause?: number; invitation?: string; delay?: number },
   ): Promise<Outcome>;
   /** How many reports can still be taken back, waiting ones among them. */
   sent(series?: string): Promise<number>;

@@ -25,7 +25,8 @@ const each = (list, whole) => Array.isArray(list) && list.every((row) => row && 
 
 const pending = (row) =>
   texts(row.series, row.contract, row.question) && hex(row.id, "{16}") && hex(row.report) &&
-  (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}"));
+  (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}")) &&
+  (row.relay === undefined || (texts(row.relay) && hex(row.sealed)));
 const spending = (row) =>
   texts(row.series, row.question) && count(row.round) && hex(row.epoch) && hex(row.tag) && loss(row.epsilon);
 

@@ -17,8 +17,9 @@ export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError(
  * seconds to `wait`), or "refused" (with the `type` of the problem and the `indices` it names).
  * @param {string} url
  * @param {RequestInit} [options]
+ * @param {number} [good] the status of a real answer
  */
-export async function request(url, options = {}) {
+export async function request(url, options = {}, good = 200) {
   let response, answer;
   try {
     response = await fetch(url, {
@@ -30,7 +31,7 @@ export async function request(url, options = {}) {
     throw unreachable(`${url} cannot be reached (${problem.cause?.message ?? problem.message})`);
   }
   const object = answer && typeof answer === "object" ? answer : {};
-  if (response.status === 200 && object === answer) return object;
+  if (response.status === good && object === answer) return object;
   const wait = Number(/^\d{1,5}$/.exec(response.headers.get("Retry-After") ?? "")?.[0] ?? 0);
   if (response.ok) throw unreachable(`${url} does not answer as a collector does`);
   const type = String(object.type).startsWith(PROBLEM) ? object.type.slice(PROBLEM.length) : null;

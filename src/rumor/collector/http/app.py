@@ -7,8 +7,7 @@ cookie, no time.
 from __future__ import annotations
 
 import datetime
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,23 +15,17 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
+from rumor.collector.http.application import application, health, json_response, metrics
+from rumor.collector.http.credentials import check_bearer
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.pages import Pages
-from rumor.collector.http.posted import (
-    HANDLERS,
-    PREFLIGHT,
-    PUBLIC,
-    App,
-    Headers,
-    Posted,
-    content_type,
-    json_response,
-)
+from rumor.collector.http.posted import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import (
     BINARY_TYPE,
+    ENVELOPES_TYPE,
     JSON_TYPE,
     binary_rows,
     json_rows,
@@ -49,20 +42,13 @@ _PRIVATE = {"Cache-Control": "no-store"}
 
 def make_app(service: Service) -> Starlette:
     """The ASGI application of a service."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.stop()
-
     routes = _Routes(service)
-    return App(
-        routes=[
+    return application(
+        service,
+        [
             Route("/v1/reports", _Ingest(service), methods=["POST", "OPTIONS"]),
             Route("/v1/withdrawals", _Withdrawals(service), methods=["POST", "OPTIONS"]),
+            Route("/v1/batches", _Batches(service), methods=["POST"]),
             Route("/v1/collection", routes.collection, methods=["GET", "OPTIONS"]),
             Route("/v1/overview", routes.overview, methods=["GET"]),
             Route("/v1/estimates/{question}", routes.estimates, methods=["GET"]),
@@ -72,10 +58,8 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
             Route("/metrics", routes.metrics, methods=["GET"]),
-            *Pages(service.metrics, service.issuer).routes(),
+            *Pages(service.metrics, service.reached).routes(),
         ],
-        exception_handlers=HANDLERS,
-        lifespan=lifespan,
     )
 
 
@@ -84,8 +68,8 @@ class _Ingest(Posted[Service]):
 
     name = "reports"
 
-    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
-        service = self._service
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        service, headers = self._service, headers_of(scope)
         kind = content_type(headers, JSON_TYPE, BINARY_TYPE)
         entry = await service.entry(headers.get("rumor-collection", ""))
         body = await self._body(headers, receive)
@@ -105,14 +89,35 @@ class _Withdrawals(Posted[Service]):
 
     name = "withdrawals"
 
-    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
-        service = self._service
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        service, headers = self._service, headers_of(scope)
         content_type(headers, JSON_TYPE)
         entry = await service.entry(headers.get("rumor-collection", ""))
         id, ids = parse_withdrawal(await self._body(headers, receive), service.limits)
         question = service.question(entry.collection, id)
         withdrawn = await service.withdraw(entry, question, ids)
         return b'{"withdrawn":%d,"absent":%d}' % (withdrawn, len(ids) - withdrawn)
+
+
+class _Batches(Posted[Service]):
+    """POST /v1/batches: envelopes that a relay hands over."""
+
+    name = "batches"
+
+    @property
+    def _most_bytes(self) -> int:
+        return self._service.limits.batch_bytes
+
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        service, headers = self._service, headers_of(scope)
+        tokens = None if service.gateway is None else service.gateway.tokens
+        authorization = headers.get("authorization", "")
+        check_bearer(tokens, authorization, "batches need a relay's", "--relay-token-file")
+        content_type(headers, ENVELOPES_TYPE)
+        entry = await service.entry(headers.get("rumor-collection", ""))
+        question = service.question(entry.collection, headers.get("rumor-question", ""))
+        taken = await service.take_batch(entry, question, await self._body(headers, receive))
+        return b'{"taken":%d}' % taken
 
 
 class _Routes:
@@ -201,21 +206,9 @@ class _Routes:
         return json_response(answer, headers=_PRIVATE)
 
     def _admit_analyst(self, request: Request) -> None:
-        tokens = self._service.tokens
-        if tokens is None:
-            raise Problem(
-                "forbidden",
-                "estimates need an analyst's token, and this collector has none "
-                "(rumor serve --analyst-token-file FILE)",
-            )
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not tokens.allow(token.strip()):
-            raise Problem(
-                "unauthorized",
-                "estimates need an analyst's token (Authorization: Bearer TOKEN); "
-                + ("got one that is not known" if token else "got none"),
-                headers={"WWW-Authenticate": "Bearer"},
-            )
+        authorization = request.headers.get("authorization", "")
+        tokens, option = self._service.tokens, "--analyst-token-file"
+        check_bearer(tokens, authorization, "estimates need an analyst's", option)
 
     async def openapi(self, request: Request) -> Response:
         """The interface, described for programs."""
@@ -223,15 +216,11 @@ class _Routes:
 
     async def health(self, request: Request) -> Response:
         """Whether reports can be taken now."""
-        healthy = await self._service.healthy()
-        if not healthy:
-            raise Problem("unavailable", "the store must take writes; it does not just now")
-        return json_response({"status": "ok"})
+        return await health(self._service)
 
     async def metrics(self, request: Request) -> Response:
         """Totals for Prometheus."""
-        text = self._service.metrics.text()
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        return metrics(self._service)
 
     def _count(self, route: str, status: int) -> None:
         self._service.metrics.responses[route, status] += 1

@@ -8,31 +8,32 @@ the proxy that has the certificate.
 
 from __future__ import annotations
 
-import urllib.parse
-
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SENSORS = ("browsing-topics", "camera", "geolocation", "microphone", "payment", "usb")
 
 _CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 DATA_POLICY = f"default-src 'none'; {_CLOSED}"
-_PAGE = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    f"img-src 'self'; {_CLOSED}"
-)
-DASHBOARD_POLICY = _PAGE
-ANSWER_POLICY = f"{_PAGE}; require-trusted-types-for 'script'; trusted-types 'none'"
-"""The respondent's page makes no markup from text: the browser holds it to that."""
 
 
-def answer_policy(issuer: str | None) -> str:
-    """The respondent's page may speak to the issuer of its contract as well, and to nobody else."""
-    if issuer is None:
-        return ANSWER_POLICY
-    parts = urllib.parse.urlsplit(issuer)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    return ANSWER_POLICY.replace("connect-src 'self'", f"connect-src 'self' {origin}")
+def _page(*reached: str) -> str:
+    """A page that loads what is ours, and sends to these origins beside."""
+    connected = " ".join(("'self'", *reached))
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        f"connect-src {connected}; img-src 'self'; {_CLOSED}"
+    )
 
+
+def answer_policy(*origins: str) -> str:
+    """The respondent's page makes no markup from text: the browser holds it to that.
+
+    It speaks to the collector, and to the issuers and relays that contracts name.
+    """
+    return f"{_page(*origins)}; require-trusted-types-for 'script'; trusted-types 'none'"
+
+
+DASHBOARD_POLICY = _page()
 
 _EVERY = [
     (b"x-content-type-options", b"nosniff"),

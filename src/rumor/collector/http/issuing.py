@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
-from rumor.collector.http.posted import (
-    HANDLERS,
-    App,
-    Headers,
-    Posted,
-    content_type,
-    json_response,
-)
+from rumor.collector.http.application import application, health
+from rumor.collector.http.posted import Posted, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import JSON_TYPE
 from rumor.collector.issuing import Issuing
@@ -58,23 +50,15 @@ def parse_tokens(body: bytes) -> tuple[bytes, list[Wanted]]:
 def make_app(issuing: Issuing) -> Starlette:
     """The ASGI application of an issuer."""
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await issuing.stop()
+    async def healthy(request: Request) -> Response:
+        return await health(issuing)
 
-    async def health(request: Request) -> Response:
-        if not await issuing.healthy():
-            raise Problem("unavailable", "the store must take writes; it does not just now")
-        return json_response({"status": "ok"})
-
-    return App(
-        routes=[
+    return application(
+        issuing,
+        [
             Route("/v1/tokens", _Tokens(issuing), methods=["POST", "OPTIONS"]),
-            Route("/healthz", health, methods=["GET"]),
+            Route("/healthz", healthy, methods=["GET"]),
         ],
-        exception_handlers=HANDLERS,
-        lifespan=lifespan,
     )
 
 
@@ -83,7 +67,8 @@ class _Tokens(Posted[Issuing]):
 
     name = "tokens"
 
-    async def _answer(self, headers: Headers, receive: Receive) -> bytes:
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        headers = headers_of(scope)
         content_type(headers, JSON_TYPE)
         credential, wanted = parse_tokens(await self._body(headers, receive))
         signatures = await self._service.sign(credential, wanted)

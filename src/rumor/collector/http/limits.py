@@ -17,6 +17,10 @@ class Limits:
     """The most reports of a JSON body."""
     binary_reports: int = 10_000
     """The most reports of a binary body."""
+    batch_bytes: int = 16 << 20
+    """The most bytes of the envelopes that a relay hands over at once."""
+    batch_envelopes: int = 5_000
+    """The most of those envelopes."""
     requests_per_second: float = 20_000
     """How many requests are taken, on average over a second, from everybody together."""
     connections: int = 1_000

@@ -7,7 +7,7 @@ from typing import Any
 from rumor import __version__
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import TYPES
-from rumor.collector.http.wire import BINARY_TYPE, JSON_TYPE
+from rumor.collector.http.wire import BINARY_TYPE, ENVELOPES_TYPE, JSON_TYPE
 
 
 def openapi(limits: Limits) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/v1/collection": {"get": _collection()},
             "/v1/reports": {"post": _reports(limits)},
             "/v1/withdrawals": {"post": _withdrawals(limits)},
+            "/v1/batches": {"post": _batches(limits)},
             "/v1/overview": {"get": _overview()},
             "/v1/estimates/{question}": {"get": _estimates()},
             "/v1/trends/{question}": {"get": _trends()},
@@ -54,7 +55,10 @@ def openapi(limits: Limits) -> dict[str, Any]:
                     },
                 }
             },
-            "securitySchemes": {"analyst": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "analyst": {"type": "http", "scheme": "bearer"},
+                "relay": {"type": "http", "scheme": "bearer"},
+            },
         },
     }
 
@@ -145,6 +149,28 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         _numbers("withdrawn", "absent"),
         _refusals(400, 404, 408, 409, 413, 415, 429, 503),
     )
+
+
+def _batches(limits: Limits) -> dict[str, Any]:
+    binary = {
+        "type": "string",
+        "format": "binary",
+        "maxLength": limits.batch_bytes,
+        "description": "Sealed envelopes of one question, all of one size, one after the other; "
+        f"at most {limits.batch_envelopes:,}.",
+    }
+    posted = _posted(
+        "Hand over a relay's envelopes: what is good of them is durable when this answers.",
+        "Handing over the same envelopes again is safe. Bad ones are dropped, and not named.",
+        [
+            _header("Rumor-Collection", "The digest of the contract.", required=True),
+            _header("Rumor-Question", "The question's id.", required=True),
+        ],
+        {ENVELOPES_TYPE: binary},
+        _numbers("taken"),
+        _refusals(400, 401, 403, 404, 408, 409, 410, 413, 415, 429, 503),
+    )
+    return {**posted, "security": [{"relay": []}]}
 
 
 def _posted(

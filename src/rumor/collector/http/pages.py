@@ -11,7 +11,7 @@ import asyncio
 import functools
 import gzip
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +85,8 @@ def _files(folder: Path) -> Mapping[str, Path]:
 class Pages:
     """The routes of the pages."""
 
-    def __init__(self, metrics: Metrics, issuer: Callable[[], str | None]) -> None:
-        self._metrics, self._issuer = metrics, issuer
+    def __init__(self, metrics: Metrics, reached: Callable[[], Awaitable[list[str]]]) -> None:
+        self._metrics, self._reached = metrics, reached
         self._read: dict[Path, Asset] = {}
         self._vega: Asset | None = None
         self._making = asyncio.Lock()
@@ -106,7 +106,8 @@ class Pages:
 
     async def answer(self, request: Request) -> Response:
         """The page of the people who are asked."""
-        return self._page(request, "answer.html", answer_policy(self._issuer()))
+        policy = answer_policy(*await self._reached())
+        return self._page(request, "answer.html", policy)
 
     def _page(self, request: Request, name: str, policy: str) -> Response:
         headers = {"Content-Security-Policy": policy}

@@ -7,12 +7,13 @@ import errno
 import functools
 import logging
 import queue
+import secrets
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, cast
 
 import uvicorn
@@ -174,6 +175,17 @@ def listen(host: str, port: int, what: str = "a collector") -> socket.socket:
         raise InputError(
             f"{what} must listen on an address of this machine; got {host}:{port} ({reason})"
         ) from None
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nobody listens on now, for a server that must be named before it starts.
+
+    Below those that systems hand out by themselves, so that it is most likely still free then.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(InputError), listen(host, port):
+            return port
 
 
 def serve(service: Served, listener: socket.socket, on_ready: Callable[[str], None]) -> None:

@@ -25,6 +25,7 @@ from rumor.mechanisms import Mechanism
 
 JSON_TYPE = "application/json"
 BINARY_TYPE = "application/vnd.rumor.reports"
+ENVELOPES_TYPE = "application/vnd.rumor.envelopes"
 
 
 class JsonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -55,8 +56,8 @@ _decoder = msgspec.json.Decoder(JsonReports)
 _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
 
-def decompressed(body: bytes, encoding: str, limits: Limits) -> bytes:
-    """A body as it was before it was compressed."""
+def decompressed(body: bytes, encoding: str, most: int) -> bytes:
+    """A body as it was before it was compressed: at most so many bytes."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":
@@ -66,21 +67,21 @@ def decompressed(body: bytes, encoding: str, limits: Limits) -> bytes:
         )
     inflate = zlib.decompressobj(wbits=31)
     try:
-        plain = inflate.decompress(body, limits.body_bytes + 1)
+        plain = inflate.decompress(body, most + 1)
     except zlib.error:
         raise Problem("malformed", "a compressed body must be valid gzip; this is not") from None
-    if len(plain) > limits.body_bytes:
-        raise too_large(limits)
+    if len(plain) > most:
+        raise too_large(most)
     if not inflate.eof or inflate.unused_data:
         raise Problem("malformed", "a compressed body must be one whole gzip stream; this is not")
     return plain
 
 
-def too_large(limits: Limits) -> Problem:
+def too_large(most: int) -> Problem:
     """The answer to a body past the limit."""
     return Problem(
         "too-large",
-        f"a body must have at most {limits.body_bytes:,} bytes once decompressed; got more",
+        f"a body must have at most {most:,} bytes once decompressed; got more",
     )
 
 

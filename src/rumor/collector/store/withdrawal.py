@@ -9,7 +9,7 @@ from rumor.collector.store.checksums import joined_fields, opened
 from rumor.collector.store.counts import Counted, put, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.summaries import count_rest
-from rumor.collector.store.tables import SPEND, Run
+from rumor.collector.store.tables import QUESTIONS, SPEND, Run
 from rumor.core.reports import Reports
 
 
@@ -19,6 +19,8 @@ def withdraw(
     """Take back those of these reports that are still there."""
     number = registered.questions[question]
     mechanism = registered.collection.question(question).mechanism
+    if registered.collection.relay is not None and not _forestall(database, number, ids):
+        return Unknown()
     with database.reading() as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
             return Unknown()
@@ -50,6 +52,18 @@ def withdraw(
             run(f"{change} WHERE id = ?", row[1])
         database.untidy = True
     return len(rows)
+
+
+def _forestall(database: Database, number: int, ids: Reports) -> bool:
+    """Keep the ids of reports that may still be at a relay, so that none of them is taken later.
+
+    Where the report is here already, that stays as it is; False: there is no such question.
+    """
+    with database.writing() as run:
+        known = [bool(is_open) for each, is_open in run(QUESTIONS) if each == number]
+        if known and known[0]:
+            database.dialect.insert_spent(run, number, ids)
+    return bool(known)
 
 
 def _held(run: Run, question: int, id: bytes) -> list[tuple[int, bytes, bytes, bytes]]:

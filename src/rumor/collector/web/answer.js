@@ -14,7 +14,7 @@ const LANGUAGES = ["en", "ja", "zh"];
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, asking: false, asked: null, one: null, linked: null,
+  refusal: null, asking: false, asked: null, one: null, linked: null, relay: null,
 };
 
 const number = (value, digits = 3) =>
@@ -102,7 +102,7 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...linkedViews(), ...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, page.lang)] : []), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -379,6 +379,7 @@ async function start() {
     if (contract.ask) page.one = await import("./asked.js");
     if (contract.issuer) page.blind = await import("./blind.js");
     if (contract.linked) page.linked = await import("./linked.js");
+    if (contract.relay) page.relay = await import("./relay.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();

@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -74,6 +75,18 @@ _MIGRATIONS = (
     """,
 )
 
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of one kind of file: how it is told from others, and the steps that make it."""
+
+    application: int
+    steps: tuple[str, ...]
+    what: str = "a store"
+
+
+STORE = Schema(_APPLICATION, _MIGRATIONS)
+
 _SPLIT = """
     WITH RECURSIVE piece (at) AS (
         SELECT 1 UNION ALL SELECT at + :size FROM piece WHERE at + :size <= :length)
@@ -97,25 +110,25 @@ _KNOWN = f"""
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL ORDER BY name"
 
 
-def migrate(run: Run, version: int) -> None:
+def migrate(run: Run, version: int, schema: Schema) -> None:
     """Bring a file from one version of the schema to the newest."""
-    for step in _MIGRATIONS[version:]:
+    for step in schema.steps[version:]:
         for statement in step.split(";")[:-1]:
             run(statement)
-    run(f"PRAGMA application_id = {_APPLICATION}")
-    run(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    run(f"PRAGMA application_id = {schema.application}")
+    run(f"PRAGMA user_version = {len(schema.steps)}")
 
 
 @functools.cache
-def _expected_schema() -> list[Row]:
+def _expected_schema(schema: Schema) -> list[Row]:
     """What an intact file says of its tables: the same steps, taken in memory."""
     with closing(_configured(sqlite3.connect(":memory:", isolation_level=None))) as connection:
         with _transaction(connection, "BEGIN") as run:
-            migrate(run, 0)
+            migrate(run, 0, schema)
         return connection.execute(_SCHEMA).fetchall()
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, schema: Schema) -> None:
     """A new store's file: it appears with its tables in it, or not at all."""
     with suppress(FileExistsError), new_file(path) as aside:
         # Reports are nobody else's business; the log files inherit this mode.
@@ -125,7 +138,7 @@ def _make(path: Path) -> None:
                 closing(_connect(aside)) as connection,
                 _transaction(connection, "BEGIN IMMEDIATE") as run,
             ):
-                migrate(run, 0)
+                migrate(run, 0, schema)
         except sqlite3.Error as problem:
             raise _trouble(problem) from None
 
@@ -160,10 +173,10 @@ class Sqlite:
 
     reads_counts = True
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], schema: Schema = STORE) -> None:
         if sqlite3.sqlite_version_info < (3, 35):
             raise InputError(f"a store needs SQLite 3.35 or newer; got {sqlite3.sqlite_version}")
-        self._path, self._given = Path(path), str(path)
+        self._path, self._given, self._schema = Path(path), str(path), schema
         # SQLite has one writer at a time, so every writer is alone: from its first look on.
         self._writer = _Connection(self._path, "BEGIN IMMEDIATE")
         self._reader = _Connection(self._path, "BEGIN")
@@ -176,7 +189,7 @@ class Sqlite:
     def prepare(self) -> None:
         """Make the file where there is none; else see that it is whole, and ours."""
         if not self._path.exists():
-            _make(self._path)
+            _make(self._path, self._schema)
         with self.reading() as run:
             found = [str(line) for (line,) in run("PRAGMA quick_check(1)")]
         if found != ["ok"]:
@@ -189,22 +202,23 @@ class Sqlite:
         ((application,),) = run("PRAGMA application_id")
         ((version,),) = run("PRAGMA user_version")
         ((tables,),) = run("SELECT COUNT(*) FROM sqlite_master")
-        if application != _APPLICATION and (tables or application):
+        schema, newest = self._schema, len(self._schema.steps)
+        if application != schema.application and (tables or application):
             raise InputError(
-                f"a store must be a SQLite file of Rumor's; {str(self._path)!r} holds something "
-                f"else"
+                f"{schema.what} must be a SQLite file of Rumor's; {str(self._path)!r} holds "
+                f"something else"
             )
-        if version > len(_MIGRATIONS):
+        if version > newest:
             raise InputError(
-                f"a store's schema must be at most version {len(_MIGRATIONS)}, which this Rumor "
+                f"{schema.what}'s schema must be at most version {newest}, which this Rumor "
                 f"knows; {str(self._path)!r} has {version}"
             )
-        if version < len(_MIGRATIONS):
-            migrate(run, version)
+        if version < newest:
+            migrate(run, version, schema)
 
     def check_tables(self, run: Run) -> None:
         """Whether the file says of its tables what an intact one says."""
-        if run(_SCHEMA) != _expected_schema():
+        if run(_SCHEMA) != _expected_schema(self._schema):
             raise damaged("the tables are not as Rumor makes them")
 
     def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
@@ -212,7 +226,8 @@ class Sqlite:
         if isinstance(problem, StoreDamaged):
             return InputError(f"{self._given!r}: {problem}")
         return InputError(
-            f"a store must be a SQLite file that can be written; {self._given!r} is not ({problem})"
+            f"{self._schema.what} must be a SQLite file that can be written; {self._given!r} is "
+            f"not ({problem})"
         )
 
     def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
@@ -265,6 +280,11 @@ class Sqlite:
         """Deleted pages are overwritten in the file, and the log that held them is cut."""
         self._writer.outside_transaction("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def rewrite(self) -> None:
+        """Write the file anew, in the order of its keys: no page tells what came first."""
+        self._writer.outside_transaction("VACUUM")
+        self.tidy()
+
     def close(self) -> None:
         """Close the file."""
         self._writer.close()
@@ -292,6 +312,10 @@ class _Connection(OneConnection["sqlite3.Connection"]):
                 # A full or vanished disk may leave the connection unusable: take a new one.
                 self._drop()
                 raise _trouble(problem) from None
+            except UnicodeDecodeError:
+                # Of the sentence in which SQLite names what it stumbled over.
+                self._drop()
+                raise damaged("SQLite says something that is no text") from None
 
     def outside_transaction(self, statement: str) -> None:
         """Where there is a connection, and as far as it goes."""

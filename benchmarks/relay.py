@@ -1,0 +1,110 @@
+"""The way through a relay: what a report costs the device, the relay and the gateway.
+
+The gateway opens, checks and stores; beside it stands the library's own call on the same
+envelopes, which nobody can do without. The relay keeps envelopes durably; beside it stands the
+gateway, which must not wait for it. Reports of 32 bytes, 1,000 envelopes a batch, sealed before
+the clock starts; processor time of this process.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+from benchmarks.harness import Row, Scale, as_ratio, ceiling, fact
+from rumor.collector.gateway import Gateway, public_of
+from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.store.base import Accepted, open_store
+from rumor.contract.collection import Collection
+from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.withdrawal import new_key, report_id
+
+_WIDTH = 32
+_MOST_MICROSECONDS = 200
+
+
+def run(scale: Scale) -> Iterable[Row]:
+    """Microseconds a report: device, relay, gateway, and the library's call alone."""
+    count = scale.pick(1_000, 300)
+    key = ec.generate_private_key(ec.SECP256R1())
+    contract = _contract(public_of(key))
+    question = contract.questions[0]
+    kind, reports = EnvelopeClass.of(contract, question), question.mechanism.privatize([1] * count)
+    suite = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+    gateway = Gateway({public_of(key): key}, None)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory(prefix="rumor-bench-") as place:
+        store = open_store(f"sqlite:///{Path(place) / 'store.db'}")
+        entry = store.register(contract)
+        kept = RelayStore(f"sqlite:///{Path(place) / 'relay.db'}")
+        kept.register(contract)
+
+        def sealed() -> list[bytes]:
+            return [kind.seal(report_id(new_key()), None, each.tobytes()) for each in reports]
+
+        def relayed(envelopes: list[bytes]) -> None:
+            assert all(kept.keep([Arrived(1, each) for each in envelopes]))
+
+        def opened(envelopes: list[bytes]) -> None:
+            for each in envelopes:
+                suite.decrypt(each, key, kind.info)
+
+        def taken(envelopes: list[bytes]) -> None:
+            batches, bad = gateway.opened(entry, question, b"".join(envelopes))
+            assert not bad
+            assert store.write(batches) == [Accepted(1, 0)] * count
+
+        times: dict[str, list[float]] = {"seal": [], "relay": [], "open": [], "gateway": []}
+        for _ in range(scale.rounds):
+            start = time.process_time()
+            envelopes = sealed()
+            times["seal"].append((time.process_time() - start) / count)
+            for name, work in (("relay", relayed), ("open", opened), ("gateway", taken)):
+                times[name].append(_seconds(work, envelopes) / count)
+        store.close()
+        kept.close()
+    best = {name: 1e6 * min(each) for name, each in times.items()}
+    yield fact("envelope", "sealed on a device (Python)", best["seal"], f"{best['seal']:.3g} us")
+    yield fact("envelope", "kept by a relay", best["relay"], f"{best['relay']:.3g} us")
+    what = "opened, checked, stored by a gateway"
+    yield ceiling("envelope", what, best["gateway"], "us", _MOST_MICROSECONDS)
+    ratio = best["gateway"] / best["open"]
+    yield Row(
+        "envelope",
+        f"{best['gateway']:.3g} us",
+        "the library's call alone",
+        f"{best['open']:.3g} us",
+        ratio,
+        as_ratio(ratio),
+        "<= 1.50x",
+        ratio <= 1.5,
+    )
+
+
+def _seconds(work: Callable[[list[bytes]], None], envelopes: list[bytes]) -> float:
+    start = time.process_time()
+    work(envelopes)
+    return time.process_time() - start
+
+
+def _contract(key: str) -> Collection:
+    question = {
+        "id": "q",
+        "kind": "choice",
+        "domain": 8 * _WIDTH,
+        "epsilon": 1.0,
+        "mechanism": "unary",
+    }
+    return Collection.resolve(
+        {
+            "name": "Through a relay",
+            "series": "bench",
+            "contact": "nobody@example.org",
+            "relay": {"url": "http://127.0.0.1:9", "key": key, "crowd": 1000, "days": 1},
+            "questions": [question],
+        }
+    )

@@ -1,0 +1,110 @@
+"""`rumor relay`: envelopes between devices and a collector; `rumor key`: what opens them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+from rumor.cli.common import print_json
+from rumor.cli.options import AsJson, CollectionFile, argument, option
+from rumor.cli.serve import MaxConnections, MaxRate, Port, announced, needs_server
+from rumor.core.errors import InputError
+
+
+def relay(
+    collection: CollectionFile,
+    gateway: Annotated[str, option("--gateway URL", "The collector to hand envelopes to.")],
+    token_file: Annotated[
+        str, option("--token-file FILE", "A file with the token that the collector gave you.")
+    ],
+    store: Annotated[
+        str, option("--store -s URL", "Where envelopes are kept: sqlite:///FILE.")
+    ] = "sqlite:///relay.db",
+    host: Annotated[str, option("--host ADDRESS", "The address to listen on.")] = "127.0.0.1",
+    port: Port = 8002,
+    every: Annotated[
+        float, option("--every HOURS", "How long envelopes gather before whole classes go.")
+    ] = 24.0,
+    max_rate: MaxRate = 20_000,
+    max_connections: MaxConnections = 1_000,
+    as_json: AsJson = False,
+) -> None:
+    """Pass sealed reports on, so that the collector sees no sender.
+
+    To be run by somebody else than the collector. It cannot open what it keeps; it keeps no
+    address and of the time the day. Once in --every hours it hands over, sorted by their bytes,
+    all envelopes of each question that has as many as the contract says, and drops, saying so,
+    what waited longer than the contract's days. The collection must name this relay. Run it
+    again with a revised contract: envelopes of the earlier ones are taken too. With --json, the
+    URL is printed as JSON once the relay listens.
+
+    \b
+    Example:
+      rumor relay contract.json --gateway https://collect.example.org --token-file relay.token
+    """
+    from rumor.contract.collection import Collection
+
+    contract = Collection.load(collection)
+    if contract.relay is None:
+        raise InputError(f"a relay needs a collection that names one; {contract.name!r} does not")
+    if not 0 < every <= 24 * 365:
+        raise InputError(f"--every must be above 0 and at most a year of hours; got {every:g}")
+    read_token(token_file)
+    try:
+        from rumor.collector.http.limits import Limits
+        from rumor.collector.http.server import listen
+        from rumor.collector.http.server import serve as run
+        from rumor.collector.relay.service import RelayService
+        from rumor.collector.relay.store import RelayStore
+    except ImportError as problem:
+        raise needs_server(problem) from None
+    with listen(host, port) as listener, closing(RelayStore(store)) as opened:
+        opened.register(contract)
+        service = RelayService(
+            opened,
+            gateway,
+            lambda: read_token(token_file),
+            every * 3600,
+            min(5.0, every * 1800),
+            limits=Limits(requests_per_second=max_rate, connections=max_connections),
+        )
+
+        def ready(url: str) -> None:
+            what = f"relaying {contract.name!r} ({contract.digest[:16]}...) to {gateway}"
+            announced(what, url, contract, as_json)
+
+        run(service, listener, ready)
+
+
+def read_token(path: str) -> str:
+    """The one word of a token file."""
+    words = Path(path).read_text(encoding="utf-8").split()
+    if len(words) != 1 or not words[0].isascii():
+        raise InputError(
+            f"a relay's token file must hold the one token that rumor token printed; {path!r} "
+            f"does not"
+        )
+    return words[0]
+
+
+def key(
+    file: Annotated[str, argument("FILE", "The key file of a collector's gateway.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a key for envelopes; prints the public one.
+
+    The private one is added to the file, which only you can read: contracts that name earlier
+    keys of it stay good. Whoever has the file can open envelopes of these contracts.
+
+    \b
+    Example:
+      rumor key gateway.pem
+    """
+    from rumor.collector.gateway import add_key
+
+    made = add_key(file)
+    if as_json:
+        print_json({"key": made})
+    else:
+        print(made)

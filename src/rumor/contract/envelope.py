@@ -1,0 +1,103 @@
+"""Sealed envelopes: a report that only the gateway can open, on its way through a relay.
+
+HPKE (Barnes and others, "Hybrid Public Key Encryption", RFC 9180) in base mode with P-256,
+HKDF-SHA-256 and AES-128-GCM. The plain body is what admits a report and the report itself; the
+info is "rumor envelope 1", the contract's digest (32 bytes) and the question's id, so that an
+envelope of one question opens for no other. All envelopes of a question have one size: who
+carries them learns nothing from it.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rumor.contract.tickets import TICKETS, Admitted, Ticket
+from rumor.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.hpke import Suite
+
+    from rumor.contract.collection import Collection, Question
+    from rumor.contract.relay import Relay
+
+_INFO = b"rumor envelope 1"
+# The sender's ephemeral point, and the tag of the cipher.
+_OVERHEAD = 65 + 16
+
+
+@functools.cache
+def _suite() -> Suite:
+    try:
+        from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+    except ImportError:
+        raise InputError("envelopes need cryptography 47 or newer; got an older one") from None
+    return Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+
+
+@functools.lru_cache(maxsize=64)
+def public_key(point: str) -> ec.EllipticCurvePublicKey:
+    """The key that a contract holds, in hexadecimal."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    try:
+        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), bytes.fromhex(point))
+    except ValueError:
+        raise InputError(
+            f"key of relay must be a point of the curve P-256; got {shown(point)}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class EnvelopeClass:
+    """What all envelopes of one question have in common: whoever sees one sees no more."""
+
+    digest: str
+    question: str
+    relay: Relay
+    ticket: Ticket
+    width: int
+    """The bytes of a report."""
+
+    @classmethod
+    def of(cls, collection: Collection, question: Question) -> EnvelopeClass:
+        """The envelopes of a question, where its collection has a relay."""
+        if collection.relay is None:
+            raise InputError(
+                f"envelopes need a collection with a relay; {collection.name!r} has none"
+            )
+        ticket, width = TICKETS[collection.admission], question.mechanism.width
+        return cls(collection.digest, question.id, collection.relay, ticket, width)
+
+    @property
+    def size(self) -> int:
+        """The bytes of every envelope."""
+        return self.ticket.size + self.width + _OVERHEAD
+
+    @property
+    def info(self) -> bytes:
+        """What binds an envelope to its question."""
+        return _INFO + bytes.fromhex(self.digest) + self.question.encode()
+
+    def seal(self, id: bytes, token: bytes | None, report: bytes) -> bytes:
+        """A report in an envelope for whoever has the private key; never the same twice."""
+        body = self.ticket.write(id, token) + report
+        return _suite().encrypt(body, public_key(self.relay.key), self.info)
+
+    def open(
+        self, private: ec.EllipticCurvePrivateKey, sealed: bytes, collection: Collection
+    ) -> tuple[Admitted, bytes] | None:
+        """What admits a report, and the report; None where this is no such envelope."""
+        from cryptography.exceptions import InvalidTag
+
+        if len(sealed) != self.size:
+            return None
+        try:
+            body = _suite().decrypt(sealed, private, self.info)
+        except InvalidTag:
+            return None
+        head, report = body[: self.ticket.size], body[self.ticket.size :]
+        admitted = self.ticket.read(head, collection, self.question)
+        return None if admitted is None else (admitted, report)

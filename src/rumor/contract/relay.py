@@ -1,0 +1,74 @@
+"""The relay of a collection: who passes reports on, so that the collector sees no sender.
+
+Reports that go through a relay are sealed for the collector's gateway, whose public key the
+contract holds: everybody who has the digest seals for the same key. The relay keeps envelopes of
+one question until there are `crowd` of them, and drops what waited `days` without reaching that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+
+from rumor.contract.addresses import checked_url, origin_of
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
+from rumor.core.settings import exact_keys
+
+_KEYS = ("url", "key", "crowd", "days")
+_MAX_CROWD, _MAX_DAYS = 10**9, 3_650
+_KEY = re.compile("04[0-9a-f]{128}")
+
+
+@dataclass(frozen=True)
+class Relay:
+    """Where envelopes are sent, for whom they are sealed, and what the relay waits for."""
+
+    url: str
+    key: str
+    """The gateway's public key: a point of P-256, uncompressed, in hexadecimal."""
+    crowd: int
+    """Fewer envelopes of one question than this are never passed on."""
+    days: int
+    """After so many days a relay drops what was too few."""
+
+    def contract(self) -> dict[str, Json]:
+        """What is said, as plain data."""
+        return asdict(self)
+
+    @property
+    def origin(self) -> str:
+        """What a page names to be allowed to send there."""
+        return origin_of(self.url)
+
+    def in_words(self) -> str:
+        """What happens to reports, as a sentence for the people who are asked."""
+        return (
+            f"Reports are sealed and go through {self.origin}, which passes on those of at least "
+            f"{self.crowd:,} people at a time and drops what waited {self.days:,} "
+            f"day{'s'[: self.days > 1]} for as many"
+        )
+
+
+def checked_relay(given: object) -> Relay | None:
+    """What a collection says under `relay`."""
+    if given is None:
+        return None
+    table = exact_keys("relay", given, _KEYS)
+    url, key = checked_url(table["url"], "a relay"), table["key"]
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise InputError(
+            f"key of relay must be the public key that rumor key prints: 130 hexadecimal digits "
+            f"that begin with 04; got {shown(key)}"
+        )
+    # Devices load what envelopes are made of only for contracts that say so.
+    from rumor.contract.envelope import public_key
+
+    public_key(key)
+    return Relay(
+        url,
+        key,
+        checked_size("crowd of relay", table["crowd"], 2, _MAX_CROWD),
+        checked_size("days of relay", table["days"], 1, _MAX_DAYS),
+    )

@@ -1,0 +1,77 @@
+"""A person answers in a browser, and the report reaches the collector through a relay alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from rumor.collector.store.base import today
+from tests.browser.conftest import OpenPage
+from tests.browser.test_accessibility import objections
+from tests.collector.tools import stored
+from tests.relay.test_devices import delivered
+from tests.relay.tools import running
+
+SAID = {
+    "en": "which cannot open them and passes them on in groups of at least 5",
+    "ja": "5 件以上集まるとまとめて渡します",
+    "zh": "每次至少凑够 5 份才一并转交",
+}
+
+
+@pytest.mark.parametrize("lang", SAID)
+def test_people_are_told_of_the_relay(
+    open_page: OpenPage, tmp_path: Path, axe: str, lang: str
+) -> None:
+    with running(tmp_path) as path:
+        page = open_page()
+        page.goto(f"{path.collector_url}/answer?lang={lang}")
+        expect(page.locator("#relay")).to_contain_text(SAID[lang])
+        expect(page.locator("#relay")).to_contain_text(path.relay_url)
+        assert objections(page, axe) == []
+
+
+def requests(page: Page) -> list[Request]:
+    """What a page asks for, from now on."""
+    found: list[Request] = []
+    page.on("request", lambda request: found.append(request))
+    return found
+
+
+def test_a_browser_answers_through_a_relay(open_page: OpenPage, tmp_path: Path) -> None:
+    with running(tmp_path, crowd=2) as path:
+        for _ in range(2):
+            page = open_page()
+            posted = requests(page)
+            page.goto(f"{path.collector_url}/answer")
+            page.locator("[data-question=colour]").get_by_label("green").check()
+            page.locator("#go").click()
+            expect(page.locator(".card.drawn")).to_have_count(1)
+            page.locator("#go").click()
+            expect(page.get_by_role("status")).to_contain_text("Thank you.")
+            assert [request.url for request in posted if request.method == "POST"] == [
+                f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"
+            ]
+        assert stored(path.store, path.entry, "colour") == {}
+        kind = path.relay.kind(path.collection.digest, "colour")
+        assert path.relay.store.waiting(kind) == 2
+        path.relay.store.turn(10, today())
+        assert len(delivered(path, 2)) == 2
+
+
+def test_a_page_may_send_to_the_relay_of_its_contract_and_to_nobody_else(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    with running(tmp_path) as path:
+        page = open_page(allowed="Content Security Policy")
+        response = page.goto(f"{path.collector_url}/answer")
+        assert response is not None
+        policy = response.headers["content-security-policy"]
+        assert f"connect-src 'self' {path.relay_url};" in policy
+        body = "{method: 'POST', body: new Uint8Array(98)}"
+        reach = f"(url) => fetch(url, {body}).then((answer) => answer.status, () => 0)"
+        where = f"/v1/relay/{path.collection.digest}/colour"
+        assert page.evaluate(reach, f"{path.relay_url}{where}") == 202
+        assert page.evaluate(reach, f"http://127.0.0.1:9{where}") == 0

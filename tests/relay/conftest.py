@@ -1,0 +1,7 @@
+"""Stores of both kinds for the collector at the end of the way."""
+
+from __future__ import annotations
+
+from tests.collector.conftest import postgres, store_url
+
+__all__ = ["postgres", "store_url"]
