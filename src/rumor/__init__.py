@@ -58,8 +58,9 @@ _HOMES = {
     "WordEstimate": "rumor.kinds.text.result",
     "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
-    "estimate": "rumor.kinds.estimating",
+    "estimate": "rumor.engines.files",
     "key_value": "rumor.kinds.keyvalue.choose",
+    "load": "rumor.engines.files",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
     "regress": "rumor.kinds.regressing",
@@ -77,10 +78,11 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.engines.files import estimate as estimate
+    from rumor.engines.files import load as load
     from rumor.kinds.combining import combine as combine
     from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare
-    from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.following import trend as trend
     from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
