@@ -1,110 +1,122 @@
-"""What a person is told that they spend: the same numbers wherever they are said."""
+"""The statement says what the contract says, of every example, in every form."""
 
 from __future__ import annotations
 
 import json
-from fractions import Fraction
+import re
 from pathlib import Path
 
 import pytest
 
-import rumor
-from rumor.collector.overview import overview
-from rumor.collector.store.base import open_store
+from rumor.cli import main
 from rumor.contract.collection import Collection
-from rumor.privacy.promise import collection_promise, question_promise
-from tests.cli.test_keyvalue import run
+from rumor.core.errors import InputError
+from rumor.privacy.promise import collection_promise
+from rumor.privacy.statement.consent import words
+from rumor.privacy.statement.pdf import _broken, _em, pdf, svg
+from rumor.privacy.statement.registry import registry_entry
+from rumor.privacy.statement.statement import read_audit, statement
 
-ROUNDS = """
-name = "Apps"
-series = "apps"
-contact = "nobody@example.org"
-[[questions]]
-id = "apps"
-kind = "keyvalue"
-keys = ["maps", "mail"]
-low = 0
-high = 5
-epsilon = 3.5
-mechanism = { name = "privkvm", rounds = 3 }
-"""
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+BROWSER = ROOT / "examples" / "browser.toml"
 
 
-@pytest.fixture
-def rounds(tmp_path: Path) -> Path:
-    path = tmp_path / "rounds.toml"
-    path.write_text(ROUNDS)
-    return path
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_question_its_cost_and_its_keeping_are_said(path: Path) -> None:
+    collection = Collection.load(path)
+    made, promise = statement(collection), collection_promise(collection)
+    asked, stored, learned, _, checked = made.sections
+    ids = [question.id for question in collection.questions]
+    for section in (asked, stored, learned):
+        assert sorted(", ".join(name for name, _ in section.facts).split(", ")) == sorted(ids)
+    assert promise.in_words() in learned.paragraphs[0]
+    for question in collection.questions:
+        days = question.retention_days
+        kept = next(text for names, text in stored.facts if question.id in names.split(", "))
+        assert ("without a limit" if days is None else f"for {days:,} days") in kept
+    assert ("contract", collection.digest) in checked.facts
+    assert all(collection.digest in each.lines[-1] for each in made.consents)
+    entry = json.loads(json.dumps(registry_entry(collection), allow_nan=False))
+    assert [question["id"] for question in entry["questions"]] == ids
+    assert entry["contract"]["digest"] == collection.digest
 
 
-def test_all_rounds_are_said_together_everywhere(
-    rounds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_languages_have_the_same_sentences_with_the_same_places() -> None:
+    places = {
+        language: {key: sorted(re.findall(r"\{\w+\}", text)) for key, text in said.items()}
+        for language, said in words().items()
+    }
+    assert list(places) == ["en", "ja", "zh"]
+    assert places["ja"] == places["en"] == places["zh"]
+    pages = (ROOT / "src/rumor/collector/web").glob("words-*.js")
+    assert sorted(path.stem.removeprefix("words-") for path in pages) == list(places)
+
+
+def test_a_consent_says_the_dearest_report_and_everything_together() -> None:
+    collection = Collection.load(ROOT / "examples" / "words.toml")
+    promise = collection_promise(collection)
+    text = " ".join(statement(collection, languages=["en"]).consents[0].lines)
+    assert f"(epsilon {max(each.one for each in promise.questions):.4g})" in text
+    assert f"(epsilon {promise.most:,.4g} in all)" in text
+    with pytest.raises(InputError, match="a language must be one of en, ja, zh"):
+        statement(collection, languages=["de"])
+
+
+def test_files_are_written_and_hold_no_markup_of_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def said(*arguments: object) -> str:
-        status, out, err = run(capsys, *arguments)
-        assert (status, err) == (0, "")
-        return out
-
-    collection = Collection.load(rounds)
-    question = collection.question()
-    mechanism = question.mechanism
-    promise = question_promise(question)
-    assert promise.one == mechanism.epsilon < promise.unchanged == promise.most
-    total = f"{promise.unchanged:.4g}"
-    assert "once in each of 3 rounds" in promise.in_words()
-    assert f"(epsilon {total})" in promise.in_words()
-    shows = said("show", rounds)
-    assert "asked     once in each of 3 rounds of each person" in shows
-    assert f"of each person: epsilon {promise.unchanged:.6g} in all" in shows
-    assert f"costs     at most epsilon {promise.most:.6g} for one person" in shows
-    (facts,) = json.loads(said("show", rounds, "--json"))["questions"]
-    assert facts["epsilon_total"] == facts["epsilon_most"] == promise.unchanged
-    table = tmp_path / "people.csv"
-    table.write_text("key,frequency,mean\nmaps,0.5,1\nmail,0.9,4\n")
-    simulated = said("simulate", rounds, table, "--people", "500", "--seed", "1")
-    assert f"(epsilon {total})" in " ".join(simulated.split())
-    account = json.loads(said("account", rounds, "--json"))
-    assert account["most"] == promise.most
-    store = open_store(f"sqlite:///{tmp_path}/store.db")
-    try:
-        entry = store.register(collection)
-        (shown,) = overview(store, entry, [entry])["questions"]
-    finally:
-        store.close()
-    assert (shown["asked"], shown["epsilon_total"]) == (promise.asked(), promise.unchanged)
-    assert shown["privacy"] == promise.in_words()
+    source = tmp_path / "c.toml"
+    text = BROWSER.read_text(encoding="utf-8").replace('"news"', '"<script>x</script>"')
+    source.write_text(text, encoding="utf-8")
+    page, sheet, entry = (tmp_path / f"s.{end}" for end in ("html", "pdf", "json"))
+    args = ["--html", str(page), "--pdf", str(sheet), "--registry", str(entry)]
+    assert main(["statement", str(source), *args]) == 0
+    html = page.read_text(encoding="utf-8")
+    assert "&lt;script&gt;x" in html
+    assert "<script" not in html
+    assert "http" not in re.sub(r"http-equiv", "", html)
+    assert [f'lang="{language}"' in html for language in ("ja", "zh")] == [True, True]
+    assert "--accent" in html
+    assert "@page { size: A4" in html
+    assert sheet.read_bytes().startswith(b"%PDF")
+    assert json.loads(entry.read_text())["model"] == "local"
+    capsys.readouterr()
+    assert main(["statement", str(source), "--pdf", str(tmp_path / "s.txt")]) == 2
+    assert "must end in .pdf" in capsys.readouterr().err
 
 
-def test_every_round_is_asked_as_often() -> None:
-    question = Collection.from_toml(ROUNDS + "reports_per_person = 2\n").question()
-    promise = question_promise(question)
-    once = question.mechanism.epsilon_in_all(1)
-    assert promise.unchanged == pytest.approx(2 * once, rel=1e-12)
-    assert promise.asked() == "at most 2 times in each of 3 rounds"
+def test_an_audit_is_taken_only_of_this_contract(tmp_path: Path) -> None:
+    collection = Collection.load(BROWSER)
+    path = tmp_path / "audit.json"
+    asked = ["audit", str(BROWSER), "--samples", "1000", "--seed", "1"]
+    assert main([*asked, "--certificate", str(path)]) == 0
+    audit = read_audit(path, collection)
+    made = statement(collection, audit=audit)
+    assert "passed: the code was walked exactly" in made.sections[-1].paragraphs[0]
+    said = made.to_text()
+    assert "homepage, exact: claimed 1, found 1, pass" in said
+    failed = statement(collection, audit={**audit, "passed": False}).to_text()
+    assert "FAILED" in failed
+    with pytest.raises(InputError, match="must be of this collection"):
+        read_audit(path, Collection.load(ROOT / "examples" / "commute.toml"))
+    for text in ("{}", "[", json.dumps({**audit, "samples": "many"})):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match="must be a certificate as data"):
+            read_audit(path, collection)
 
 
-def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:
-    one = Collection.load(rounds)
-    first = one.question().mechanism
-    assert isinstance(first, rumor.PrivKVM)
-    found = rumor.estimate(first, first.privatize([{"maps": 1.0}] * 9, random=rumor.Seeded(1)))
-    contracts = [one]
-    for _ in range(2):
-        contracts.append(rumor.next_round(contracts[-1], found))
-    with rumor.Respondent(tmp_path / "device") as device:
-        for contract in contracts:
-            device.prepare(contract, {"apps": {"maps": 1.0}})
-        promise = collection_promise(one)
-        assert device.spent <= promise.most <= promise.ceiling
-        assert device.spent == pytest.approx(promise.most, rel=1e-12)
-    # A later round's contract still says what all of them may cost.
-    assert collection_promise(contracts[2]).ceiling == promise.ceiling
+def test_lines_of_a_sheet_fit_and_lose_nothing() -> None:
+    text = "Words of several lengths, " * 20 + "x" * 200 + "日本語の文章。" * 30
+    lines = list(_broken(text, 40))
+    assert all(sum(map(_em, line)) <= 40 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_collection_says_what_everything_costs_and_its_device_holds_it_to_that() -> None:
-    base = Collection.load("examples/words.toml")
-    promise = collection_promise(base)
-    each = [Fraction(one.most) for one in promise.questions]
-    assert Fraction(promise.most) >= sum(each)
-    assert promise.most == pytest.approx(float(sum(each)), rel=1e-12)
-    assert promise.most < promise.ceiling < promise.most * (1 + 1e-11)
+def test_a_sheet_is_a_page_or_longer() -> None:
+    short = statement(Collection.load(BROWSER), languages=["en"])
+    assert 'height="842.0"' in svg(short)
+    long = statement(Collection.load(ROOT / "examples" / "one-of-five.toml"))
+    assert len(long.sections[1].facts) == 1  # what is true of all five is said once
+    assert float(re.findall(r'height="([\d.]+)"', svg(long))[0]) > 842
+    assert b"/MediaBox [0 0 595 842]" in pdf(short)
