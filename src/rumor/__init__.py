@@ -7,7 +7,6 @@ estimates, and everyone can check the privacy that was promised.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -70,7 +69,10 @@ _HOMES = {
 
 __all__ = [*_HOMES, "__version__"]
 
+TYPE_CHECKING = False  # typing's, without the time that loading typing takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.contract.collection import Collection as Collection
@@ -128,7 +130,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rumor' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    from rumor.core.parts_needed import naming_parts
+
+    value = naming_parts(name, lambda: getattr(importlib.import_module(_HOMES[name]), name))
     globals()[name] = value
     return value
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from rumor.cli.common import keep_inputs
-from rumor.cli.options import CollectionFile, option
+from rumor.cli.common import keep_inputs, print_json
+from rumor.cli.options import AsJson, CollectionFile, option
 from rumor.core.errors import InputError
 
 Html = Annotated[str | None, option("--html FILE", "Write a page that can be printed.")]
@@ -35,12 +36,13 @@ def statement(
     registry: Registry = None,
     audit: Audit = None,
     language: Languages = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write one page on what a collection asks, stores and promises, and a consent text.
+    """Say on one page what a collection asks, stores and promises.
 
     For a data-protection officer or an ethics board: what is asked, what is stored and for how
     long, epsilon in words for one answer and for the whole survey, what is not protected, and how
-    to check it. Without a file to write, it is printed.
+    to check it; then a consent text. Without a file to write, it is printed.
 
     \b
     Example:
@@ -73,7 +75,9 @@ def statement(
     if registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)
         write_whole(registry, f"{entry}\n".encode())
-    if html is None and pdf is None and registry is None:
+    if as_json:
+        print_json(asdict(made))
+    elif html is None and pdf is None and registry is None:
         print(made.to_text())
     else:
         print("written: " + ", ".join(repr(path) for path in (html, pdf, registry) if path))

@@ -6,7 +6,11 @@ and whoever meets a missing part is told which.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rumor.core.errors import InputError
@@ -27,7 +31,6 @@ EXTRAS = {
     "httptools": "server",
     "uvloop": "server",
     "psycopg": "server",
-    "fpdf": "pdf",
 }
 """What is imported, and the extra of Rumor that installs it."""
 
@@ -38,19 +41,44 @@ class Missing(InputError, ModuleNotFoundError):  # noqa: N818, it is no error of
 
 def needed(module: str, what: str) -> Any:
     """A module, or the sentence that names what to install for `what`."""
-    try:
+    with naming(what):
         return importlib.import_module(module)
+
+
+@contextlib.contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Turn a package that is missing within into the sentence that says how to install it."""
+    try:
+        yield
+    except Missing:
+        raise
     except ModuleNotFoundError as problem:
         sentence = missing_part(problem, what)
-        if sentence is None or problem.name != module.split(".")[0]:
+        if sentence is None:
             raise
         raise Missing(sentence) from None
 
 
+def naming_parts(name: str, load: Callable[[], Any]) -> Any:
+    """A public name as `load` finds it; a function whose parts are missing says which."""
+    what = f"rumor.{name}"
+    with naming(what):
+        found = load()
+    if not isinstance(found, types.FunctionType):
+        return found
+
+    @functools.wraps(found)
+    def call(*given: Any, **named: Any) -> Any:
+        with naming(what):
+            return found(*given, **named)
+
+    return call
+
+
 def missing_part(problem: ModuleNotFoundError, what: str = "this") -> str | None:
-    """The sentence for a package that is not installed; None where it is a part of Rumor."""
+    """The sentence for a package that is not installed; None where it is no part of an extra."""
     package = (problem.name or "").split(".")[0]
-    if not package or package == "rumor":
+    if package in ("", "rumor"):
         return None
     extra = EXTRAS.get(package)
     how = package if extra is None else f"'rumor[{extra}]'"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import naming, needed
 from rumor.core.plain_text import percent
 from rumor.core.settings import nearest
 from rumor.results.shares import Share
@@ -91,7 +91,8 @@ class Tabular(abc.ABC):
         """
         from rumor.results.chart_files import saved
 
-        return saved(self.picture(viewed(view, wishes), title, truth), path)
+        with naming("a chart"):
+            return saved(self.picture(viewed(view, wishes), title, truth), path)
 
     def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
         """The estimate as columns: every value in its order, or the first of the estimate."""
@@ -104,9 +105,8 @@ class Tabular(abc.ABC):
 
     def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
         """The estimate as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(view, **wishes))
+        arrow: Any = needed("pyarrow", "an Arrow table")
+        return arrow.table(self.columns(view, **wishes))
 
     def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
         """The estimate as a pandas DataFrame."""
