@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEMO_STAMP := .venv/.installed-demo
 DOCS_STAMP := .venv/.installed-docs
 SOAK_STAMP := .venv/.installed-soak
 BENCH_STAMP := .venv-bench/.installed
@@ -21,6 +22,14 @@ $(STAMP): pyproject.toml constraints.txt
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --editable '.[dev]'
 	@touch $@
 
+# What the demonstration needs and nothing else: no tools, no byte code of modules that nobody loads.
+$(DEMO_STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Rumor needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@echo "installing Rumor into .venv (a minute the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test $(STAMP) -nt pyproject.toml || PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --no-compile --editable '.[all]'
+	@touch $@
+
 $(DOCS_STAMP): $(STAMP)
 	@$(BIN)/python $(PIP) --editable '.[docs]'
 	@touch $@
@@ -32,10 +41,10 @@ $(SOAK_STAMP): $(STAMP)
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@echo "installing Rumor and its peers into .venv-bench (a few minutes the first time)"
 	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[server,spark]'
+	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[all,spark]'
 	@touch $@
 
-demo: $(STAMP) ## the whole flow on this machine, in one go
+demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
 test: $(STAMP) ## run the tests

@@ -7,7 +7,6 @@ estimates, and everyone can check the privacy that was promised.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -58,8 +57,9 @@ _HOMES = {
     "WordEstimate": "rumor.kinds.text.result",
     "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
-    "estimate": "rumor.kinds.estimating",
+    "estimate": "rumor.engines.files",
     "key_value": "rumor.kinds.keyvalue.choose",
+    "load": "rumor.engines.files",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
     "regress": "rumor.kinds.regressing",
@@ -69,7 +69,10 @@ _HOMES = {
 
 __all__ = [*_HOMES, "__version__"]
 
+TYPE_CHECKING = False  # typing's, without the time that loading typing takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.contract.collection import Collection as Collection
@@ -77,10 +80,11 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.engines.files import estimate as estimate
+    from rumor.engines.files import load as load
     from rumor.kinds.combining import combine as combine
     from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare
-    from rumor.kinds.estimating import estimate as estimate
     from rumor.kinds.following import trend as trend
     from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.choose import key_value as key_value
@@ -126,7 +130,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rumor' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    from rumor.core.parts_needed import naming_parts
+
+    value = naming_parts(name, lambda: getattr(importlib.import_module(_HOMES[name]), name))
     globals()[name] = value
     return value
 

@@ -53,7 +53,8 @@ def rappor(**changed: object) -> Rappor:
 
 
 def basic(labels: str, **changed: float) -> BasicRappor:
-    return BasicRappor(domain=list(labels), **{"f": 0.5, "p": 0.25, "q": 0.75, **changed})
+    noise = {"f": 0.5, "p": 0.25, "q": 0.75, **changed}
+    return BasicRappor(domain=list(labels), f=noise["f"], p=noise["p"], q=noise["q"])
 
 
 def open_words(**changed: object) -> OpenWords:

@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rumor.core.errors import Damaged, InputError, Unavailable
+from rumor.core.parts_needed import missing_part
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    from rumor.cli.app import app
+    try:
+        from rumor.cli.app import app
+    except ModuleNotFoundError as problem:
+        return _lacking(problem)
 
     # Labels may hold any character; a terminal that lacks one shows a replacement.
     for stream in (sys.stdout, sys.stderr):
@@ -38,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(_file_trouble(problem))
     except MemoryError:
         return _refuse("this needs more memory than there is")
+    except ModuleNotFoundError as problem:
+        return _lacking(problem)
     except Exception as problem:
         # The parser's own complaints know how to say themselves; anything else is a bug.
         sentence = getattr(problem, "format_message", None)
@@ -50,6 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _refuse(sentence: str) -> int:
     print(f"rumor: {' '.join(sentence.split())}", file=sys.stderr)
     return 2
+
+
+def _lacking(problem: ModuleNotFoundError) -> int:
+    """Name what to install; a module of Rumor's own that is missing is a bug."""
+    sentence = missing_part(problem, "this command")
+    return _bug(problem) if sentence is None else _refuse(sentence)
 
 
 def _bug(problem: BaseException) -> int:

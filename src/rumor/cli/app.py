@@ -33,6 +33,7 @@ from rumor.cli.repair import repair
 from rumor.cli.serve import serve, token
 from rumor.cli.show import show
 from rumor.cli.simulate import simulate
+from rumor.cli.statement import statement
 from rumor.cli.trend import trend
 from rumor.cli.withdraw import withdraw
 
@@ -78,6 +79,7 @@ for command in (
     demo,
     init,
     show,
+    statement,
     simulate,
     privatize,
     estimate,

@@ -52,6 +52,25 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
     return checked_size("domain", domain, low, high), None
 
 
+def named_domain(domain: object, labels: Sequence[str] | None) -> object:
+    """A domain by `domain=`, by `labels=`, or by a size and as many labels."""
+    if labels is None:
+        if domain is None:
+            raise InputError("a mechanism needs domain=, a number of values, or labels=; got none")
+        return domain
+    if isinstance(labels, (str, bytes)):
+        raise InputError(f"labels must be a list of texts; got {shown(labels)}")
+    names = checked_labels(list(labels))
+    if domain is None:
+        return names
+    if isinstance(domain, (int, np.integer)) and len(names) == domain:
+        return names
+    raise InputError(
+        f"a domain with labels is their number or left out; got {len(names):,} labels "
+        f"and domain {shown(domain)}"
+    )
+
+
 def answers(values: object) -> NDArray[Any]:
     """One column of at least one answer, from any of the usual libraries."""
     column = as_column(values)

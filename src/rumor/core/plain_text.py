@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from unicodedata import combining, east_asian_width
 
 _BAR_CELLS = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -50,10 +51,20 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
 
 
+def _cells() -> Callable[[str], int]:
+    """How many cells of a terminal a text takes, by rich or, without it, by Unicode's widths."""
+    try:
+        from rich.cells import cell_len
+    except ModuleNotFoundError:
+        return lambda text: sum(
+            0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text
+        )
+    return cell_len
+
+
 def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
     """A table: columns as wide as they must be, to the right unless listed in `left`."""
-    from rich.cells import cell_len
-
+    cell_len = _cells()
     rows = [list(head), *([*row] for row in body)]
     widths = [max(cell_len(row[c]) for row in rows) for c in range(len(head))]
 

@@ -5,6 +5,7 @@ This is what `rumor estimate` does, without the command line.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -186,7 +187,7 @@ def analyse(
     skip_invalid: bool = False,
     view: View | None = None,
     together: Sequence[str] = (),
-    candidates: PathLike | None = None,
+    candidates: PathLike | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
 ) -> Analysis:
@@ -194,16 +195,16 @@ def analyse(
 
     Without `question` it is the one that the reports name. `by` and `window` choose among
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
-    ids once. A text question needs `candidates`, a file of words; `view` is how the answers are
-    to be shown, `together` are values whose joint share is told too, `options` are those of the
-    method. `engine` is "local", "spark" (on this machine) or an engine, such as a
-    `rumor.engines.spark.engine.SparkEngine` of your session; one that has yet to be started is when
-    the rest has been checked.
+    ids once. A text question needs `candidates`, words or a file of them; `view` is how the
+    answers are to be shown, `together` are values whose joint share is told too, `options` are
+    those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    `rumor.engines.spark.engine.SparkEngine` of your session; one that has yet to be started is
+    when the rest has been checked.
     """
     collection = opened(collection_file)
     if question is not None or len(collection.questions) == 1:
         checked_choice("method", method, KINDS[collection.question(question).kind].methods())
-    words = None if candidates is None else read_words(candidates)
+    words = read_words(candidates) if isinstance(candidates, (str, os.PathLike)) else candidates
     with ExitStack() as stack:
         counted = stack.enter_context(
             count(

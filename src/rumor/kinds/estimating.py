@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any, Protocol, overload
 
 import numpy as np
 
 from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.types import Days
 from rumor.kinds import kind_of
 from rumor.kinds.choice.estimate import estimate_channel
 from rumor.kinds.joint.result import JointEstimate
@@ -26,6 +29,19 @@ from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
+
+
+class Contract(Protocol):
+    """What a collection is to whoever may not know collections (rumor.engines.files does)."""
+
+    @property
+    def digest(self) -> str:
+        """What identifies it."""
+        ...
+
+    def question(self, id: str | None = None) -> Any:
+        """One of its questions."""
+        ...
 
 
 @overload
@@ -61,6 +77,21 @@ def estimate(
 ) -> WordEstimate: ...
 @overload
 def estimate(
+    mechanism: PathLike | Contract,
+    data: object,
+    *,
+    question: str | None = ...,
+    method: str = ...,
+    by: str | None = ...,
+    window: Days = ...,
+    distinct_ids: bool = ...,
+    skip_invalid: bool = ...,
+    candidates: PathLike | Sequence[str] | None = ...,
+    engine: Any = ...,
+    **options: Any,
+) -> Any: ...
+@overload
+def estimate(
     mechanism: object,
     data: object,
     *,
@@ -77,6 +108,10 @@ def estimate(
 ) -> Estimate: ...
 def estimate(mechanism: object, data: object, *, method: str = "auto", **options: Any) -> Tabular:
     """Estimate what the crowd answered, from reports or from a summary of them.
+
+    `rumor.estimate` takes paths as well, `rumor.estimate("collection.toml", "reports.parquet")`,
+    with question, by, window, distinct_ids, skip_invalid and candidates as `rumor estimate` has
+    them; `by` a column gives an estimate for each of its values.
 
     A `Material` holds both, the reports also where an engine keeps them.
 

@@ -38,17 +38,18 @@ class BasicRappor(BitPerValue, PermanentBits):
     def __init__(
         self,
         *,
-        domain: int | Sequence[str],
+        domain: int | Sequence[str] | None = None,
         f: float | Fraction,
         p: float | Fraction,
         q: float | Fraction,
         epsilon: float | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
 
         An `epsilon` is a ceiling on the loss of one report that they must keep.
         """
-        super().__init__(domain)
+        super().__init__(domain, labels)
         self.noise = TwoStageNoise.of(f, p, q)
         if epsilon is not None and self.epsilon > checked_epsilon(epsilon):
             raise InputError(

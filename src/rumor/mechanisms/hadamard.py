@@ -54,10 +54,15 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
     """The threshold of a supporting output."""
 
     def __init__(
-        self, *, domain: int | Sequence[str], epsilon: float, blocks: int | None = None
+        self,
+        *,
+        domain: int | Sequence[str] | None = None,
+        epsilon: float,
+        blocks: int | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`blocks` is a power of two; the number with the least variance unless said."""
-        super().__init__(domain)
+        super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if blocks is None:
             choices = [1 << i for i in range((self.domain - 1).bit_length())]

@@ -58,10 +58,15 @@ class LocalHashing(FrequencyOracle):
     """The threshold of telling the true bucket."""
 
     def __init__(
-        self, *, domain: int | Sequence[str], epsilon: float, buckets: int | None = None
+        self,
+        *,
+        domain: int | Sequence[str] | None = None,
+        epsilon: float,
+        buckets: int | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`buckets` is how many a hash has; the number with the least variance unless said."""
-        super().__init__(domain)
+        super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if buckets is None:
             center = min(int(power) + 1, _MAX_BUCKETS - 1)

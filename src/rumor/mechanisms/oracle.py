@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.columns import encode, one_code, split_domain
+from rumor.core.columns import encode, named_domain, one_code, split_domain
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
@@ -102,8 +102,9 @@ class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
     FROM_EPSILON: ClassVar[bool] = True
     """Whether a domain and an epsilon are enough to construct it."""
 
-    def __init__(self, domain: object) -> None:
-        self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
+    def __init__(self, domain: object, labels: Sequence[str] | None = None) -> None:
+        values = named_domain(domain, labels)
+        self.domain, self.labels = split_domain(values, self.MIN_DOMAIN, self.MAX_DOMAIN)
 
     def _ground(self) -> dict[str, Json]:
         return {"domain": self.domain}

@@ -169,10 +169,15 @@ class Projective(CountedIntegers, FrequencyOracle):
     """The threshold of a supporting point."""
 
     def __init__(
-        self, *, domain: int | Sequence[str], epsilon: float, field: int | None = None
+        self,
+        *,
+        domain: int | Sequence[str] | None = None,
+        epsilon: float,
+        field: int | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`field` is a prime; one with nearly the least variance unless said."""
-        super().__init__(domain)
+        super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self._shape(best_field(self.domain, float(power)) if field is None else field)
         odds = power * self.space.supporting

@@ -37,9 +37,15 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
     truth: int
     """The threshold of telling the truth."""
 
-    def __init__(self, *, domain: int | Sequence[str], epsilon: float) -> None:
+    def __init__(
+        self,
+        *,
+        domain: int | Sequence[str] | None = None,
+        epsilon: float,
+        labels: Sequence[str] | None = None,
+    ) -> None:
         """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
-        super().__init__(domain)
+        super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.domain - 1))
         self.require_gain(epsilon)

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.checks import checked_choice, checked_size
+from rumor.core.columns import named_domain
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.loops import loops
 from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
@@ -81,16 +82,17 @@ class SetSelect(SetMechanism):
     def __init__(
         self,
         *,
-        domain: int | Sequence[str],
+        domain: int | Sequence[str] | None = None,
         epsilon: float,
         cap: int,
         size: int,
         least: int = 1,
         over_cap: str = "refuse",
         counted: str = "options",
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`domain` is a number of options or their labels; `size` is k, the best one by `plan`."""
-        self._open(domain, counted)
+        self._open(named_domain(domain, labels), counted)
         self._shape(cap, size, least, over_cap)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.boost = exact.floor_threshold((power - 1) / (power - 1 + self._largest))

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.checks import checked_size
+from rumor.core.columns import named_domain
 from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
@@ -51,13 +52,14 @@ class SetBlock(BlockReports, SetMechanism):
     def __init__(
         self,
         *,
-        domain: int | Sequence[str],
+        domain: int | Sequence[str] | None = None,
         epsilon: float,
         block: int,
         counted: str = "options",
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`domain` is a number of options or their labels; `block` is b, the best one by `plan`."""
-        self._open(domain, counted)
+        self._open(named_domain(domain, labels), counted)
         self._shape(block)
         self._best_truth(epsilon)
 

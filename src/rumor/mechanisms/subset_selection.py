@@ -57,10 +57,15 @@ class SubsetSelection(FrequencyOracle):
     """The threshold of a set that holds the truth."""
 
     def __init__(
-        self, *, domain: int | Sequence[str], epsilon: float, size: int | None = None
+        self,
+        *,
+        domain: int | Sequence[str] | None = None,
+        epsilon: float,
+        size: int | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """`size` is the number of values in a report; the best one unless said."""
-        super().__init__(domain)
+        super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if size is None:
             # The variance as a function of k has one minimum; its integer neighbours hold it.

@@ -38,18 +38,19 @@ class UnaryEncoding(BitPerValue):
     def __init__(
         self,
         *,
-        domain: int | Sequence[str],
+        domain: int | Sequence[str] | None = None,
         epsilon: float | None = None,
         variant: Variant | None = None,
         p: float | Fraction | None = None,
         q: float | Fraction | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         """Either `epsilon` with a variant ("optimized" unless said), or explicit `p` and `q`.
 
         `p` is the probability that the person's own bit is reported as 1, `q` that of any
         other bit. With `p` and `q`, an `epsilon` is a ceiling that they must keep.
         """
-        super().__init__(domain)
+        super().__init__(domain, labels)
         if p is None and q is None:
             if epsilon is None:
                 raise InputError("unary encoding needs epsilon, or both p and q; got neither")

@@ -26,6 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from rumor.core.errors import InputError, shown
+from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts, Score
@@ -227,12 +228,12 @@ class ExactIntervals:
 
 def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
     """The chances of success at which a count this large, or this small, is that rare."""
-    from scipy.special import betainccinv, betaincinv
+    special = needed("scipy.special", "an interval of counts")
 
     others = trials - counts
     with np.errstate(invalid="ignore"):
-        low = np.where(counts > 0, betaincinv(counts, others + 1, tails.lower), 0.0)
-        high = np.where(others > 0, betainccinv(counts + 1, others, tails.upper), 1.0)
+        low = np.where(counts > 0, special.betaincinv(counts, others + 1, tails.lower), 0.0)
+        high = np.where(others > 0, special.betainccinv(counts + 1, others, tails.upper), 1.0)
     return low, high
 
 

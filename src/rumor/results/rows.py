@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
+from rumor.core.parts_needed import naming, needed
 from rumor.core.plain_text import percent
+from rumor.core.settings import nearest
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
 from rumor.results.view import Order, View, Wishes, viewed
@@ -28,6 +30,15 @@ Column = NDArray[Any] | Sequence[object]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _PARTS = re.compile('[,;"\t\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
+
+
+class Row(dict[str, Any]):
+    """One row of an estimate; its columns are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"the row has no column {name!r}; it has {', '.join(self)}")
 
 
 class Tabular(abc.ABC):
@@ -80,7 +91,8 @@ class Tabular(abc.ABC):
         """
         from rumor.results.chart_files import saved
 
-        return saved(self.picture(viewed(view, wishes), title, truth), path)
+        with naming("a chart"):
+            return saved(self.picture(viewed(view, wishes), title, truth), path)
 
     def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
         """The estimate as columns: every value in its order, or the first of the estimate."""
@@ -93,9 +105,49 @@ class Tabular(abc.ABC):
 
     def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
         """The estimate as an Arrow table."""
-        import pyarrow as pa
+        arrow: Any = needed("pyarrow", "an Arrow table")
+        return arrow.table(self.columns(view, **wishes))
 
-        return pa.table(self.columns(view, **wishes))
+    def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
+        """The estimate as a pandas DataFrame."""
+        pandas = needed("pandas", "a pandas DataFrame")
+        return pandas.DataFrame(self.columns(view, **wishes))
+
+    def to_polars(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
+        """The estimate as a Polars DataFrame."""
+        polars = needed("polars", "a Polars DataFrame")
+        return polars.DataFrame(self.columns(view, **wishes))
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        """The dataframe interchange protocol: any library that speaks it can take the rows."""
+        return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whoever reads Arrow streams."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __getitem__(self, name: object) -> Row:
+        """The row of a value that was named in advance; a tuple names the first columns."""
+        asked = name if isinstance(name, tuple) else (name,)
+        columns = self.columns(View(order="given"))
+        heads = list(columns.values())[: len(asked)]
+        for place, found in enumerate(zip(*heads, strict=True)):
+            if found == asked:
+                return Row((key, column[place]) for key, column in columns.items())
+        known = [str(value) for value in heads[0]]
+        raise InputError(f"the estimate has no row of {nearest(str(asked[0]), known)}")
+
+    def __iter__(self) -> Iterator[Row]:
+        """Row by row, in the order of a file."""
+        columns = self.columns()
+        for row in zip(*columns.values(), strict=True):
+            yield Row(zip(columns, row, strict=True))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the chart, where charts can be drawn, and the first rows."""
+        from rumor.results.notebook import notebook_html
+
+        return notebook_html(self)
 
     def to_csv(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The estimate as CSV text, in full precision."""

@@ -1,0 +1,226 @@
+"""What a collection does with people's answers, for whoever has to decide on it.
+
+One statement, in sections; pages and files only lay it out. Every number is the contract's or
+that of the promise; an audit is believed only if it is of this very contract.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rumor import __version__
+from rumor.contract.collection import Collection, Question
+from rumor.core.checks import checked_choice
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike, readable
+from rumor.core.plain_text import one_line, wrapped
+from rumor.kinds import KINDS
+from rumor.privacy.promise import CollectionPromise, QuestionPromise, collection_promise
+from rumor.privacy.sentences import consequence
+from rumor.privacy.statement.consent import Consent, consent, words
+
+_LABELS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, paragraphs, and facts by name."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Everything there is to say, in the order in which it is read."""
+
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+    consents: tuple[Consent, ...]
+
+    def to_text(self) -> str:
+        """The statement as plain text."""
+        lines = [self.title, wrapped(self.lead)]
+        for section in self.sections:
+            lines += ["", section.heading]
+            lines += [wrapped(paragraph) for paragraph in section.paragraphs]
+            lines += [f"  {name}: {value}" for name, value in section.facts]
+        for each in self.consents:
+            lines += ["", f"{each.title} ({each.name})", *each.lines]
+        return "\n".join(lines)
+
+
+def statement(
+    collection: Collection,
+    *,
+    audit: Mapping[str, Any] | None = None,
+    languages: Sequence[str] | None = None,
+) -> Statement:
+    """The statement of a collection, with the findings of an audit and consent texts."""
+    promise = collection_promise(collection)
+    asked = tuple(languages) if languages else tuple(words())
+    for language in asked:
+        checked_choice("a language", language, words())
+    return Statement(
+        f"{collection.name}: a statement of privacy",
+        "Answers are randomised on each person's own device before anything is sent (local "
+        "differential privacy). Neither the collector nor an analyst ever holds an answer.",
+        (
+            _asked(collection, promise),
+            _stored(collection),
+            _protected(collection, promise),
+            _not_protected(collection, promise),
+            _checked(collection, audit),
+        ),
+        tuple(consent(collection, promise, language) for language in asked),
+    )
+
+
+def read_audit(path: PathLike, collection: Collection) -> Mapping[str, Any]:
+    """The certificate that `rumor audit --certificate audit.json` wrote of this collection."""
+    with readable("an audit's certificate", path):
+        text = Path(path).read_text(encoding="utf-8")
+    try:
+        found = json.loads(text)
+        digest = found["digest"]
+        _checked(collection, found)  # everything that is said of it is there
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"an audit must be a certificate as data (rumor audit --certificate audit.json); "
+            f"got {str(path)!r}"
+        ) from None
+    if digest != collection.digest:
+        raise InputError(
+            f"the audit must be of this collection (digest {collection.digest[:16]}...); "
+            f"got {str(digest)[:16]}..."
+        )
+    certificate: Mapping[str, Any] = found
+    return certificate
+
+
+def _asked(collection: Collection, promise: CollectionPromise) -> Section:
+    paragraphs = [] if (part := promise.asked()) is None else [f"Each person is asked {part}."]
+    facts = tuple(
+        (question.id, _question(question, costs))
+        for question, costs in zip(collection.questions, promise.questions, strict=True)
+    )
+    return Section("What is asked", tuple(paragraphs), facts)
+
+
+def _question(question: Question, costs: QuestionPromise) -> str:
+    labels = question.labels
+    if labels is None:
+        answers = KINDS[question.kind].hint(question.mechanism)
+    else:
+        few = ", ".join(one_line(label) for label in labels[:_LABELS_SHOWN])
+        answers = f"{few}, and {len(labels) - _LABELS_SHOWN:,} more"
+        answers = answers if len(labels) > _LABELS_SHOWN else few
+    return f"{question.text or 'no text'} (answers: {answers}; asked {costs.asked()})"
+
+
+def _stored(collection: Collection) -> Section:
+    named = "that its token gives it" if collection.issuer is not None else "drawn at random"
+    paragraphs = [
+        f"Of each answer the collector stores the noisy report, an id {named}, so that none is "
+        f"counted twice, and the day; besides, counts of the reports. Columns that an operator "
+        f"keeps beside reports (a country, a group) are stored as they are.",
+        "The contract sets no rule for logs of the network: addresses and times are for the "
+        "operator to leave out.",
+    ]
+    facts = tuple(
+        (
+            question.id,
+            f"{question.mechanism.width:,} byte{'s' if question.mechanism.width > 1 else ''}, kept "
+            + (
+                "without a limit of time"
+                if question.retention_days is None
+                else f"for {question.retention_days:,} days"
+            ),
+        )
+        for question in collection.questions
+    )
+    return Section("What is stored, and for how long", tuple(paragraphs), _once(facts))
+
+
+def _protected(collection: Collection, promise: CollectionPromise) -> Section:
+    whole = consequence(promise.most)
+    paragraphs = [
+        f"The whole survey costs {promise.in_words()}. After all of it, {whole}",
+        "This holds against everybody who sees the reports, whatever else they know, and does not "
+        "depend on keeping anything secret but the device's own.",
+    ]
+    if (joined := promise.joined()) is not None:
+        paragraphs.append(joined)
+    if collection.series_epsilon is not None:
+        paragraphs.append(
+            f"No revision of the survey may cost a person more than epsilon {promise.ceiling:,.6g} "
+            f"without their consent."
+        )
+    facts = tuple((costs.question, costs.in_words()) for costs in promise.questions)
+    return Section("What anybody can learn about one person", tuple(paragraphs), _once(facts))
+
+
+def _once(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """What is true of several questions, said once."""
+    names: dict[str, list[str]] = {}
+    for name, value in facts:
+        names.setdefault(value, []).append(name)
+    return tuple((", ".join(each), value) for value, each in names.items())
+
+
+def _not_protected(collection: Collection, promise: CollectionPromise) -> Section:
+    def lines() -> Iterator[str]:
+        yield "That somebody takes part, and when: the network and the collector see it."
+        yield "Anything that the operator keeps beside reports, addresses among them."
+        yield (
+            "What the crowd as a whole answers, and what follows from it for a person who is known "
+            "to belong to a group: that is what the survey is for."
+        )
+        yield "A device, or a page, that was tampered with: noise is added there."
+        yield "People who lie, or send made-up reports; estimates say how much those can add."
+        if collection.admission == "invited":
+            yield (
+                "Invitations: whoever knows which one was sent to whom, and runs the collector, "
+                "can tell whose report arrives."
+            )
+        if promise.most > 4:
+            yield (
+                f"Epsilon {promise.most:,.4g} in all is much: by itself it keeps nobody's answers "
+                f"secret from somebody who tries."
+            )
+
+    return Section("What is not protected", tuple(lines()))
+
+
+def _checked(collection: Collection, audit: Mapping[str, Any] | None) -> Section:
+    facts = [
+        ("contact", collection.contact),
+        ("contract", collection.digest),
+        ("made with", f"Rumor {__version__}"),
+    ]
+    if audit is None:
+        paragraphs = [
+            "No audit is attached. Anybody can make one: rumor audit COLLECTION --certificate."
+        ]
+    else:
+        verdict = "passed" if audit["passed"] is True else "FAILED"
+        paragraphs = [
+            f"An audit of this contract by Rumor {audit['version']} on {audit['day']} "
+            f"{verdict}: the code was walked exactly and played against, with "
+            f"{audit['samples']:,} sampled reports of each of two answers."
+        ]
+        facts += [
+            (
+                f"{found['question']}, {found['part']}",
+                f"claimed {found['claimed']:.6g}, found {found['found']:.6g}, "
+                f"{'pass' if found['passed'] else 'FAIL'}",
+            )
+            for found in audit["findings"]
+        ]
+    return Section("How to check it", tuple(paragraphs), tuple(facts))

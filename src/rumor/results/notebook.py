@@ -1,0 +1,56 @@
+"""Estimates in a notebook: the chart and the first rows, as HTML without scripts."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import TYPE_CHECKING
+
+from rumor.core.plain_text import one_line
+from rumor.results.view import View
+
+if TYPE_CHECKING:
+    from rumor.results.rows import Tabular
+
+_CELL = "text-align:right;padding:0.15em 0.7em;font-variant-numeric:tabular-nums"
+_NAME = "text-align:left;padding:0.15em 0.7em"
+
+
+def notebook_html(estimate: Tabular) -> str:
+    """A chart and a table; where charts cannot be drawn, the table alone."""
+    view = View().on_screen()
+    rows = estimate.listed(view)
+    columns = {name: list(column) for name, column in estimate.cells(rows, view).items()}
+    head = "".join(_cell("th", name, name) for name in columns)
+    body = "".join(
+        "<tr>" + "".join(_cell("td", value, _shown(value)) for value in row) + "</tr>"
+        for row in zip(*columns.values(), strict=True)
+    )
+    notes = f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.4g} each; " + (
+        f"method {estimate.method}. {estimate.covers(view)}"
+    )
+    return (
+        f"<div>{_picture(estimate, view)}<table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table><p>{escape(notes)}</p></div>"
+    )
+
+
+def _picture(estimate: Tabular, view: View) -> str:
+    """As an image of its own, so that nothing in it meets the notebook's page."""
+    try:
+        from rumor.results.chart_files import chart_svg
+
+        drawn = chart_svg(estimate.picture(view, None, None)).encode("utf-8")
+    except ModuleNotFoundError:
+        return ""
+    data = base64.b64encode(drawn).decode("ascii")
+    return f'<img alt="chart of the estimate" src="data:image/svg+xml;base64,{data}">'
+
+
+def _cell(tag: str, value: object, text: str) -> str:
+    style = _CELL if tag == "td" and not isinstance(value, str) else _NAME
+    return f'<{tag} style="{style}">{escape(text)}</{tag}>'
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else one_line(value)
