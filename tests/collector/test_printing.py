@@ -69,5 +69,5 @@ def test_what_is_refused(
 
 def test_without_the_package_the_way_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "segno", None)
-    with pytest.raises(ValueError, match="need the package segno"):
+    with pytest.raises(ValueError, match="codes for telephones needs segno"):
         printed_invitations("n", "c", "https://x.org/answer", ["a"])

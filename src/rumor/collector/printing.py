@@ -7,6 +7,7 @@ import urllib.parse
 from collections.abc import Sequence
 
 from rumor.core.errors import InputError, shown
+from rumor.core.parts_needed import needed
 
 _STYLE = """
   :root { color-scheme: light; }
@@ -32,12 +33,7 @@ def invitation_links(address: str, codes: Sequence[str]) -> list[str]:
 
 def printed_invitations(name: str, contact: str, address: str, codes: Sequence[str]) -> str:
     """A page to print and cut: for each person a link, as a text and as a code to be read."""
-    try:
-        import segno
-    except ModuleNotFoundError:
-        raise InputError(
-            "codes for telephones need the package segno (pip install 'rumor[server]'); got none"
-        ) from None
+    segno = needed("segno", "a page of codes for telephones")
     cards = []
     for link in invitation_links(address, codes):
         code = segno.make(link, error="m").svg_inline(scale=3, border=2, omitsize=True)

@@ -31,6 +31,7 @@ EXTRAS = {
     "httptools": "server",
     "uvloop": "server",
     "psycopg": "server",
+    "segno": "server",
 }
 """What is imported, and the extra of Rumor that installs it."""
 
