@@ -8,10 +8,10 @@ SOAK_STAMP := .venv/.installed-soak
 BENCH_STAMP := .venv-bench/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants npm
+.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants npm release-check
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
 
 install: $(STAMP) ## make the virtual environment and install Rumor with its pinned packages
 
@@ -27,7 +27,7 @@ $(DEMO_STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Rumor needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@echo "installing Rumor into .venv (a minute the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@test $(STAMP) -nt pyproject.toml || PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --no-compile --editable '.[all]'
+	@test $(STAMP) -nt pyproject.toml || PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --no-compile --editable '.[demo]'
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP)
@@ -87,6 +87,9 @@ check: $(STAMP) ## format, lint and types, changing nothing
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
+
+release-check: $(STAMP) ## build everything a release has, twice, compare, install it small and whole, print sizes and times
+	@$(BIN)/python -m deploy.release_check $(ARGS)
 
 clean: ## remove everything that make made
 	@rm -rf .venv .venv-bench site dist build papers-results .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,84 @@
+"""What a release is made of: pinned, hashed, listed, and published without a password."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from deploy import make_requirements, release_check
+from hatch_build import BASE, pins, sbom
+
+ROOT = Path(__file__).parent.parent
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_files_of_a_release_agree(tmp_path: Path) -> None:
+    assert release_check.release_files(tmp_path).startswith("version ")
+    assert release_check.container_requirements(tmp_path).endswith(" hashes")
+
+
+def test_a_package_without_a_hash_or_of_another_version_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deploy").mkdir()
+    monkeypatch.setattr(release_check, "ROOT", tmp_path)
+    (tmp_path / "constraints.txt").write_text("numpy==2.0.0\n")
+    hashed = f"--hash=sha256:{'a' * 64}"
+    for line, wrong in (("numpy==2.0.0", "no hash"), (f"numpy==2.0.1 {hashed}", "is not what")):
+        (tmp_path / "deploy" / "requirements.txt").write_text(line + "\n")
+        with pytest.raises(AssertionError, match=wrong):
+            release_check.container_requirements(tmp_path)
+
+
+def test_the_container_has_everything_that_a_server_needs() -> None:
+    names = {name for name, _, _ in pins(text_of("deploy/requirements.txt"))}
+    wanted = {
+        re.split(r"[\[>=<]", line)[0]
+        for line in make_requirements.wanted() | make_requirements.wanted("server")
+    }
+    assert wanted <= names
+    assert set(BASE) - {"pycparser"} <= names
+    recipe = text_of("deploy/Containerfile")
+    assert "--require-hashes --requirement deploy/requirements.txt" in recipe
+    assert "--no-deps ." in recipe
+
+
+def test_the_bill_of_materials_is_the_same_every_time() -> None:
+    text = f"numpy==2.0.0 \\\n    --hash=sha256:{'a' * 64}\nrich==13.0 --hash=sha256:{'b' * 64}\n"
+    bill = sbom("1.2.3", text)
+    assert bill == sbom("1.2.3", text) != sbom("1.2.4", text)
+    plain = json.loads(json.dumps(bill))
+    scopes = {each["purl"]: each["scope"] for each in plain["components"]}
+    assert scopes == {"pkg:pypi/numpy@2.0.0": "required", "pkg:pypi/rich@13.0": "optional"}
+    assert plain["components"][0]["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
+    refs = plain["dependencies"][0]["dependsOn"]
+    assert refs == [each["bom-ref"] for each in plain["components"]]
+
+
+def test_the_forge_publishes_by_its_own_identity_and_only_what_was_checked() -> None:
+    release = text_of(".github/workflows/release.yml")
+    assert "id-token: write" in release
+    assert "attestations: true" in release
+    assert "environment: release" in release
+    assert release.index("make release-check") < release.index("make wheel")
+    assert not re.search(r"password:|secrets\.|https?://", release)
+
+
+def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
+    project = tomllib.loads(text_of("pyproject.toml"))
+    included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"hatch_build.py", "deploy", "src", "README.md", "LICENSE"} <= set(included)
+    assert all((ROOT / name).exists() for name in included)
+
+
+@pytest.mark.slow
+def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
+    assert release_check.built_twice(tmp_path).startswith("the same bytes")
+    assert "sboms/rumor.cdx.json" in release_check.bill_of_materials(tmp_path)
