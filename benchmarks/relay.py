@@ -3,7 +3,8 @@
 The gateway opens, checks and stores; beside it stands the library's own call on the same
 envelopes, which nobody can do without. The relay keeps envelopes durably; beside it stands the
 gateway, which must not wait for it. Reports of 32 bytes, 1,000 envelopes a batch, sealed before
-the clock starts; processor time of this process.
+the clock starts; processor time of this process. Of blind admission, the gateway checks a
+signature for each report as well.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from benchmarks.harness import Row, Scale, as_ratio, ceiling, fact
 from rumor.collector.gateway import Gateway, public_of
 from rumor.collector.relay.store import Arrived, RelayStore
-from rumor.collector.store.base import Accepted, open_store
+from rumor.collector.store.base import Accepted, Store, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.issuing import new_opening, token_message
 from rumor.contract.withdrawal import new_key, report_id
+from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize
+from rumor.core.blind_rsa import new_key as new_secret
 
 _WIDTH = 32
 _MOST_MICROSECONDS = 200
@@ -39,7 +43,7 @@ def run(scale: Scale) -> Iterable[Row]:
     gateway = Gateway({public_of(key): key}, None)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="rumor-bench-") as place:
         store = open_store(f"sqlite:///{Path(place) / 'store.db'}")
-        entry = store.register(contract)
+        taken = _taken(gateway, store, contract)
         kept = RelayStore(f"sqlite:///{Path(place) / 'relay.db'}")
         kept.register(contract)
 
@@ -52,11 +56,6 @@ def run(scale: Scale) -> Iterable[Row]:
         def opened(envelopes: list[bytes]) -> None:
             for each in envelopes:
                 suite.decrypt(each, key, kind.info)
-
-        def taken(envelopes: list[bytes]) -> None:
-            batches, bad = gateway.opened(entry, question, b"".join(envelopes))
-            assert not bad
-            assert store.write(batches) == [Accepted(1, 0)] * count
 
         times: dict[str, list[float]] = {"seal": [], "relay": [], "open": [], "gateway": []}
         for _ in range(scale.rounds):
@@ -83,6 +82,48 @@ def run(scale: Scale) -> Iterable[Row]:
         "<= 1.50x",
         ratio <= 1.5,
     )
+    what = "opened, signature checked, stored by a gateway"
+    yield ceiling("envelope", what, _blind(scale, key, count), "us", _MOST_MICROSECONDS)
+
+
+def _blind(scale: Scale, key: ec.EllipticCurvePrivateKey, count: int) -> float:
+    """Microseconds a report at a gateway, where each has a token of an issuer."""
+    secret = new_secret()
+    public = secret.public.to_bytes().hex()
+    issuer = {"url": "http://127.0.0.1:9", "keys": {"q": public}}
+    contract = _contract(public_of(key), admission="blind", issuer=issuer)
+    question = contract.questions[0]
+    kind, reports = EnvelopeClass.of(contract, question), question.mechanism.privatize([1] * count)
+    gateway = Gateway({public_of(key): key}, None)  # type: ignore[arg-type]
+    signed = [_token(secret) for _ in range(count)]
+    pairs = zip(signed, reports, strict=True)
+    envelopes = [kind.seal(b"", token, report.tobytes()) for token, report in pairs]
+    times = []
+    for _ in range(scale.rounds):
+        with tempfile.TemporaryDirectory(prefix="rumor-bench-") as place:
+            store = open_store(f"sqlite:///{Path(place) / 'store.db'}")
+            times.append(_seconds(_taken(gateway, store, contract), envelopes) / count)
+            store.close()
+    return 1e6 * min(times)
+
+
+def _token(secret: SecretKey) -> bytes:
+    message = token_message(new_opening())
+    hidden = blind(secret.public, message)
+    answer = blind_sign(secret, hidden.message)
+    return message + finalize(secret.public, message, answer, hidden.inverse)
+
+
+def _taken(gateway: Gateway, store: Store, contract: Collection) -> Callable[[list[bytes]], None]:
+    """All that a gateway does with a batch of good envelopes."""
+    entry, question = store.register(contract), contract.questions[0]
+
+    def taken(envelopes: list[bytes]) -> None:
+        batches, bad = gateway.opened(entry, question, b"".join(envelopes))
+        assert not bad
+        assert store.write(batches) == [Accepted(1, 0)] * len(envelopes)
+
+    return taken
 
 
 def _seconds(work: Callable[[list[bytes]], None], envelopes: list[bytes]) -> float:
@@ -91,7 +132,7 @@ def _seconds(work: Callable[[list[bytes]], None], envelopes: list[bytes]) -> flo
     return time.process_time() - start
 
 
-def _contract(key: str) -> Collection:
+def _contract(key: str, **more: object) -> Collection:
     question = {
         "id": "q",
         "kind": "choice",
@@ -106,5 +147,6 @@ def _contract(key: str) -> Collection:
             "contact": "nobody@example.org",
             "relay": {"url": "http://127.0.0.1:9", "key": key, "crowd": 1000, "days": 1},
             "questions": [question],
+            **more,
         }
     )

@@ -128,8 +128,8 @@ class TestContract:
         assert relay is not None
         assert relay.origin == "https://relay.example.org"
         assert relay.in_words() == (
-            "Reports are sealed and go through https://relay.example.org, which passes on those of "
-            "at least 5 people at a time and drops what waited 3 days for as many"
+            "Reports are sealed and go through https://relay.example.org, which passes on "
+            "at least 5 to one question at a time and drops what waited 3 days for as many"
         )
 
     @pytest.mark.parametrize(

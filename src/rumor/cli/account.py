@@ -30,7 +30,8 @@ def account(
     One report; daily reports of one answer, or of one that changes; any number of them; and
     everything that the collections may ever ask, the answers changing every time. Collections
     of one series are revisions and share their limits. With a relay, also what is left of a
-    report in a batch of so many people, on conditions that are said with it.
+    report in a batch of so many people, on conditions that are said with it; where all of them
+    name a relay, the crowd is theirs, and delta 1e-8, unless others are given.
 
     \b
     Examples:
@@ -41,18 +42,21 @@ def account(
     from rumor.contract.collection import Collection
     from rumor.core.errors import InputError
     from rumor.privacy.account import account as spending
-    from rumor.privacy.shuffle.told import crowd_account
+    from rumor.privacy.shuffle.told import crowd_account, relay_account
 
     among = crowd.given()
-    if relay != (among is not None):
-        raise InputError(
-            "a crowd hides reports only behind a relay: --relay goes with --crowd and --delta"
-        )
     loaded = [Collection.load(path) for path in collections]
-    found = spending(loaded, days=days, changes=changes)
     hidden = None
     if among is not None:
         hidden = crowd_account(loaded, people=among[0], delta=among[1])
+    elif relay:
+        hidden = relay_account(loaded)
+    if relay != (hidden is not None):
+        raise InputError(
+            "a crowd hides reports only behind a relay: --relay goes with --crowd and --delta, or "
+            "with collections that name one"
+        )
+    found = spending(loaded, days=days, changes=changes)
     if as_json:
         print_json({**found.to_dict(), **({} if hidden is None else {"relay": hidden.to_dict()})})
         return

@@ -57,6 +57,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         **({} if collection.linked is None else {"linked": list(collection.linked)}),
         **({} if collection.relay is None else {"relay": collection.relay.contract()}),
+        **({} if collection.relay is None else {"crowd": _crowd(collection)}),
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
@@ -86,6 +87,7 @@ def _words(collection: Collection) -> str:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
     if collection.relay is not None:
         lines += [f"  relay     {_beside(f'{collection.relay.in_words()}.')}"]
+        lines += [f"            {_beside(sentence)}" for sentence in _crowd(collection)]
     if collection.admission != "open":
         lines.append("  open to   people with an invitation")
     if collection.issuer is not None:
@@ -100,6 +102,14 @@ def _beside(sentence: str) -> str:
     from rumor.core.plain_text import wrapped
 
     return wrapped(sentence).replace("\n", "\n            ")
+
+
+def _crowd(collection: Collection) -> list[str]:
+    """What the relay's crowd adds, on which conditions; or why nothing is promised."""
+    from rumor.privacy.shuffle.told import relay_account
+
+    account = relay_account([collection])
+    return [] if account is None else account.sentences()
 
 
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:

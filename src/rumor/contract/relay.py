@@ -45,8 +45,8 @@ class Relay:
     def in_words(self) -> str:
         """What happens to reports, as a sentence for the people who are asked."""
         return (
-            f"Reports are sealed and go through {self.origin}, which passes on those of at least "
-            f"{self.crowd:,} people at a time and drops what waited {self.days:,} "
+            f"Reports are sealed and go through {self.origin}, which passes on at least "
+            f"{self.crowd:,} to one question at a time and drops what waited {self.days:,} "
             f"day{'s'[: self.days > 1]} for as many"
         )
 

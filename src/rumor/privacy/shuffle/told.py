@@ -19,6 +19,8 @@ from rumor.core.exact import sum_up
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.shuffle.crowd import MAX_CROWD, checked_delta, crowd_epsilon
 
+USUAL_DELTA = 1e-8
+"""With which probability a crowd may fail to hide, where nobody says another."""
 LEDGER = (
     "A device cannot check these conditions: its ledger, and what it agrees to, go on counting "
     "what a report costs by itself."
@@ -162,6 +164,18 @@ def crowd_account(collections: Sequence[Collection], *, people: int, delta: floa
     return CrowdAccount(
         people, delta, tuple(rows), (sum_up(spent), sum_up([delta] * len(spent))) if whole else None
     )
+
+
+def relay_account(collections: Sequence[Collection]) -> CrowdAccount | None:
+    """What is promised behind the relays that contracts name; None where one names none.
+
+    The crowd is the smallest that any of them waits for: more people hide no less.
+    """
+    relays = [collection.relay for collection in collections]
+    crowds = [relay.crowd for relay in relays if relay is not None]
+    if not crowds or len(crowds) < len(relays):
+        return None
+    return crowd_account(collections, people=min(MAX_CROWD, *crowds), delta=USUAL_DELTA)
 
 
 def crowd_choices(
