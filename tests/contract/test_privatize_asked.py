@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.privatize import privatize_table
-from rumor.contract.privatize_asked import draw_questions, privatize_asked
+from rumor.contract.privatize_questions import draw_questions, privatize_questions
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
@@ -150,7 +150,7 @@ def test_two_questions_have_two_files(work: Path) -> None:
     for other in ("r.parquet", f"{work}/./r.parquet"):
         outs = {"eats": "r.parquet", "sleeps": "s.parquet", "reads": other}
         with pytest.raises(InputError, match="one path for two of them"):
-            privatize_asked(made, Table.open(Path("people.csv")), outs)
+            privatize_questions(made, Table.open(Path("people.csv")), outs)
     assert list(work.glob("?.parquet")) == []
 
 

@@ -98,4 +98,11 @@ AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full preci
 Mark = Annotated[
     str, option("--mark TEXT", "What stands between the options of a set in one cell.")
 ]
+MissingRule = Annotated[
+    str,
+    option(
+        "--missing LABEL|drop|error",
+        "What rows without an answer become: that label, nothing, or an error that names the row.",
+    ),
+]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
-from rumor.cli.options import AsJson, CollectionFile, Mark, QuestionId, argument, option
+from rumor.cli.options import (
+    AsJson,
+    CollectionFile,
+    Mark,
+    MissingRule,
+    QuestionId,
+    argument,
+    option,
+)
 from rumor.core.errors import InputError
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
@@ -39,6 +47,7 @@ def privatize(
     question: QuestionId = None,
     column: Column = None,
     mark: Mark = "|",
+    missing: MissingRule = "error",
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
@@ -50,6 +59,8 @@ def privatize(
     The reports come out shuffled, each with a random id; only kept columns are copied.
     The file is written whole or not at all.
 
+    A row without an answer is an error that names it, unless --missing says what it becomes.
+
     Where a collection asks each person some of its questions (ask), these are drawn for every
     row, for all questions at once, and FILE-QUESTION.parquet is written for each question:
     only its own rows are in it, and the cells of the others may be empty.
@@ -59,10 +70,11 @@ def privatize(
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
     """
     from rumor.contract.collection import Collection
-    from rumor.contract.privatize import group_sizes, privatize_table
-    from rumor.contract.privatize_asked import check_day, privatize_asked
+    from rumor.contract.privatize import group_sizes
+    from rumor.contract.privatize_questions import check_day, privatize_questions
     from rumor.core.answer_table import Table
     from rumor.core.randomness import Seeded
+    from rumor.kinds import KINDS
 
     keep_inputs(collection, table, out=out)
     if Path(out).suffix != ".parquet":
@@ -78,7 +90,9 @@ def privatize(
     outs = {q.id: _named(out, q.id) if some else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
-    source = Table.open(table, mark)
+    for q in asked:
+        KINDS[q.kind].check_missing(q.mechanism, missing)
+    source = Table.open(table, mark, missing)
     when = parse_day("--day", day)
     check_day(contract.ask, when)
     if seed is not None:
@@ -86,15 +100,17 @@ def privatize(
             f"--seed {seed} makes the noise repeatable: whoever knows the seed can undo it. "
             f"These reports are NOT private; never make real people's reports this way."
         )
-    noise = None if seed is None else Seeded(seed)
     with progress("privatizing") as update:
-        common: dict[str, Any] = {"keep": keep or (), "day": when, "random": noise}
-        common["on_progress"] = lambda done: update(done, None)
-        if some:
-            made = privatize_asked(contract, source, outs, **common)
-        else:
-            (only,) = asked
-            made = {only.id: privatize_table(contract, only, source, out, column=column, **common)}
+        made = privatize_questions(
+            contract,
+            source,
+            outs,
+            columns={} if column is None else {asked[0].id: column},
+            keep=keep or (),
+            day=when,
+            random=None if seed is None else Seeded(seed),
+            on_progress=lambda done: update(done, None),
+        )
     for name, (values, rows) in group_sizes(source, keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(
@@ -104,7 +120,8 @@ def privatize(
             )
     facts = [
         {
-            "reports": made[q.id],
+            "reports": made[q.id].reports,
+            "missing": made[q.id].missing.rows,
             "out": outs[q.id],
             "collection": contract.digest,
             "question": q.id,
@@ -118,11 +135,13 @@ def privatize(
         print_json({"questions": facts} if some else facts[0])
         return
     for q in asked:
-        width = q.mechanism.width
+        width, one = q.mechanism.width, made[q.id]
         print(
-            f"{made[q.id]:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
+            f"{one.reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
             f"{outs[q.id]!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
         )
+        if (said := one.missing.said()) is not None:
+            print(f"  {said}")
 
 
 def _named(out: str, id: str) -> str:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.methods import Method
-from rumor.cli.options import AsJson, CollectionFile, Level, Mark, QuestionId, Top, argument, option
+from rumor.cli.options import (
+    AsJson,
+    CollectionFile,
+    Level,
+    Mark,
+    MissingRule,
+    QuestionId,
+    Top,
+    argument,
+    option,
+)
 
 if TYPE_CHECKING:
     from rumor.core.types import Progress
@@ -78,6 +88,7 @@ def simulate(
     question: QuestionId = None,
     column: Column = None,
     mark: Mark = "|",
+    missing: MissingRule = "error",
     *,
     tried: Tried,
     top: Top = None,
@@ -107,17 +118,21 @@ def simulate(
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
     kind = KINDS[asked.kind]
+    kind.check_missing(asked.mechanism, missing)
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
-        trials, table = tried.as_trials(update), Table.open(histogram, mark)
+        trials, table = tried.as_trials(update), Table.open(histogram, mark, missing)
         result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()
     if as_json:
-        print_json({"question": asked.id, "privacy": words, **result.to_dict(top)})
+        found = {"question": asked.id, "missing": table.missing.rows, "privacy": words}
+        print_json({**found, **result.to_dict(top)})
     else:
         print(f"{asked.id}: {asked.text}\n")
+        if (said := table.missing.said()) is not None:
+            print(f"{said}\n")
         print(result.table(top or ROWS_SHOWN))
         print(wrapped(words))

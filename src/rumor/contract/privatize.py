@@ -44,7 +44,7 @@ def privatize_table(
     if table.whole and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} asks each person some of its questions, which are drawn for all "
-            f"of them at once (privatize_asked); got a table of {question.id!r} alone"
+            f"of them at once (privatize_questions); got a table of {question.id!r} alone"
         )
     kind = KINDS[question.kind]
     answers = kind.answer_column(question.id, column, table)

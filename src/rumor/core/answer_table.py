@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
+from rumor.core.missing import ERROR, Missing, NoAnswerError
 from rumor.core.option_sets import MARK
 
 # How the cells of a CSV can be read.
@@ -46,10 +47,13 @@ class Table:
     """Column names and types; in CSV everything is text until it is read as something else."""
     mark: str = MARK
     """What stands between several answers in one cell."""
+    missing: Missing = field(default_factory=Missing)
+    """What becomes of rows without an answer."""
 
     @classmethod
-    def open(cls, path: PathLike, mark: str = MARK) -> Table:
+    def open(cls, path: PathLike, mark: str = MARK, missing: str = ERROR) -> Table:
         """A .csv or .parquet file; only its header is read."""
+        rule = Missing(missing)
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
         file = Path(path)
@@ -59,13 +63,13 @@ class Table:
             raise InputError(f"a table must be a file that exists; got {str(file)!r}")
         if file.suffix.lower() == ".parquet":
             try:
-                return cls(file, pq.read_schema(file), mark)
+                return cls(file, pq.read_schema(file), mark, rule)
             except (pa.ArrowException, OSError):
                 raise _broken_parquet(file) from None
         names = _header(file)
         if len(set(names)) != len(names):
             raise InputError(f"{file}: columns must have distinct names; got one name twice")
-        return cls(file, pa.schema([(name, pa.string()) for name in names]), mark)
+        return cls(file, pa.schema([(name, pa.string()) for name in names]), mark, rule)
 
     @property
     def whole(self) -> bool:
@@ -102,10 +106,37 @@ class Table:
         try:
             yield
         except AnswerError as problem:
-            raise problem.within(place, before) from None
+            row = None if problem.row is None else self.number(before + problem.row)
+            raise AnswerError(problem.rule, row, problem.got).within(place) from None
         except InputError as problem:
             named = str(problem).startswith(f"{self.path}")
             raise problem if named else InputError(f"{place}: {problem}") from None
+
+    def number(self, row: int) -> int:
+        """The number of a row that was handed on, among all rows of the table."""
+        return self.missing.number(row)
+
+    def answered(
+        self,
+        columns: Sequence[str],
+        cells: Sequence[str] | None = None,
+        answers: int = 1,
+        *,
+        blank: bool = True,
+    ) -> Iterator[pa.RecordBatch]:
+        """As `batches`, the first so many columns holding answers: none of them is missing.
+
+        The table's rule says what becomes of rows where one is. An empty text is none, unless
+        `blank` says that it is an answer.
+        """
+        try:
+            yield from self.missing.applied(self.batches(columns, cells), answers, blank=blank)
+        except NoAnswerError as problem:
+            found = problem
+        else:
+            return
+        with self.placing(found.column):
+            raise found
 
     def batches(
         self, columns: Sequence[str], cells: Sequence[str] | None = None
@@ -122,7 +153,8 @@ class Table:
         kinds = dict(zip(columns, cells or ["text"] * len(columns), strict=True))
         reason = ""
         try:
-            with _open_csv(self.path, kinds, list(columns)) as reader:
+            alone = len(self.schema.names) == 1
+            with _open_csv(self.path, kinds, list(columns), alone=alone) as reader:
                 for batch in reader:
                     if len(batch):
                         yield batch
@@ -176,15 +208,19 @@ def _header(file: Path) -> list[str]:
 
 
 def _open_csv(
-    file: Path, kinds: dict[str, str], columns: list[str] | None
+    file: Path, kinds: dict[str, str], columns: list[str] | None, *, alone: bool = False
 ) -> pa_csv.CSVStreamingReader:
+    """Where a column is `alone`, an empty line is a row without an answer; else it is no row."""
     with file.open("rb") as raw:
-        if not raw.read(1):
-            raise InputError(f"{file}: a table must have a header line; got an empty file")
+        above = 0
+        while not (line := raw.readline()).strip():
+            if not line:
+                raise InputError(f"{file}: a table must have a header line; got an empty file")
+            above += 1
     return pa_csv.open_csv(
         file,
-        read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+        read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES, skip_rows=above),
+        parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not alone),
         convert_options=pa_csv.ConvertOptions(
             column_types={name: _TYPES[kind] for name, kind in kinds.items()},
             include_columns=columns,
