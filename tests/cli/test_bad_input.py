@@ -15,7 +15,7 @@ import pytest
 
 from rumor.cli import main
 from rumor.contract import report_file as reportfile
-from rumor.core import answer_table as tables
+from rumor.core import table_files as tables
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
 
 Outputs = pytest.CaptureFixture[str]
@@ -279,7 +279,10 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
         (["estimate", "no.toml", "r.parquet"], "a collection file must exist; got 'no.toml'"),
         (["estimate", "answers.csv", "r.parquet"], "must end in .toml or .json"),
         (["estimate", "collection.toml", "."], "got reports of"),
-        (["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"], "one must be named"),
+        (
+            ["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"],
+            "must have a column 'medicine' in its header",
+        ),
         (["privatize", "collection.toml", "answers.csv", "-q", "homepage"], "Missing option"),
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "no/o.parquet"],

@@ -62,7 +62,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def privatize(*more: str) -> int:
-    return main(["privatize", "c.toml", "people.csv", "-o", "r.parquet", *more])
+    return main(["privatize", "c.toml", "people.csv", "-o", "r.parquet", "--replace", *more])
 
 
 def refused(capsys: Outputs, *more: str) -> str:
@@ -138,8 +138,8 @@ def test_a_wrong_answer_names_its_row_of_the_table_and_leaves_nothing(
 
 
 def test_bad_wishes(work: Path, capsys: Outputs) -> None:
-    for more in (["-q", "eats"], ["-c", "eats"]):
-        assert "drawn for all of them at once" in refused(capsys, *more)
+    assert "drawn for all of them at once" in refused(capsys, "-q", "eats")
+    assert "--column must be ID=NAME where there are" in refused(capsys, "-c", "eats")
     Path("people.csv").write_text("eats,reads\nbread,yes\n")
     assert "must have a column 'sleeps'" in refused(capsys)
     assert list(work.glob("r*.parquet")) == []

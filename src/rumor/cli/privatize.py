@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
+from rumor.cli.common import keep_inputs, past_day, print_json, progress, warn
 from rumor.cli.options import (
     AsJson,
     CollectionFile,
     Mark,
     MissingRule,
-    QuestionId,
+    Separator,
     argument,
     option,
+    separated,
 )
 from rumor.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Question
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
 _MANY, _CROWD = 20, 100
 
 
+Questions = Annotated[
+    list[str] | None,
+    option("--question -q ID", "Which question; repeatable (all of the collection unless said)."),
+]
 Column = Annotated[
-    str | None, option("--column -c NAME", "The column of answers (the question's id unless said).")
+    list[str] | None,
+    option(
+        "--column -c NAME",
+        "The column of answers (the question's column or id unless said); ID=NAME, repeatable, "
+        "where there are several questions.",
+    ),
+]
+Answers = Annotated[
+    str,
+    argument(
+        "TABLE",
+        "Answers: a file (.csv, .tsv, .txt, also .gz; .parquet; .dta; .sav), a folder or a quoted "
+        "pattern of such files, or - for the standard input.",
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
@@ -35,6 +57,10 @@ Keep = Annotated[
 Day = Annotated[
     str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
 ]
+Replace = Annotated[
+    bool,
+    option("--replace", "Write over reports that are there already."),
+]
 Seed = Annotated[
     int | None, option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private.")
 ]
@@ -42,32 +68,37 @@ Seed = Annotated[
 
 def privatize(
     collection: CollectionFile,
-    table: Annotated[str, argument("TABLE", "Answers: a .csv or .parquet file.")],
+    table: Answers,
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
-    question: QuestionId = None,
+    question: Questions = None,
     column: Column = None,
     mark: Mark = "|",
     missing: MissingRule = "error",
+    separator: Separator = None,
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
+    replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.
-    The file is written whole or not at all.
+    The file is written whole or not at all, and none is written over without --replace:
+    a second run makes other reports of the same people, who then have told twice as much.
 
     A row without an answer is an error that names it, unless --missing says what it becomes.
 
-    Where a collection asks each person some of its questions (ask), these are drawn for every
-    row, for all questions at once, and FILE-QUESTION.parquet is written for each question:
-    only its own rows are in it, and the cells of the others may be empty.
+    Of several questions FILE-QUESTION.parquet is written for each. Where a collection asks each
+    person some of its questions (ask), these are drawn for every row, for all questions at once:
+    only its own rows are in a question's file, and the cells of the others may be empty.
 
     \b
     Example:
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
+      rumor privatize survey.toml "waves/*.csv.gz" -o reports.parquet --missing drop
+      psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
     from rumor.contract.privatize import group_sizes
@@ -81,19 +112,27 @@ def privatize(
         raise InputError(f"--out must be a .parquet file; got {out!r}")
     contract = Collection.load(collection)
     some = contract.ask is not None and contract.ask.questions is not None
-    if some and (question is not None or column is not None):
+    if some and question:
         raise InputError(
-            "who is asked which questions is drawn for all of them at once, each in the column "
-            "of its id; leave --question and --column out"
+            "who is asked which questions is drawn for all of them at once; leave --question out"
         )
-    asked = contract.questions if some else (contract.question(question),)
-    outs = {q.id: _named(out, q.id) if some else out for q in asked}
+    asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
+    several = some or len(asked) > 1
+    columns = _columns(column or (), asked)
+    outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
+        if Path(path).exists() and not replace:
+            raise InputError(
+                f"--out must be a new file, since a second run makes other reports of the same "
+                f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
+            )
     for q in asked:
         KINDS[q.kind].check_missing(q.mechanism, missing)
-    source = Table.open(table, mark, missing)
-    when = parse_day("--day", day)
+    source = Table.open(table, mark, missing, separated(separator))
+    for path in outs.values():
+        keep_inputs(*(str(file.path) for file in source.files), out=path)
+    when = past_day("--day", day)
     check_day(contract.ask, when)
     if seed is not None:
         warn(
@@ -105,7 +144,7 @@ def privatize(
             contract,
             source,
             outs,
-            columns={} if column is None else {asked[0].id: column},
+            columns=columns,
             keep=keep or (),
             day=when,
             random=None if seed is None else Seeded(seed),
@@ -132,7 +171,7 @@ def privatize(
         for q in asked
     ]
     if as_json:
-        print_json({"questions": facts} if some else facts[0])
+        print_json({"questions": facts} if several else facts[0])
         return
     for q in asked:
         width, one = q.mechanism.width, made[q.id]
@@ -142,6 +181,24 @@ def privatize(
         )
         if (said := one.missing.said()) is not None:
             print(f"  {said}")
+
+
+def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
+    """The columns that options name: NAME of the only question, ID=NAME of one of them."""
+    columns: dict[str, str] = {}
+    for text in said:
+        id, equals, name = text.partition("=")
+        known = [question.id for question in asked]
+        if not (equals and id in known) and len(known) > 1:
+            raise InputError(
+                f"--column must be ID=NAME where there are several questions "
+                f"({', '.join(known)}); got {text!r}"
+            )
+        id, name = (id, name) if equals and id in known else (known[0], text)
+        if id in columns:
+            raise InputError(f"--column must be said once for a question; got two for {id!r}")
+        columns[id] = name
+    return columns
 
 
 def _named(out: str, id: str) -> str:

@@ -45,6 +45,7 @@ def show(
 
 def _facts(collection: Collection) -> dict[str, object]:
     from rumor.privacy.promise import collection_promise
+    from rumor.privacy.sentences import caution
 
     promise = collection_promise(collection)
     return {
@@ -59,14 +60,18 @@ def _facts(collection: Collection) -> dict[str, object]:
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
-            {**question.contract(), "report_bytes": question.mechanism.width, **costs.to_dict()}
+            {
+                **question.contract(),
+                "report_bytes": question.mechanism.width,
+                **costs.to_dict(),
+                "caution": caution(question.epsilon),
+            }
             for question, costs in zip(collection.questions, promise.questions, strict=True)
         ],
     }
 
 
 def _words(collection: Collection) -> str:
-    from rumor.core.plain_text import wrapped
     from rumor.privacy.promise import collection_promise
 
     promise = collection_promise(collection)
@@ -76,10 +81,12 @@ def _words(collection: Collection) -> str:
         f"  digest    {collection.digest}",
         f"  costs     {promise.in_words()}",
     ]
+    if (added := promise.added_up()) is not None:
+        lines.append(_aside("in all", added))
     if (asked := promise.asked()) is not None:
         lines.append(f"  asks      each person {asked}")
     if (joined := promise.joined()) is not None:
-        lines.append("  linked    " + wrapped(joined).replace("\n", "\n            "))
+        lines.append(_aside("linked", joined))
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
@@ -96,6 +103,7 @@ def _words(collection: Collection) -> str:
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
+    from rumor.privacy.sentences import caution
 
     mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
@@ -119,10 +127,15 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
             else f"{question.retention_days:,} days"
         ),
     ]
-    advice = KINDS[question.kind].advice(mechanism)
-    if advice is not None:
-        lines += ["  advice    " + wrapped(advice).replace("\n", "\n            ")]
-    return lines
+    said = {"advice": KINDS[question.kind].advice(mechanism), "caution": caution(question.epsilon)}
+    return lines + [_aside(name, text) for name, text in said.items() if text is not None]
+
+
+def _aside(name: str, text: str) -> str:
+    """A line of several, under its name."""
+    from rumor.core.plain_text import wrapped
+
+    return f"  {name:<10}" + wrapped(text).replace("\n", "\n            ")
 
 
 def _in_all(costs: QuestionPromise) -> str:

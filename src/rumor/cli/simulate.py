@@ -14,9 +14,11 @@ from rumor.cli.options import (
     Mark,
     MissingRule,
     QuestionId,
+    Separator,
     Top,
     argument,
     option,
+    separated,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ Histogram = Annotated[
     str,
     argument(
         "HISTOGRAM",
-        "A .csv or .parquet table: columns value and count, or one row per person; "
+        "A table (.csv, .parquet, ...): columns value and count, or one row per person; "
         "for key-value questions also columns key, frequency and mean.",
     ),
 ]
@@ -89,6 +91,7 @@ def simulate(
     column: Column = None,
     mark: Mark = "|",
     missing: MissingRule = "error",
+    separator: Separator = None,
     *,
     tried: Tried,
     top: Top = None,
@@ -122,7 +125,10 @@ def simulate(
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
-        trials, table = tried.as_trials(update), Table.open(histogram, mark, missing)
+        trials = tried.as_trials(update)
+        table = Table.open(histogram, mark, missing, separated(separator))
+        if column is None and asked.column in table.schema.names:
+            column = asked.column
         result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)

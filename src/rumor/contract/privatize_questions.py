@@ -62,9 +62,9 @@ def privatize_questions(
 ) -> dict[str, Made]:
     """Write a file of reports for every question that has a path in `outs`.
 
-    Answers are in the column of the question's id, or in that of `columns`. Where the collection
-    asks each person some of its questions, all of them must be there. All files are written, or
-    none is left. Returns how many reports each has, and how many answers were missing.
+    Answers are in the question's column or that of its id, unless `columns` has another. Where the
+    collection asks each person some of its questions, all of them must be there. All files are
+    written, or none is left. Returns how many reports each has, and how many answers were missing.
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
@@ -123,7 +123,7 @@ def _people(collection: Collection, table: Table, columns: Mapping[str, str]) ->
     """How many rows there are, each a person with a column for every question."""
     for question in collection.questions:
         kind = KINDS[question.kind]
-        kind.answer_column(question.id, columns.get(question.id), table)
+        kind.answer_column(question.id, columns.get(question.id, question.column), table)
         if not kind.row_is_person(table):
             raise InputError(
                 f"{table.path}: who is asked which questions can be drawn where a row is a "

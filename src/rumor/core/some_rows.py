@@ -21,7 +21,7 @@ class SomeRows(Table):
     @classmethod
     def of(cls, table: Table, picked: NDArray[np.bool_]) -> SomeRows:
         """The picked rows of a table that has as many."""
-        return cls(table.path, table.schema, table.mark, table.missing, picked)
+        return cls(table.path, table.files, table.mark, table.missing, picked=picked)
 
     @property
     def whole(self) -> bool:

@@ -110,6 +110,9 @@ class Kind(abc.ABC, Generic[M]):
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
 
+    one_column: ClassVar[bool] = True
+    """Whether a table has a column for the whole answer."""
+
     # The question: light.
 
     def underneath(self, wish: Mapping[str, object]) -> str:
