@@ -21,9 +21,10 @@ from rumor.engines import Batch
 from rumor.engines.spark.engine import SparkEngine
 from rumor.engines.spark.session import start_context
 
-# Workers find the tests' own functions; Java does not compile what runs for seconds.
+_ROOT = Path(__file__).resolve().parent.parent
+# Workers find this tree and the tests' own functions; Java does not compile what runs for seconds.
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).resolve().parent.parent),
+    "PYTHONPATH": f"{_ROOT / 'src'}{os.pathsep}{_ROOT}",
     "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 

@@ -15,7 +15,7 @@ import pytest
 
 from rumor.cli import main
 from rumor.contract import report_file as reportfile
-from rumor.core import answer_table as tables
+from rumor.core import table_files as tables
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
 
 Outputs = pytest.CaptureFixture[str]
@@ -96,7 +96,16 @@ def test_bad_collections(
         ("homepage", "homepage\n", "must hold at least one answer; got none"),
         ("homepage", "", "must have a header line; got an empty file"),
         ("homepage", "homepage\nnews\nnwes\n", "must be one of the domain's (blank, news, search"),
-        ("homepage", 'homepage\nnews\n""\n', "must be one of the domain's"),
+        (
+            "homepage",
+            'homepage\nnews\n""\n',
+            "column 'homepage', row 2: an answer must not be missing",
+        ),
+        (
+            "homepage",
+            "homepage\nnews\n\nmail\n",
+            "column 'homepage', row 2: an answer must not be missing",
+        ),
         ("homepage", "other\nnews\n", "must have a column 'homepage' in its header; got 1 columns"),
         (
             "medicine",
@@ -118,7 +127,11 @@ def test_bad_collections(
             "medicine\n3.5\n",
             "column 'medicine', row 1: the column must hold integers; got",
         ),
-        ("medicine", "medicine,b\n3,1\n,2\n", "values must not be missing; got 1 nulls"),
+        (
+            "medicine",
+            "medicine,b\n3,1\n,2\n",
+            "column 'medicine', row 2: an answer must not be missing",
+        ),
         ("nothing", "nothing\n3\n", "must be named as one of homepage, medicine; got 'nothing'"),
     ],
 )
@@ -138,7 +151,7 @@ def test_bad_answers(
         (pa.array([0.5, 1.0]), "must be integers from 0 to 49 or labels; got dtype float64"),
         (pa.array([True, False]), "must be integers from 0 to 49 or labels; got dtype bool"),
         (pa.array(["a", "b"]), "since the domain has no labels; got a text"),
-        (pa.array([1, None]), "values must not be missing; got 1 nulls"),
+        (pa.array([1, None]), "column 'medicine', row 2: an answer must not be missing"),
         (pa.array([[1], [2]]), "column 'medicine', row 1: "),
     ],
 )
@@ -266,7 +279,10 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
         (["estimate", "no.toml", "r.parquet"], "a collection file must exist; got 'no.toml'"),
         (["estimate", "answers.csv", "r.parquet"], "must end in .toml or .json"),
         (["estimate", "collection.toml", "."], "got reports of"),
-        (["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"], "one must be named"),
+        (
+            ["privatize", "collection.toml", "answers.csv", "-o", "o.parquet"],
+            "must have a column 'medicine' in its header",
+        ),
         (["privatize", "collection.toml", "answers.csv", "-q", "homepage"], "Missing option"),
         (
             ["privatize", "collection.toml", "answers.csv", "-q", "homepage", "-o", "no/o.parquet"],

@@ -106,9 +106,16 @@ def test_a_question_without_labels_takes_integers(work: Path, capsys: Outputs) -
 
 def test_only_what_is_kept_is_published(work: Path) -> None:
     privatized()
-    assert pq.read_schema("r.parquet").names == ["id", "report", "day", "country"]
+    assert pq.read_schema("r.parquet").names == [
+        "id",
+        "report",
+        "day",
+        "country",
+        "contract",
+        "question",
+    ]
     rumor("privatize", "collection.toml", "answers.csv", "-o", "n.parquet", "-q", "homepage")
-    assert pq.read_schema("n.parquet").names == ["id", "report", "day"]
+    assert pq.read_schema("n.parquet").names == ["id", "report", "day", "contract", "question"]
 
 
 def test_a_seed_repeats_and_warns_and_nothing_else_repeats(work: Path, capsys: Outputs) -> None:

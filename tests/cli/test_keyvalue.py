@@ -73,7 +73,7 @@ def test_wide_and_long_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert status == 0
     assert "region = north" in text
     status, _, err = run(
-        capsys, "privatize", APPS, tmp_path / "long.csv", "-o", out, "--keep", "person"
+        capsys, "privatize", APPS, tmp_path / "long.csv", "-o", f"{out}.parquet", "--keep", "person"
     )
     assert status == 2
     assert "columns can be kept where a row is a person" in err

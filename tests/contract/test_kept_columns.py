@@ -45,7 +45,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def privatize(question: str, *more: str) -> int:
-    return main(["privatize", "c.toml", "people.csv", "-o", "r.parquet", "-q", question, *more])
+    return main(
+        ["privatize", "c.toml", "people.csv", "-o", "r.parquet", "-q", question, "--replace", *more]
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,14 @@ def test_columns_that_tell_people_apart_are_warned_about(work: Path, capsys: Out
     assert privatize("homepage", "--keep", "postcode") == 0
     said = capsys.readouterr().err
     assert "--keep postcode: 1,400 distinct values in 1,400 rows, 1 people to each on" in said
-    assert pq.read_schema("r.parquet").names == ["id", "report", "day", "postcode"]
+    assert pq.read_schema("r.parquet").names == [
+        "id",
+        "report",
+        "day",
+        "postcode",
+        "contract",
+        "question",
+    ]
     for quiet in (("sex",), ("region",), ("sex", "week")):
         assert privatize("homepage", *(part for name in quiet for part in ("--keep", name))) == 0
         assert capsys.readouterr().err == ""

@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.privatize import privatize_table
-from rumor.contract.privatize_asked import draw_questions, privatize_asked
+from rumor.contract.privatize_questions import draw_questions, privatize_questions
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
@@ -62,7 +62,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def privatize(*more: str) -> int:
-    return main(["privatize", "c.toml", "people.csv", "-o", "r.parquet", *more])
+    return main(["privatize", "c.toml", "people.csv", "-o", "r.parquet", "--replace", *more])
 
 
 def refused(capsys: Outputs, *more: str) -> str:
@@ -138,8 +138,8 @@ def test_a_wrong_answer_names_its_row_of_the_table_and_leaves_nothing(
 
 
 def test_bad_wishes(work: Path, capsys: Outputs) -> None:
-    for more in (["-q", "eats"], ["-c", "eats"]):
-        assert "drawn for all of them at once" in refused(capsys, *more)
+    assert "drawn for all of them at once" in refused(capsys, "-q", "eats")
+    assert "--column must be ID=NAME where there are" in refused(capsys, "-c", "eats")
     Path("people.csv").write_text("eats,reads\nbread,yes\n")
     assert "must have a column 'sleeps'" in refused(capsys)
     assert list(work.glob("r*.parquet")) == []
@@ -150,7 +150,7 @@ def test_two_questions_have_two_files(work: Path) -> None:
     for other in ("r.parquet", f"{work}/./r.parquet"):
         outs = {"eats": "r.parquet", "sleeps": "s.parquet", "reads": other}
         with pytest.raises(InputError, match="one path for two of them"):
-            privatize_asked(made, Table.open(Path("people.csv")), outs)
+            privatize_questions(made, Table.open(Path("people.csv")), outs)
     assert list(work.glob("?.parquet")) == []
 
 

@@ -53,8 +53,15 @@ def test_what_is_written_comes_back_with_its_day_and_stratum(tmp_path: Path) -> 
     assert len({row["id"] for row in rows}) == 500
 
     schema = pq.read_schema(path)
-    assert schema.names == ["id", "report", "day", "name"]
-    assert schema.types == [pa.binary(16), pa.binary(7), pa.date32(), pa.string()]
+    assert schema.names == ["id", "report", "day", "name", "contract", "question"]
+    assert schema.types[:4] == [pa.binary(16), pa.binary(7), pa.date32(), pa.string()]
+    written = pq.read_table(path)
+    assert set(written.column("contract").to_pylist()) == {collection.digest}
+    assert set(written.column("question").to_pylist()) == {"medicine"}
+    # A file that was written before these columns were is read as well.
+    older = written.drop_columns(["contract", "question"])
+    pq.write_table(older, tmp_path / "older.parquet")
+    reportfile.ReportFile.open(tmp_path / "older.parquet").require(collection, question)
     assert schema.metadata[b"rumor.version"] == b"1"
     assert schema.metadata[b"rumor.contract"].decode() == collection.digest
     assert schema.metadata[b"rumor.question"] == b"medicine"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rumor.core import answer_table as tables
+from rumor.core import table_files as tables
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 
@@ -88,7 +88,7 @@ def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"must be a .csv or .parquet file; got"):
+    with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .zsav file; got"):
         Table.open(tmp_path / "t.xlsx")
     with pytest.raises(InputError, match="must be a file that exists"):
         Table.open(tmp_path / "t.csv")

@@ -24,7 +24,7 @@ from tests.needs import needs
 needs("java")
 
 from pyspark import SparkContext  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import SparkSession, functions  # noqa: E402
 
 from rumor.cli import main  # noqa: E402
 from rumor.collector.backup import export_collection  # noqa: E402
@@ -389,12 +389,34 @@ def test_a_dataframe_counts_like_its_files(engine: SparkEngine, tmp_path: Path) 
     assert analyse(everything(), twice, engine=engine).totals == once.totals
 
 
+def test_a_dataframe_of_another_question_is_refused(engine: SparkEngine, tmp_path: Path) -> None:
+    """Reports of the same width say nothing of what they answer."""
+    session = SparkSession(engine.context)
+    frame = session.read.parquet(str(written(tmp_path, "bits")))
+    others = {
+        "question": frame.withColumn("question", functions.lit("others")),
+        "contract": frame.withColumn("contract", functions.lit("0" * 64)),
+        "nothing": frame.withColumn("question", functions.lit(None).cast("string")),
+        "one": frame.limit(1).withColumn("question", functions.lit("others")).union(frame),
+    }
+    rule = "must hold reports of this collection's question 'bits' alone"
+    for other in others.values():
+        with pytest.raises(InputError, match=rule):
+            analyse(everything(), FrameSource(other, everything(), "bits"), engine=engine)
+    twice = FrameSource(others["one"], everything(), "bits", distinct_ids=True)
+    with pytest.raises(InputError, match=rule):
+        analyse(everything(), twice, engine=engine)
+
+
 def test_a_dataframe_must_hold_reports(engine: SparkEngine, tmp_path: Path) -> None:
     session = SparkSession(engine.context)
-    frame = session.createDataFrame([(b"123", 0.5), (b"12345", 1.0)], "report binary, share double")
+    bare = session.createDataFrame([(b"123", 0.5), (b"12345", 1.0)], "report binary, share double")
+    with pytest.raises(InputError, match=r"must say what they answer, in the columns contract "):
+        FrameSource(bare, everything(), "bits")
+    frame = bare.selectExpr("*", f"'{everything().digest}' AS contract", "'bits' AS question")
     with pytest.raises(InputError, match="must hold 5 bytes in each row; got 3 bytes"):
         analyse(everything(), FrameSource(frame, everything(), "bits"), engine=engine)
-    with pytest.raises(InputError, match=r"must have the column 'id'; got \['report', 'share'\]"):
+    with pytest.raises(InputError, match=r"must have the column 'id'; got \['report', 'share', "):
         FrameSource(frame, everything(), "bits", distinct_ids=True)
     with pytest.raises(InputError, match=r"'share' must hold texts, integers, .*; got double"):
         FrameSource(frame, everything(), "bits", by="share")

@@ -26,6 +26,16 @@ def parse_day(name: str, text: str | None) -> datetime.date | None:
         raise InputError(f"{name} must be a day written YYYY-MM-DD; got {shown(text)}") from None
 
 
+def past_day(name: str, text: str | None) -> datetime.date | None:
+    """A day that has begun somewhere on earth."""
+    day = parse_day(name, text)
+    ahead = datetime.timedelta(hours=14)  # of the clocks that are furthest ahead of UTC
+    today = (datetime.datetime.now(datetime.UTC) + ahead).date()
+    if day is not None and day > today:
+        raise InputError(f"{name} must not lie in the future (after {today}); got {day}")
+    return day
+
+
 def keep_inputs(*inputs: str | None, **outputs: str | None) -> None:
     """Refuse an output that would replace one of the inputs; outputs by their option's name."""
     read = {Path(path).resolve() for path in inputs if path is not None}

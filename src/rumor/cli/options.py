@@ -29,6 +29,11 @@ def argument(name: str, help: str) -> Any:
     return typer.Argument(metavar=name, help=help)
 
 
+def separated(text: str | None) -> str | None:
+    """A separator as it is typed: a tab is hard to type."""
+    return "\t" if text in ("tab", "\\t") else text
+
+
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer takes it: a parameter that is a dataclass stands for options, its fields.
 
@@ -97,5 +102,16 @@ Top = Annotated[
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
 Mark = Annotated[
     str, option("--mark TEXT", "What stands between the options of a set in one cell.")
+]
+MissingRule = Annotated[
+    str,
+    option(
+        "--missing LABEL|drop|error",
+        "What rows without an answer become: that label, nothing, or an error that names the row.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    option("--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."),
 ]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import keep_inputs, parse_day, print_json, progress, warn
-from rumor.cli.options import AsJson, CollectionFile, Mark, QuestionId, argument, option
+from rumor.cli.common import keep_inputs, past_day, print_json, progress, warn
+from rumor.cli.options import (
+    AsJson,
+    CollectionFile,
+    Mark,
+    MissingRule,
+    Separator,
+    argument,
+    option,
+    separated,
+)
 from rumor.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Question
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
 _MANY, _CROWD = 20, 100
 
 
+Questions = Annotated[
+    list[str] | None,
+    option("--question -q ID", "Which question; repeatable (all of the collection unless said)."),
+]
 Column = Annotated[
-    str | None, option("--column -c NAME", "The column of answers (the question's id unless said).")
+    list[str] | None,
+    option(
+        "--column -c NAME",
+        "The column of answers (the question's column or id unless said); ID=NAME, repeatable, "
+        "where there are several questions.",
+    ),
+]
+Answers = Annotated[
+    str,
+    argument(
+        "TABLE",
+        "Answers: a file (.csv, .tsv, .txt, also .gz; .parquet; .dta; .sav), a folder or a quoted "
+        "pattern of such files, or - for the standard input.",
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
@@ -27,6 +57,10 @@ Keep = Annotated[
 Day = Annotated[
     str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
 ]
+Replace = Annotated[
+    bool,
+    option("--replace", "Write over reports that are there already."),
+]
 Seed = Annotated[
     int | None, option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private.")
 ]
@@ -34,67 +68,88 @@ Seed = Annotated[
 
 def privatize(
     collection: CollectionFile,
-    table: Annotated[str, argument("TABLE", "Answers: a .csv or .parquet file.")],
+    table: Answers,
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
-    question: QuestionId = None,
+    question: Questions = None,
     column: Column = None,
     mark: Mark = "|",
+    missing: MissingRule = "error",
+    separator: Separator = None,
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
+    replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.
-    The file is written whole or not at all.
+    The file is written whole or not at all, and none is written over without --replace:
+    a second run makes other reports of the same people, who then have told twice as much.
 
-    Where a collection asks each person some of its questions (ask), these are drawn for every
-    row, for all questions at once, and FILE-QUESTION.parquet is written for each question:
-    only its own rows are in it, and the cells of the others may be empty.
+    A row without an answer is an error that names it, unless --missing says what it becomes.
+
+    Of several questions FILE-QUESTION.parquet is written for each. Where a collection asks each
+    person some of its questions (ask), these are drawn for every row, for all questions at once:
+    only its own rows are in a question's file, and the cells of the others may be empty.
 
     \b
     Example:
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
+      rumor privatize survey.toml "waves/*.csv.gz" -o reports.parquet --missing drop
+      psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
-    from rumor.contract.privatize import group_sizes, privatize_table
-    from rumor.contract.privatize_asked import check_day, privatize_asked
+    from rumor.contract.privatize import group_sizes
+    from rumor.contract.privatize_questions import check_day, privatize_questions
     from rumor.core.answer_table import Table
     from rumor.core.randomness import Seeded
+    from rumor.kinds import KINDS
 
     keep_inputs(collection, table, out=out)
     if Path(out).suffix != ".parquet":
         raise InputError(f"--out must be a .parquet file; got {out!r}")
     contract = Collection.load(collection)
     some = contract.ask is not None and contract.ask.questions is not None
-    if some and (question is not None or column is not None):
+    if some and question:
         raise InputError(
-            "who is asked which questions is drawn for all of them at once, each in the column "
-            "of its id; leave --question and --column out"
+            "who is asked which questions is drawn for all of them at once; leave --question out"
         )
-    asked = contract.questions if some else (contract.question(question),)
-    outs = {q.id: _named(out, q.id) if some else out for q in asked}
+    asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
+    several = some or len(asked) > 1
+    columns = _columns(column or (), asked)
+    outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
-    source = Table.open(table, mark)
-    when = parse_day("--day", day)
+        if Path(path).exists() and not replace:
+            raise InputError(
+                f"--out must be a new file, since a second run makes other reports of the same "
+                f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
+            )
+    for q in asked:
+        KINDS[q.kind].check_missing(q.mechanism, missing)
+    source = Table.open(table, mark, missing, separated(separator))
+    for path in outs.values():
+        keep_inputs(*(str(file.path) for file in source.files), out=path)
+    when = past_day("--day", day)
     check_day(contract.ask, when)
     if seed is not None:
         warn(
             f"--seed {seed} makes the noise repeatable: whoever knows the seed can undo it. "
             f"These reports are NOT private; never make real people's reports this way."
         )
-    noise = None if seed is None else Seeded(seed)
     with progress("privatizing") as update:
-        common: dict[str, Any] = {"keep": keep or (), "day": when, "random": noise}
-        common["on_progress"] = lambda done: update(done, None)
-        if some:
-            made = privatize_asked(contract, source, outs, **common)
-        else:
-            (only,) = asked
-            made = {only.id: privatize_table(contract, only, source, out, column=column, **common)}
+        made = privatize_questions(
+            contract,
+            source,
+            outs,
+            columns=columns,
+            keep=keep or (),
+            day=when,
+            random=None if seed is None else Seeded(seed),
+            on_progress=lambda done: update(done, None),
+        )
     for name, (values, rows) in group_sizes(source, keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(
@@ -104,7 +159,8 @@ def privatize(
             )
     facts = [
         {
-            "reports": made[q.id],
+            "reports": made[q.id].reports,
+            "missing": made[q.id].missing.rows,
             "out": outs[q.id],
             "collection": contract.digest,
             "question": q.id,
@@ -115,14 +171,34 @@ def privatize(
         for q in asked
     ]
     if as_json:
-        print_json({"questions": facts} if some else facts[0])
+        print_json({"questions": facts} if several else facts[0])
         return
     for q in asked:
-        width = q.mechanism.width
+        width, one = q.mechanism.width, made[q.id]
         print(
-            f"{made[q.id]:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
+            f"{one.reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
             f"{outs[q.id]!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
         )
+        if (said := one.missing.said()) is not None:
+            print(f"  {said}")
+
+
+def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
+    """The columns that options name: NAME of the only question, ID=NAME of one of them."""
+    columns: dict[str, str] = {}
+    for text in said:
+        id, equals, name = text.partition("=")
+        known = [question.id for question in asked]
+        if not (equals and id in known) and len(known) > 1:
+            raise InputError(
+                f"--column must be ID=NAME where there are several questions "
+                f"({', '.join(known)}); got {text!r}"
+            )
+        id, name = (id, name) if equals and id in known else (known[0], text)
+        if id in columns:
+            raise InputError(f"--column must be said once for a question; got two for {id!r}")
+        columns[id] = name
+    return columns
 
 
 def _named(out: str, id: str) -> str:

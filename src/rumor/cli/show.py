@@ -45,6 +45,7 @@ def show(
 
 def _facts(collection: Collection) -> dict[str, object]:
     from rumor.privacy.promise import collection_promise
+    from rumor.privacy.sentences import caution
 
     promise = collection_promise(collection)
     return {
@@ -61,7 +62,12 @@ def _facts(collection: Collection) -> dict[str, object]:
         "epsilon_most": promise.most,
         "series_epsilon": promise.ceiling,
         "questions": [
-            {**question.contract(), "report_bytes": question.mechanism.width, **costs.to_dict()}
+            {
+                **question.contract(),
+                "report_bytes": question.mechanism.width,
+                **costs.to_dict(),
+                "caution": caution(question.epsilon),
+            }
             for question, costs in zip(collection.questions, promise.questions, strict=True)
         ],
     }
@@ -77,17 +83,19 @@ def _words(collection: Collection) -> str:
         f"  digest    {collection.digest}",
         f"  costs     {promise.in_words()}",
     ]
+    if (added := promise.added_up()) is not None:
+        lines.append(_aside("in all", added))
     if (asked := promise.asked()) is not None:
         lines.append(f"  asks      each person {asked}")
     if (joined := promise.joined()) is not None:
-        lines.append(f"  linked    {_beside(joined)}")
+        lines.append(_aside("linked", joined))
     if collection.series_epsilon is not None:
         lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
     if collection.previous is not None:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
     if collection.relay is not None:
-        lines += [f"  relay     {_beside(f'{collection.relay.in_words()}.')}"]
-        lines += [f"            {_beside(sentence)}" for sentence in _crowd(collection)]
+        said = [f"{collection.relay.in_words()}.", *_crowd(collection)]
+        lines += [_aside("" if i else "relay", sentence) for i, sentence in enumerate(said)]
     if collection.admission != "open":
         lines.append("  open to   people with an invitation")
     if collection.issuer is not None:
@@ -95,13 +103,6 @@ def _words(collection: Collection) -> str:
     for question, costs in zip(collection.questions, promise.questions, strict=True):
         lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)
-
-
-def _beside(sentence: str) -> str:
-    """A sentence in the right column."""
-    from rumor.core.plain_text import wrapped
-
-    return wrapped(sentence).replace("\n", "\n            ")
 
 
 def _crowd(collection: Collection) -> list[str]:
@@ -115,6 +116,7 @@ def _crowd(collection: Collection) -> list[str]:
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
+    from rumor.privacy.sentences import caution
 
     mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
@@ -138,10 +140,15 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
             else f"{question.retention_days:,} days"
         ),
     ]
-    advice = KINDS[question.kind].advice(mechanism)
-    if advice is not None:
-        lines += [f"  advice    {_beside(advice)}"]
-    return lines
+    said = {"advice": KINDS[question.kind].advice(mechanism), "caution": caution(question.epsilon)}
+    return lines + [_aside(name, text) for name, text in said.items() if text is not None]
+
+
+def _aside(name: str, text: str) -> str:
+    """A line of several, under its name."""
+    from rumor.core.plain_text import wrapped
+
+    return f"  {name:<10}" + wrapped(text).replace("\n", "\n            ")
 
 
 def _in_all(costs: QuestionPromise) -> str:

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
 from rumor.cli.methods import Method
-from rumor.cli.options import AsJson, CollectionFile, Level, Mark, QuestionId, Top, argument, option
+from rumor.cli.options import (
+    AsJson,
+    CollectionFile,
+    Level,
+    Mark,
+    MissingRule,
+    QuestionId,
+    Separator,
+    Top,
+    argument,
+    option,
+    separated,
+)
 
 if TYPE_CHECKING:
     from rumor.core.types import Progress
@@ -17,7 +29,7 @@ Histogram = Annotated[
     str,
     argument(
         "HISTOGRAM",
-        "A .csv or .parquet table: columns value and count, or one row per person; "
+        "A table (.csv, .parquet, ...): columns value and count, or one row per person; "
         "for key-value questions also columns key, frequency and mean.",
     ),
 ]
@@ -78,6 +90,8 @@ def simulate(
     question: QuestionId = None,
     column: Column = None,
     mark: Mark = "|",
+    missing: MissingRule = "error",
+    separator: Separator = None,
     *,
     tried: Tried,
     top: Top = None,
@@ -107,17 +121,24 @@ def simulate(
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
     kind = KINDS[asked.kind]
+    kind.check_missing(asked.mechanism, missing)
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
-        trials, table = tried.as_trials(update), Table.open(histogram, mark)
+        trials = tried.as_trials(update)
+        table = Table.open(histogram, mark, missing, separated(separator))
+        if column is None and asked.column in table.schema.names:
+            column = asked.column
         result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()
     if as_json:
-        print_json({"question": asked.id, "privacy": words, **result.to_dict(top)})
+        found = {"question": asked.id, "missing": table.missing.rows, "privacy": words}
+        print_json({**found, **result.to_dict(top)})
     else:
         print(f"{asked.id}: {asked.text}\n")
+        if (said := table.missing.said()) is not None:
+            print(f"{said}\n")
         print(result.table(top or ROWS_SHOWN))
         print(wrapped(words))

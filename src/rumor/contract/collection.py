@@ -14,7 +14,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,6 +82,8 @@ class Question:
     memo: str = MEMOS[0]
     period_days: int | None = None
     """How long the first answer of a period stands, with memo "period"."""
+    column: str | None = None
+    """What tables call it, where that is not its id; no part of the contract."""
 
     @property
     def labels(self) -> tuple[str, ...] | None:
@@ -316,12 +318,29 @@ def _resolved(wish: object, users: int | None, series: str) -> Question:
     try:
         kind = KINDS[_kind(wish).underneath(wish)]
         own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
-        known_keys("a question", wish, ("id", "kind", "text", *own))
+        known_keys("a question", wish, ("id", "kind", "text", "column", *own))
         # A kind may derive names from the series, as text derives the filter's key.
         text = checked_text(wish, "text", "a question", default="")
-        return _question(id, kind, text, wish, kind.resolve({**wish, "series": series}, users))
+        mechanism = kind.resolve({**wish, "series": series}, users)
+        question = _question(id, kind, text, wish, mechanism)
+        return replace(question, column=_column(wish, kind))
     except InputError as problem:
         raise InputError(f"question {id!r}: {problem}") from None
+
+
+def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
+    """The column of answers, where a table has one for the question."""
+    if "column" not in wish:
+        return None
+    if not kind.one_column:
+        raise InputError(
+            f"column is for questions whose answers are in one column, not of kind "
+            f"{kind.name!r}; got {shown(wish['column'])}"
+        )
+    column = wish["column"]
+    if not isinstance(column, str) or not column:
+        raise InputError(f"column of a question must be a non-empty text; got {shown(column)}")
+    return column
 
 
 def _contracted(contract: object) -> Question:

@@ -69,7 +69,11 @@ def questions_of(path: PathLike, epsilon: float) -> list[Wish]:
     for i, (question, id) in enumerate(zip(made, ids, strict=True)):
         if ids.count(id) > 1:
             made[i] = {**question, "id": f"{id}-{ids[: i + 1].count(id)}"}
-    return made
+    # The name of the column is its text; where that is no id, tables are read by it.
+    return [
+        question if question["id"] == question["text"] else {**question, "column": question["text"]}
+        for question in made
+    ]
 
 
 def _guessed(cells: Sequence[str]) -> Wish:

@@ -7,15 +7,13 @@ dry runs. On devices this is the client's work, one answer at a time.
 from __future__ import annotations
 
 import datetime
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import Table, alike
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
@@ -36,17 +34,18 @@ def privatize_table(
 ) -> int:
     """Write a report for every row of the table; returns how many there are.
 
-    `column` holds the answers (the question's id unless said); the columns of `keep` are
-    copied as they are and are public, so they must not say what an answer is: those that
+    `column` holds the answers (that of the question, else its id, unless said); the columns of
+    `keep` are copied as they are and are public, so they must not say what an answer is: those that
     answer any question of the collection are refused, and `group_sizes` tells of those that
     tell people apart. `day` is today unless said. Leave `random` out for real people.
     """
     if table.whole and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} asks each person some of its questions, which are drawn for all "
-            f"of them at once (privatize_asked); got a table of {question.id!r} alone"
+            f"of them at once (privatize_questions); got a table of {question.id!r} alone"
         )
     kind = KINDS[question.kind]
+    column = question.column if column is None else column
     answers = kind.answer_column(question.id, column, table)
     for name in keep:
         table.require(name)
@@ -71,21 +70,18 @@ def privatize_table(
 
 def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
     """Refuse to publish answers, also those that are spelt a little otherwise."""
-    private = {_alike(answers): "holds the answers"}
+    private = {alike(answers): "holds the answers"}
     for question in collection.questions:
         for name in KINDS[question.kind].columns(question.id, question.mechanism):
-            private.setdefault(_alike(name), f"answers question {question.id!r}")
+            private.setdefault(alike(name), f"answers question {question.id!r}")
+        if question.column is not None:
+            private.setdefault(alike(question.column), f"answers question {question.id!r}")
     for name in keep:
-        if _alike(name) in private:
+        if alike(name) in private:
             raise InputError(
                 f"a kept column is published as it is, so it must hold no answers; "
-                f"got {name!r}, which {private[_alike(name)]}"
+                f"got {name!r}, which {private[alike(name)]}"
             )
-
-
-def _alike(name: str) -> str:
-    """What names have in common that people take for the same."""
-    return re.sub(r"[-_\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 def group_sizes(table: Table, keep: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -3,7 +3,9 @@
 Columns: `id` (16 random bytes, which name a report and nobody), `report` (the bytes of the
 report, fixed width), `day` (a date), then any public strata (country, version, ...) that
 were asked to be kept. The schema's metadata says of what the reports are: the format
-version, the digest of the contract and the question's id.
+version, the digest of the contract and the question's id. The columns `contract` and `question`
+say it once more, in every row alike: what reads a file as a table (Spark, a warehouse) loses the
+metadata and keeps the columns. Files that were written before they were are read as well.
 
 A file is written in row groups of bounded size, and each row group is sorted by its random
 ids: the order of the rows says nothing about the order of the people they came from, so a
@@ -33,10 +35,14 @@ from rumor.core.reports import Reports, as_reports
 VERSION = "1"
 ID_BYTES = 16
 OWN_COLUMNS = ("id", "report", "day")
+OF_WHAT = ("contract", "question")
+"""Columns that say in every row of what the reports are."""
+NO_STRATA = (*OWN_COLUMNS, *OF_WHAT)
 
 # What reading a damaged Parquet file ends in, names of columns that are no text among it.
 DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
+_CONSTANT = pa.dictionary(pa.int8(), pa.string())
 _VERSION_KEY, _CONTRACT_KEY, _QUESTION_KEY = b"rumor.version", b"rumor.contract", b"rumor.question"
 
 # A row group is what is shuffled together and what one worker reads at a time: large
@@ -53,9 +59,9 @@ def group_rows(width: int) -> int:
 def file_schema(collection: Collection, question: Question, strata: pa.Schema) -> pa.Schema:
     """The columns of a reports file and what its metadata says."""
     for name in strata.names:
-        if name in OWN_COLUMNS:
+        if name in NO_STRATA:
             raise InputError(
-                f"a stratum must not be called {', '.join(OWN_COLUMNS)}: a reports file has "
+                f"a stratum must not be called {', '.join(NO_STRATA)}: a reports file has "
                 f"columns of those names; got {name!r}"
             )
     fields = [
@@ -63,6 +69,7 @@ def file_schema(collection: Collection, question: Question, strata: pa.Schema) -
         pa.field("report", pa.binary(question.mechanism.width), nullable=False),
         pa.field("day", pa.date32(), nullable=False),
         *strata,
+        *(pa.field(name, _CONSTANT, nullable=False) for name in OF_WHAT),
     ]
     metadata = {
         _VERSION_KEY: VERSION,
@@ -77,6 +84,8 @@ class ReportWriter:
 
     def __init__(self, parquet: pq.ParquetWriter, schema: pa.Schema, random: Source) -> None:
         self._parquet, self._schema, self._random = parquet, schema, random
+        self._rows = pa.schema([field for field in schema if field.name not in OF_WHAT])
+        self._of_what = [schema.metadata[key].decode() for key in (_CONTRACT_KEY, _QUESTION_KEY)]
         self._width: int = schema.field("report").type.byte_width
         self._group_rows = group_rows(self._width)
         self._waiting: list[pa.Table] = []
@@ -102,7 +111,7 @@ class ReportWriter:
             "day": pa.repeat(pa.scalar(day, pa.date32()), len(batch)),
             **(strata or {}),
         }
-        table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
+        table = pa.table([columns[name] for name in self._rows.names], schema=self._rows)
         self.reports += len(batch)
         start = 0
         while start < len(batch):
@@ -122,13 +131,21 @@ class ReportWriter:
         # Eight of the sixteen random bytes decide the order; no need to compare the rest.
         ids = report_bytes(table.column("id").chunk(0))
         order = np.argsort(np.ascontiguousarray(ids[:, :8]).view(np.uint64).ravel())
-        self._parquet.write_table(table.take(pa.array(order)), row_group_size=len(order))
+        said = [_constant(text, len(order)) for text in self._of_what]
+        columns = [*table.take(pa.array(order)).columns, *said]
+        whole = pa.table(columns, schema=self._schema)
+        self._parquet.write_table(whole, row_group_size=len(order))
 
     def _ids(self, count: int) -> Reports:
         ids = np.empty((count, ID_BYTES), dtype=np.uint8)
         if count:
             self._random.stream().fill(ids)
         return ids
+
+
+def _constant(text: str, rows: int) -> pa.DictionaryArray:
+    """The same text in every row, in a byte each."""
+    return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), rows), [text])
 
 
 @contextmanager

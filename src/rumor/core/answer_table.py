@@ -1,81 +1,75 @@
-"""Reading the columns that people hand in: CSV or Parquet tables, a bounded batch at a time.
+"""Reading the columns that people hand in, a bounded batch at a time.
 
 In CSV every cell is text: answers are labels where the question has labels and integers
-where it has none, and strata stay text. In Parquet the column's own type decides.
+where it has none, and strata stay text. In Parquet the column's own type decides. A table may be
+a file, a folder of files or a pattern of their names; their rows follow one another.
 """
 
 from __future__ import annotations
 
 import difflib
+import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
+from rumor.core.missing import ERROR, Missing, NoAnswerError
 from rumor.core.option_sets import MARK
-
-# How the cells of a CSV can be read.
-_TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
-
-# What Arrow says of a table quotes its cells, so that only these parts of it are repeated.
-_BAD_CELL = re.compile(
-    # Where Arrow has one thread, it names the row, too.
-    r"CSV column #(?P<column>\d+): (Row #\d+: )?CSV conversion error to (?P<kind>int64|double)"
-)
-_BAD_TEXT = re.compile(r"CSV column #(?P<column>\d+): .*invalid UTF8 data")
-_BAD_ROW = re.compile(r"Expected (?P<right>\d+) columns, got (?P<wrong>\d+)")
-_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
-
-_BLOCK_BYTES = 16 << 20
-_BATCH_ROWS = 1 << 20
+from rumor.core.table_files import TableFile, open_file, table_ending
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table in a file: its columns are known, its rows are read when asked for."""
+    """A table: its columns are known, its rows are read when asked for."""
 
     path: Path
-    schema: pa.Schema
-    """Column names and types; in CSV everything is text until it is read as something else."""
+    """What it is called: a file, a folder, a pattern."""
+    files: tuple[TableFile, ...]
     mark: str = MARK
     """What stands between several answers in one cell."""
+    missing: Missing = field(default_factory=Missing)
+    """What becomes of rows without an answer."""
+    _starts: list[int] = field(default_factory=list)
+    """How many rows there were before each file, as they were read last."""
 
     @classmethod
-    def open(cls, path: PathLike, mark: str = MARK) -> Table:
-        """A .csv or .parquet file; only its header is read."""
+    def open(
+        cls,
+        path: PathLike,
+        mark: str = MARK,
+        missing: str = ERROR,
+        separator: str | None = None,
+    ) -> Table:
+        """A file, a folder or a pattern, or "-" for the standard input; only headers are read."""
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
-        file = Path(path)
-        if file.suffix.lower() not in (".csv", ".parquet"):
-            raise InputError(f"a table must be a .csv or .parquet file; got {str(file)!r}")
-        if not file.is_file():
-            raise InputError(f"a table must be a file that exists; got {str(file)!r}")
-        if file.suffix.lower() == ".parquet":
-            try:
-                return cls(file, pq.read_schema(file), mark)
-            except (pa.ArrowException, OSError):
-                raise _broken_parquet(file) from None
-        names = _header(file)
-        if len(set(names)) != len(names):
-            raise InputError(f"{file}: columns must have distinct names; got one name twice")
-        return cls(file, pa.schema([(name, pa.string()) for name in names]), mark)
+        rule = Missing(missing)
+        files = [open_file(one, separator) for one in _found(path)]
+        for other in files[1:]:
+            if other.schema.names != files[0].schema.names or other.schema != files[0].schema:
+                raise InputError(
+                    f"{other.path}: the files of one table must have the same columns, of the same "
+                    f"types, as {str(files[0].path)!r}; got others"
+                )
+        return cls(Path(path), tuple(files), mark, rule)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Column names and types; in CSV everything is text until it is read as something else."""
+        return self.files[0].schema
 
     @property
     def whole(self) -> bool:
         """Whether every row is handed on."""
         return True
-
-    @property
-    def is_csv(self) -> bool:
-        """Whether cells are text."""
-        return self.path.suffix.lower() == ".csv"
 
     def require(self, column: str) -> None:
         """Raise one clear sentence unless there is such a column.
@@ -83,29 +77,65 @@ class Table:
         Where a header is missing the names are somebody's answers, so that only one which is
         much like the wanted one is shown.
         """
-        names = self.schema.names
-        if column not in names:
-            close = difflib.get_close_matches(column, names, n=1, cutoff=0.75)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+        names = {alike(name): name for name in reversed(self.schema.names)}
+        if column not in self.schema.names:
+            close = difflib.get_close_matches(alike(column), names, n=1, cutoff=0.75)
+            meant = f" (did you mean {names[close[0]]!r}?)" if close else ""
             raise InputError(
                 f"{self.path}: the table must have a column {column!r} in its header; "
-                f"got {len(names)} columns of other names{meant}"
+                f"got {len(self.schema.names)} columns of other names{meant}"
             )
 
     @contextmanager
     def placing(self, column: str | None = None, before: int = 0) -> Iterator[None]:
-        """Let errors about answers name this table, the column and the row.
+        """Let errors about answers name the file, the column and the row.
 
         The answers are those of the rows from `before` on.
         """
-        place = f"{self.path}" if column is None else f"{self.path}, column {column!r}"
+        beside = "" if column is None else f", column {column!r}"
         try:
             yield
         except AnswerError as problem:
-            raise problem.within(place, before) from None
+            if problem.row is None:
+                raise problem.within(f"{self.path}{beside}") from None
+            file, row = self._place(self.number(before + problem.row))
+            told = AnswerError(problem.rule, row, problem.got)
+            raise told.within(f"{file.path}{beside}") from None
         except InputError as problem:
-            named = str(problem).startswith(f"{self.path}")
-            raise problem if named else InputError(f"{place}: {problem}") from None
+            places = (f"{place}" for place in (self.path, *(file.path for file in self.files)))
+            named = str(problem).startswith(tuple(places))
+            raise problem if named else InputError(f"{self.path}{beside}: {problem}") from None
+
+    def _place(self, row: int) -> tuple[TableFile, int]:
+        """The file that a row is in, and its number there."""
+        file = max(bisect_right(self._starts, row) - 1, 0)
+        return self.files[file], row - (self._starts[file] if self._starts else 0)
+
+    def number(self, row: int) -> int:
+        """The number of a row that was handed on, among all rows of the table."""
+        return self.missing.number(row)
+
+    def answered(
+        self,
+        columns: Sequence[str],
+        cells: Sequence[str] | None = None,
+        answers: int = 1,
+        *,
+        blank: bool = True,
+    ) -> Iterator[pa.RecordBatch]:
+        """As `batches`, the first so many columns holding answers: none of them is missing.
+
+        The table's rule says what becomes of rows where one is. An empty text is none, unless
+        `blank` says that it is an answer.
+        """
+        try:
+            yield from self.missing.applied(self.batches(columns, cells), answers, blank=blank)
+        except NoAnswerError as problem:
+            found = problem
+        else:
+            return
+        with self.placing(found.column):
+            raise found
 
     def batches(
         self, columns: Sequence[str], cells: Sequence[str] | None = None
@@ -116,108 +146,39 @@ class Table:
         """
         for column in columns:
             self.require(column)
-        if not self.is_csv:
-            yield from self._parquet_batches(columns)
-            return
-        kinds = dict(zip(columns, cells or ["text"] * len(columns), strict=True))
-        reason = ""
-        try:
-            with _open_csv(self.path, kinds, list(columns)) as reader:
-                for batch in reader:
-                    if len(batch):
-                        yield batch
-        except pa.ArrowInvalid as problem:
-            reason = str(problem)
-        if reason:  # and no chain of exceptions that quotes a cell
-            raise self._broken_csv(reason)
-
-    def _broken_csv(self, reason: str) -> InputError:
-        """Arrow's reason in our words, which name the place and quote nothing."""
-        cell = _BAD_CELL.search(reason)
-        if cell is not None:
-            name, whole = self.schema.names[int(cell["column"])], cell["kind"] == "int64"
-            row = self._first_row(name, _is_integer if whole else _is_number)
-            kind = "integers" if whole else "numbers"
-            rule = f"{self.path}, column {name!r}{row}: the column must hold {kind}"
-            return InputError(f"{rule}; got something else")
-        return _malformed_csv(self.path, reason)
-
-    def _first_row(self, column: str, right: Callable[[str], bool]) -> str:
-        """The first row whose cell is not right, as a message names it."""
-        before = 0
-        for batch in Table.batches(self, [column]):
-            for row, cell in enumerate(batch.column(0).to_pylist()):
-                if not right(cell):
-                    return f", row {before + row + 1:,}"
-            before += len(batch)
-        return ""
-
-    def _parquet_batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # A column asked for twice (as the answer and as a stratum) is read once.
-        names = list(dict.fromkeys(columns))
-        try:
-            with pq.ParquetFile(self.path) as parquet:
-                for batch in parquet.iter_batches(_BATCH_ROWS, columns=names):
-                    if len(batch):
-                        yield batch.select(list(columns))
-        except (pa.ArrowException, OSError):
-            raise _broken_parquet(self.path) from None
+        kinds = dict(zip(columns, cells or ["text"] * len(columns), strict=True))
+        self._starts.clear()
+        rows = 0
+        for file in self.files:
+            self._starts.append(rows)
+            for batch in file.batches(kinds):
+                rows += len(batch)
+                yield batch.select(list(columns))
 
 
-def _header(file: Path) -> list[str]:
-    """The names of a CSV's columns."""
-    reason = ""
-    try:
-        with _open_csv(file, {}, None) as reader:
-            return list(reader.schema.names)
-    except pa.ArrowInvalid as problem:
-        reason = str(problem)
-    raise _malformed_csv(file, reason)
+def _found(path: PathLike) -> list[str]:
+    """The files that a path means, in the order of their names."""
+    place = Path(path)
+    if place.is_dir():
+        found = [
+            str(file)
+            for file in sorted(place.rglob("*"))
+            if table_ending(file) is not None
+            and file.is_file()
+            and not any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
+        ]
+        if not found:
+            raise InputError(f"a folder of answers must hold tables; {str(place)!r} has none")
+        return found
+    if not place.exists() and glob.has_magic(str(place)):
+        matching = sorted(glob.glob(str(place), recursive=True))  # noqa: PTH207 (or absolute)
+        if not matching:
+            raise InputError(f"a pattern must match some files; got none for {str(place)!r}")
+        return matching
+    return [str(place)]
 
 
-def _open_csv(
-    file: Path, kinds: dict[str, str], columns: list[str] | None
-) -> pa_csv.CSVStreamingReader:
-    with file.open("rb") as raw:
-        if not raw.read(1):
-            raise InputError(f"{file}: a table must have a header line; got an empty file")
-    return pa_csv.open_csv(
-        file,
-        read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            column_types={name: _TYPES[kind] for name, kind in kinds.items()},
-            include_columns=columns,
-            strings_can_be_null=False,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-
-
-def _malformed_csv(file: Path, reason: str) -> InputError:
-    rule = f"{file}: a table must be well-formed CSV (UTF-8, with a header)"
-    row, text = _BAD_ROW.search(reason), _BAD_TEXT.search(reason)
-    if row is not None:
-        return InputError(f"{rule}; got a row of {row['wrong']} cells for {row['right']} columns")
-    if text is not None:
-        return InputError(f"{rule}; got invalid UTF-8 in column {int(text['column']) + 1}")
-    return InputError(f"{rule}; got something else")
-
-
-def _is_integer(cell: str) -> bool:
-    return not cell or (_INTEGER.fullmatch(cell) is not None and -(1 << 63) <= int(cell) < 1 << 63)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell or "nan")
-    except ValueError:
-        return False
-    return True
-
-
-def _broken_parquet(file: Path) -> InputError:
-    return InputError(
-        f"{file}: a table must be a complete Parquet file; "
-        f"this one is truncated, damaged or something else"
-    )
+def alike(name: str) -> str:
+    """What names have in common that people take for the same."""
+    return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rumor.core.answer_table import Table
-from rumor.core.errors import AnswerError
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class SomeRows(Table):
     @classmethod
     def of(cls, table: Table, picked: NDArray[np.bool_]) -> SomeRows:
         """The picked rows of a table that has as many."""
-        return cls(table.path, table.schema, table.mark, picked)
+        return cls(table.path, table.files, table.mark, table.missing, picked=picked)
 
     @property
     def whole(self) -> bool:
@@ -41,14 +39,6 @@ class SomeRows(Table):
             if len(picked):
                 yield picked
 
-    @contextmanager
-    def placing(self, column: str | None = None, before: int = 0) -> Iterator[None]:
-        """Let errors name the row of the table, not of those that were picked."""
-        with super().placing(column):
-            try:
-                yield
-            except AnswerError as problem:
-                row = problem.row
-                if row is not None:
-                    row = int(np.flatnonzero(self.picked)[before + row])
-                raise AnswerError(problem.rule, row, problem.got) from None
+    def number(self, row: int) -> int:
+        """The number of the row in the table, not among those that were picked."""
+        return int(np.flatnonzero(self.picked)[super().number(row)])

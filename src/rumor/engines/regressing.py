@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rumor.contract.collection import Collection, Question
-from rumor.contract.report_file import DAMAGE, damaged, report_bytes
+from rumor.contract.report_file import DAMAGE, NO_STRATA, damaged, report_bytes
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.reports import Reports
@@ -23,8 +23,6 @@ from rumor.kinds.formula import column_names, right_side
 from rumor.kinds.regressing import regress_kind
 from rumor.mechanisms.summary import Summary
 from rumor.results.regression import Regression
-
-_OWN = ("id", "report", "day")
 
 
 def regress_reports(
@@ -47,7 +45,7 @@ def regress_reports(
         )
     source = stored_reports(path, contract, question, window)
     asked = source.question
-    public = [name for name in source.files[0].schema.names if name not in _OWN]
+    public = [name for name in source.files[0].schema.names if name not in NO_STRATA]
     names = column_names(formula, public)
     if not names:
         raise InputError(

@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rumor.contract.collection import Collection, Question
-from rumor.contract.report_file import DAMAGE, ReportFile, damaged, find_files, report_bytes
+from rumor.contract.report_file import (
+    DAMAGE,
+    OF_WHAT,
+    ReportFile,
+    damaged,
+    find_files,
+    report_bytes,
+)
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.reports import Mask, Reports
@@ -32,6 +39,7 @@ BATCH_BYTES = 1 << 21
 _SPLIT_BYTES = 1 << 25
 _MIN_BATCH_ROWS = 1024
 _BUFFER_BYTES = 1 << 20
+_NOT_PUBLIC = ("id", "report", *OF_WHAT)
 
 
 def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:
@@ -232,7 +240,7 @@ def _asked(file: ReportFile, collection: Collection, named: str) -> Question:
 
 
 def _check_public(file: ReportFile, by: str, what: str) -> None:
-    public = [name for name in file.schema.names if name not in ("id", "report")]
+    public = [name for name in file.schema.names if name not in _NOT_PUBLIC]
     if by not in public:
         raise InputError(
             f"{file.path}: {what} must be a public column of the reports "

@@ -110,6 +110,9 @@ class Kind(abc.ABC, Generic[M]):
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
 
+    one_column: ClassVar[bool] = True
+    """Whether a table has a column for the whole answer."""
+
     # The question: light.
 
     def underneath(self, wish: Mapping[str, object]) -> str:
@@ -167,6 +170,20 @@ class Kind(abc.ABC, Generic[M]):
         name = id if column is None else column
         table.require(name)
         return name
+
+    def check_missing(self, mechanism: M, rule: str) -> None:
+        """Refuse a rule for missing answers that this question cannot have."""
+        if rule in ("error", "drop"):
+            return
+        labels = self.stand_ins(mechanism)
+        if labels is not None and rule not in labels:
+            those = f" or a label of the question ({some(labels, 5)})" if labels else ""
+            near = nearest(rule, ["drop", "error", *labels])
+            raise InputError(f"--missing must be drop, error{those}; got {near}")
+
+    def stand_ins(self, mechanism: M) -> Sequence[str] | None:
+        """What a missing answer may count as: labels; None for any text."""
+        return mechanism.labels or ()
 
     def row_is_person(self, table: Table) -> bool:
         """Whether each row of a table is another person."""

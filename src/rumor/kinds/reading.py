@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
@@ -30,6 +31,8 @@ class Reader:
     """How a CSV writes them: as text, as a number or as an integer."""
     answers: Callable[[pa.Array], Answers] = _as_it_is
     """What the mechanism takes of what is in the column."""
+    blank: bool = True
+    """Whether an empty text is no answer; else it is one."""
 
     def read(
         self, table: Table, column: str, keep: Sequence[str] = (), numbers: Sequence[str] = ()
@@ -40,7 +43,7 @@ class Reader:
         """
         cells = [self.cell, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
         before = 0
-        for batch in table.batches([column, *keep, *numbers], cells):
+        for batch in table.answered([column, *keep, *numbers], cells, blank=self.blank):
             with table.placing(column, before):
                 found = self.answers(present(batch.column(0)))
             yield found, batch
@@ -105,7 +108,16 @@ def positions(oracle: Encoder, column: pa.Array) -> Answers:
         except AnswerError as problem:  # whose index is among the distinct labels
             row = pc.index(coded.indices, problem.row).as_py()
             raise AnswerError(problem.rule, row, problem.got) from None
-    return oracle.encode(column)
+    return oracle.encode(_whole(column))
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    """Whole numbers as such: pandas makes fractions of a column in which one was missing."""
+    if not pa.types.is_floating(column.type):
+        return column
+    with contextlib.suppress(pa.ArrowInvalid):  # which may quote an answer
+        return pc.cast(column, pa.int64())
+    return column
 
 
 def read_histogram(

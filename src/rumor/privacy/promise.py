@@ -95,6 +95,12 @@ class CollectionPromise:
             who = f"who answers {self.ask.questions:,} of {len(self.questions):,} questions"
         return f"at most epsilon {self.most:,.6g} for one person {who}"
 
+    def added_up(self) -> str | None:
+        """What several questions tell together, in a sentence; None where there is one alone."""
+        if len(self.questions) == 1 or (self.ask is not None and self.ask.questions == 1):
+            return None
+        return f"After all of it, {consequence(self.most)}"
+
     def whom(self) -> str:
         """Of whom each question is asked."""
         some = self.ask is not None and self.ask.questions is not None

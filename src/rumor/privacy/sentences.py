@@ -6,6 +6,8 @@ import math
 
 # Beyond this the factor is said as a power: nobody pictures such odds.
 _HUGE = 1e6
+# A loss after which an even guess is right 99 times in 100 hides next to nothing.
+LARGE = math.log(99)
 
 
 def odds_factor(epsilon: float) -> float:
@@ -42,4 +44,17 @@ def consequence(epsilon: float) -> str:
     return (
         f"someone who knows everything else about you can multiply their odds by at most {shown} "
         f"(epsilon {epsilon:,.4g}): an even guess becomes {guess}."
+    )
+
+
+def caution(epsilon: float, what: str = "a report") -> str | None:
+    """What is said of a loss that hides next to nothing; None of a smaller one."""
+    if epsilon <= LARGE:
+        return None
+    sure = 100 * believed(0.5, min(epsilon, 700))
+    right = "practically always right" if sure > 99.995 else f"right {sure:.4g}% of the time"
+    return (
+        f"epsilon {epsilon:,.4g} is large: with it {what} shows nearly what the person answered "
+        f"(an even guess becomes {right}); most would call that no protection. Below "
+        f"{LARGE:.2g} a guess stays below 99%"
     )

@@ -296,7 +296,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
         ("smokes\nyes\n", "the table must have a column 'drinks' in its header"),
         (
             "smokes,drinks\nyes,much\nno,\n",
-            "column 'drinks', row 2: the part 'drinks' of an answer",
+            "column 'drinks', row 2: an answer must not be missing",
         ),
         ("smokes,drinks\nyes,much\nmaybe,much\n", "column 'smokes', row 2: the part 'smokes'"),
     ],

@@ -220,7 +220,7 @@ def test_bad_tables_get_one_sentence(
 
 ODD = {
     "list": pa.array([["yes"], []]),
-    "struct": pa.array([{"a": 1}, None]),
+    "struct": pa.array([{"a": 1}, {"a": 2}]),
     "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
     "binary": pa.array([b"yes", b"no"]),
     "timestamp": pa.array([0, 1], pa.timestamp("s")),

@@ -1,7 +1,8 @@
 """Reports in a Spark DataFrame: a table of a lake or a warehouse, whatever Spark can read.
 
-The rows reach the workers as Arrow batches. A DataFrame does not say of which collection its
-reports are, as a reports file does: whoever makes the source vouches for that.
+The rows reach the workers as Arrow batches. Spark loses what the metadata of a reports file says,
+so that a DataFrame must say in two columns of what its reports are: `contract` and `question`, as
+reports files have them. Every row that is counted is checked.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import RDD, TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import BinaryType, BooleanType, DateType, IntegralType, StringType
 
 from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import OF_WHAT
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -29,12 +32,15 @@ from rumor.engines.in_memory import gathered
 from rumor.engines.sources import BATCH_BYTES, checked_window, split_strata
 from rumor.engines.spark.engine import Outcome, SentFold
 
+# Whether a row is of the collection and the question.
+_RIGHT = "rumor_right"
 _STRATA = (StringType, IntegralType, BooleanType, DateType)
 
 
 class FrameSource:
     """The reports of one question in a DataFrame with a binary column `report`.
 
+    Its columns `contract` (a digest) and `question` (an id) say in every row what the report is.
     `by` names a column of strata. `window` needs a column `day` of dates. `distinct_ids` needs
     a column `id`, and takes the least of the rows with the same id.
     """
@@ -52,6 +58,15 @@ class FrameSource:
         self.question: Question = collection.question(question)
         first, last = checked_window(window)
         _require(frame, "report", (BinaryType,), "binary")
+        if not set(OF_WHAT) <= set(frame.columns):
+            raise InputError(
+                "a DataFrame of reports must say what they answer, in the columns contract (the "
+                "collection's digest) and question (its id), as reports files do; "
+                f"got {shown(frame.columns)}"
+            )
+        for name in OF_WHAT:
+            _require(frame, name, (StringType,), "texts")
+        frame = frame.withColumn(_RIGHT, _right(collection, self.question))
         if by is not None:
             _require(frame, by, _STRATA, "texts, integers, booleans or dates")
         if distinct_ids:
@@ -61,11 +76,12 @@ class FrameSource:
                 raise InputError("ids must not be missing where they tell reports apart; some are")
             # The least of an id's rows, so that a partition that is read again gives the same.
             row = f.struct("report", *([] if by is None else [by]))
-            frame = frame.groupBy("id").agg(f.min(row).alias("row")).select("row.*")
+            least = (f.min(row).alias("row"), f.min(_RIGHT).alias(_RIGHT))
+            frame = frame.groupBy("id").agg(*least).select("row.*", _RIGHT)
         else:
             frame = _windowed(frame, first, last)
-        self._frame = frame.select("report", *([] if by is None else [by]))
-        self._read = _Read(self.question.mechanism.width, by)
+        self._frame = frame.select("report", _RIGHT, *([] if by is None else [by]))
+        self._read = _Read(self.question.mechanism.width, self.question.id, by)
 
     @property
     def rows(self) -> int:
@@ -102,6 +118,7 @@ class _Read:
     """Batches of reports from batches of rows."""
 
     width: int
+    question: str
     by: str | None
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
@@ -110,8 +127,20 @@ class _Read:
 
     def _batches(self, rows: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
         for some in rows:
+            if not pc.all(some.column(1), min_count=0).as_py():
+                raise InputError(
+                    f"the DataFrame must hold reports of this collection's question "
+                    f"{self.question!r} alone, by its columns {' and '.join(OF_WHAT)}; got others"
+                )
             reports = _fixed(some.column(0), self.width)
-            yield from split_strata(reports, some.column(1) if self.by else None, "the DataFrame")
+            yield from split_strata(reports, some.column(2) if self.by else None, "the DataFrame")
+
+
+def _right(collection: Collection, question: Question) -> Column:
+    """Whether a row is a report of this question; compared where the rows are."""
+    expected = zip(OF_WHAT, (collection.digest, question.id), strict=True)
+    contract, asked = (f.col(name).eqNullSafe(f.lit(text)) for name, text in expected)
+    return contract & asked
 
 
 def _fixed(column: pa.Array, width: int) -> Reports:

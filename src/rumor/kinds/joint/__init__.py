@@ -42,6 +42,11 @@ class Joint(JointQuestion):
 
         return read_cells(mechanism, table, keep)
 
+    def stand_ins(self, mechanism: Mixed) -> Sequence[str]:
+        """Labels that all parts have."""
+        first, *others = mechanism.parts.labels or ((),)
+        return [label for label in first if all(label in labels for labels in others)]
+
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
     ) -> alt.VConcatChart:

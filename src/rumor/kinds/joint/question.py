@@ -22,6 +22,7 @@ TAKEN = (*COLUMNS, "stratum", "count", "value")
 class JointQuestion(Kind[Mixed]):
     """Two to four answers that make one table, as a device knows them."""
 
+    one_column = False
     name = "joint"
     keys = ("parts", "epsilon", "mechanism")
     names = ("parts",)

@@ -37,7 +37,7 @@ def read_cells(
     parts, before = mechanism.parts, 0
     own = "integer" if parts.labels is None else "text"
     cells = [own] * parts.count + ["text"] * len(keep) + ["integer"] * len(numbers)
-    for batch in table.batches([*parts.keys, *keep, *numbers], cells):
+    for batch in table.answered([*parts.keys, *keep, *numbers], cells, parts.count):
         columns = []
         for part, key in enumerate(parts.keys):
             with table.placing(key, before):

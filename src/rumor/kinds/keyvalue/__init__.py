@@ -28,6 +28,14 @@ class KeyValue(KeyValueQuestion):
             )
         return None
 
+    def check_missing(self, mechanism: KeyValueMechanism, rule: str) -> None:
+        """Nothing is missing: a cell is empty where somebody does not hold the key."""
+        if rule != "error":
+            raise InputError(
+                f"an empty cell of a key says that the person does not hold it, so no answer is "
+                f"missing; got --missing {rule}"
+            )
+
     def row_is_person(self, table: Table) -> bool:
         """Not where each pair has a row."""
         return not self._part("tables").is_long(table)

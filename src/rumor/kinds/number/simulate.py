@@ -63,7 +63,7 @@ def read_numbers(
     name = "value" if counted else id if column is None else column
     names = [name, "count"] if counted else [name]
     values, counts = [np.empty(0)], [np.empty(0)]
-    for batch in table.batches(names, ["number"] * len(names)):
+    for batch in table.answered(names, ["number"] * len(names)):
         with table.placing(name):
             values.append(numbers(batch.column(0)))
             counts.append(numbers(batch.column(1)) if counted else np.ones(len(batch)))

@@ -36,6 +36,10 @@ class Sets(SetQuestion):
 
         return read_sets(mechanism, table, self.answer_column(id, column, table), id, keep)
 
+    def stand_ins(self, mechanism: SetMechanism) -> Sequence[str]:
+        """No option: who chose nothing has answered."""
+        return ()
+
     def advice(self, mechanism: SetMechanism) -> str | None:
         """A cap makes reports tell more."""
         if mechanism.domain < 3 or mechanism.cap < mechanism.domain:

@@ -42,7 +42,7 @@ def read_sets(
     """People's options, a batch at a time, with the kept columns."""
     if column is None:
         return _wide(mechanism, table, id, keep)
-    reader = Reader("text", functools.partial(_listed, mechanism, table.mark))
+    reader = Reader("text", functools.partial(_listed, mechanism, table.mark), blank=False)
     return reader.read(table, column, keep)
 
 
@@ -91,7 +91,8 @@ def _wide(
             f"for each option; got none for {shown(missing)}"
         )
     before = 0
-    for batch in table.batches([*names, *keep], ["text"] * (len(names) + len(keep))):
+    cells = ["text"] * (len(names) + len(keep))
+    for batch in table.answered([*names, *keep], cells, len(names)):
         columns = []
         for place, name in enumerate(names):
             with table.placing(name, before):

@@ -35,6 +35,9 @@ class Text(TextQuestion):
         known = candidate_map(mechanism.bloom, words, cache=cache, on_progress=on_progress)
         return {"candidates": known}
 
+    def stand_ins(self, mechanism: Rappor) -> None:
+        """Any word."""
+
     def takes_words(self, id: str) -> None:
         """They are what is looked for."""
 

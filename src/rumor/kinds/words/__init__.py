@@ -25,6 +25,9 @@ class Words(WordsQuestion):
         """Words to look for as well, where there are such."""
         return {} if words is None else {"candidates": list(words)}
 
+    def stand_ins(self, mechanism: OpenWords) -> None:
+        """Any word."""
+
     def takes_words(self, id: str) -> None:
         """They are looked for beside those that are found."""
 

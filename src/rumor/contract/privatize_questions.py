@@ -1,16 +1,19 @@
-"""From a table of answers to reports where each person is asked some of many questions.
+"""From a table of answers to reports of several questions, a file for each.
 
-Who is asked what is drawn for all questions at once, row by row and from no answer: a person of
-whom two questions were drawn in two runs would have answered two. The rows that were not drawn
-for a question are never read into a report, and may be empty there. Two runs are two draws, and
-two reports of everybody, as they are of a collection that asks everything.
+Where each person is asked some of them, who is asked what is drawn for all questions at once, row
+by row and from no answer: a person of whom two questions were drawn in two runs would have
+answered two. The rows that were not drawn for a question are never read into a report, and may be
+empty there. Two runs are two draws, and two reports of everybody, as they are of a collection that
+asks everything.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,7 @@ from rumor.contract.privatize import privatize_table
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
+from rumor.core.missing import Missing
 from rumor.core.randomness import Source, Stream, System
 from rumor.core.some_rows import SomeRows
 from rumor.kinds import KINDS
@@ -37,44 +41,52 @@ def draw_questions(stream: Stream, people: int, questions: int, count: int) -> N
     return drawn
 
 
-def privatize_asked(
+@dataclass(frozen=True)
+class Made:
+    """What came of one question of a table."""
+
+    reports: int
+    missing: Missing
+
+
+def privatize_questions(
     collection: Collection,
     table: Table,
     outs: Mapping[str, PathLike],
     *,
+    columns: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
     day: datetime.date | None = None,
     random: Source | None = None,
     on_progress: Callable[[int], None] | None = None,
-) -> dict[str, int]:
-    """Write a file of reports for every question, each row of the table asked some of them.
+) -> dict[str, Made]:
+    """Write a file of reports for every question that has a path in `outs`.
 
-    `outs` has a path for each question; its answers are in the column of its id. All files are
-    written, or none is left. Returns how many reports each has.
+    Answers are in the question's column or that of its id, unless `columns` has another. Where the
+    collection asks each person some of its questions, all of them must be there. All files are
+    written, or none is left. Returns how many reports each has, and how many answers were missing.
     """
-    ask = collection.ask
-    assert ask is not None
-    assert ask.questions is not None
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
-    people = _people(collection, table)
-    stream = (System() if random is None else random).stream()
-    drawn = draw_questions(stream, people, len(collection.questions), ask.questions)
-    made: dict[str, int] = {}
+    drawn = _drawn(collection, table, columns, outs, random)
+    made: dict[str, Made] = {}
     written: list[PathLike] = []
     try:
-        for place, question in enumerate(collection.questions):
-            before = sum(made.values())
-            made[question.id] = privatize_table(
+        for question in map(collection.question, outs):
+            before, missing = sum(one.reports for one in made.values()), table.missing.again()
+            rows = replace(table, missing=missing)
+            reports = privatize_table(
                 collection,
                 question,
-                SomeRows.of(table, drawn[:, place]),
+                rows if drawn is None else SomeRows.of(rows, drawn[question.id]),
                 outs[question.id],
+                column=columns.get(question.id),
                 keep=keep,
                 day=day,
                 random=random,
                 on_progress=_from(before, on_progress),
             )
+            made[question.id] = Made(reports, missing)
             written.append(outs[question.id])
     except BaseException:
         # A question alone would be another draw than that of the next run.
@@ -84,11 +96,34 @@ def privatize_asked(
     return made
 
 
-def _people(collection: Collection, table: Table) -> int:
+def _drawn(
+    collection: Collection,
+    table: Table,
+    columns: Mapping[str, str],
+    outs: Mapping[str, PathLike],
+    random: Source | None,
+) -> dict[str, NDArray[np.bool_]] | None:
+    """Which rows are asked each question; None where all are asked all."""
+    ask = collection.ask
+    if ask is None or ask.questions is None:
+        return None
+    ids = [question.id for question in collection.questions]
+    if set(ids) != set(outs):
+        raise InputError(
+            f"who is asked which questions is drawn for all of them at once ({', '.join(ids)}); "
+            f"got {', '.join(outs)}"
+        )
+    people = _people(collection, table, columns)
+    stream = (System() if random is None else random).stream()
+    drawn = draw_questions(stream, people, len(ids), ask.questions)
+    return {id: drawn[:, place] for place, id in enumerate(ids)}
+
+
+def _people(collection: Collection, table: Table, columns: Mapping[str, str]) -> int:
     """How many rows there are, each a person with a column for every question."""
     for question in collection.questions:
         kind = KINDS[question.kind]
-        kind.answer_column(question.id, None, table)
+        kind.answer_column(question.id, columns.get(question.id, question.column), table)
         if not kind.row_is_person(table):
             raise InputError(
                 f"{table.path}: who is asked which questions can be drawn where a row is a "

@@ -1,0 +1,325 @@
+"""The files that tables of answers come in: CSV of any separator, Parquet, Stata and SPSS.
+
+A CSV may be compressed (.gz), and a CSV or a Parquet file may come by the standard input: it is
+then kept in memory, since answers of people should not lie about in a temporary file. Whatever a
+library says of a file that it cannot read may quote somebody's answer, and is never repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from rumor.core.errors import InputError, shown
+
+STANDARD_INPUT = "-"
+# What pandas reads, and what it needs for that.
+STATISTICS = {
+    ".dta": ("read_stata", ("pandas",)),
+    ".sav": ("read_spss", ("pandas", "pyreadstat")),
+    ".zsav": ("read_spss", ("pandas", "pyreadstat")),
+}
+_KNOWN = (".csv", ".parquet", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", *STATISTICS)
+
+# How the cells of a CSV can be read.
+_TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
+
+# What Arrow says of a table quotes its cells, so that only these parts of it are repeated.
+_BAD_CELL = re.compile(
+    # Where Arrow has one thread, it names the row, too.
+    r"CSV column #(?P<column>\d+): (Row #\d+: )?CSV conversion error to (?P<kind>int64|double)"
+)
+_BAD_TEXT = re.compile(r"CSV column #(?P<column>\d+): .*invalid UTF8 data")
+_BAD_ROW = re.compile(r"Expected (?P<right>\d+) columns, got (?P<wrong>\d+)")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+
+_BLOCK_BYTES = 16 << 20
+_BATCH_ROWS = 1 << 20
+_QUOTED = re.compile('"[^"]*"?')
+_SEPARATORS = (",", ";", "\t")
+
+
+class TableFile(Protocol):
+    """One file of a table."""
+
+    @property
+    def path(self) -> Path:
+        """What it is called."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Column names and types; in CSV everything is text until it is read as something else."""
+        ...
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows, in order; CSV reads them as the kinds of cells named."""
+        ...
+
+
+def open_file(path: str | Path, separator: str | None = None) -> TableFile:
+    """One file, by the end of its name; "-" is the standard input. Only its header is read."""
+    if str(path) == STANDARD_INPUT:
+        return _from_input(sys.stdin.buffer.read(), separator)
+    file = Path(path)
+    ending = table_ending(file)
+    if ending is None:
+        raise InputError(f"a table must be a {_or(_KNOWN)} file; got {str(file)!r}")
+    if not file.is_file():
+        raise InputError(f"a table must be a file that exists; got {str(file)!r}")
+    if ending == ".parquet":
+        return ParquetFile.open(file)
+    if ending in STATISTICS:
+        return StatisticsFile.open(file)
+    return CsvFile.open(file, None, separator)
+
+
+def table_ending(file: Path) -> str | None:
+    """How the name of a file ends that can hold a table; None where it cannot."""
+    name = file.name.lower()
+    return next((ending for ending in _KNOWN if name.endswith(ending)), None)
+
+
+def _or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _from_input(data: bytes, separator: str | None) -> TableFile:
+    named = Path(STANDARD_INPUT)
+    if data.startswith(b"PAR1"):
+        return ParquetFile.open(named, data)
+    return CsvFile.open(named, data, separator)
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """Cells of text, with something between them."""
+
+    path: Path
+    schema: pa.Schema
+    separator: str
+    data: bytes | None = None
+    """What it holds, where it is no file."""
+
+    @classmethod
+    def open(cls, path: Path, data: bytes | None, separator: str | None) -> CsvFile:
+        """Read the header; the separator is the one that it has most of, unless it is given."""
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+            raise InputError(
+                f"--separator must be one character between the cells, or tab; "
+                f"got {shown(separator)}"
+            )
+        first, _ = _header_line(path, data)
+        plain = _QUOTED.sub("", first)
+        found = separator or max(_SEPARATORS, key=plain.count)
+        file = cls(path, pa.schema([]), found, data)
+        reason = ""
+        try:
+            with file._reader({}, None) as reader:
+                names = list(reader.schema.names)
+        except (pa.ArrowInvalid, OSError) as problem:
+            reason = str(problem) or "damaged"
+        if reason:
+            raise _malformed_csv(path, reason)
+        if len(set(names)) != len(names):
+            raise InputError(f"{path}: columns must have distinct names; got one name twice")
+        return cls(path, pa.schema([(name, pa.string()) for name in names]), found, data)
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows."""
+        reason = ""
+        try:
+            with self._reader(cells, list(cells)) as reader:
+                for batch in reader:
+                    if len(batch):
+                        yield batch
+        except (pa.ArrowInvalid, OSError) as problem:
+            reason = str(problem) or "damaged"
+        if reason:  # and no chain of exceptions that quotes a cell
+            raise self._broken(reason)
+
+    def _reader(
+        self, cells: Mapping[str, str], columns: list[str] | None
+    ) -> pa_csv.CSVStreamingReader:
+        """Where a column is alone, an empty line is a row without an answer; else it is no row."""
+        _, above = _header_line(self.path, self.data)
+        return pa_csv.open_csv(
+            _stream(self.path, self.data),
+            read_options=pa_csv.ReadOptions(block_size=_BLOCK_BYTES, skip_rows=above),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=self.separator,
+                newlines_in_values=True,
+                ignore_empty_lines=len(self.schema.names) != 1,
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types={name: _TYPES[kind] for name, kind in cells.items()},
+                include_columns=columns,
+                strings_can_be_null=False,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def _broken(self, reason: str) -> InputError:
+        """Arrow's reason in our words, which name the place and quote nothing."""
+        cell = _BAD_CELL.search(reason)
+        if cell is not None:
+            name, whole = self.schema.names[int(cell["column"])], cell["kind"] == "int64"
+            row = self._first_row(name, _is_integer if whole else _is_number)
+            kind = "integers" if whole else "numbers"
+            rule = f"{self.path}, column {name!r}{row}: the column must hold {kind}"
+            return InputError(f"{rule}; got something else")
+        return _malformed_csv(self.path, reason)
+
+    def _first_row(self, column: str, right: Callable[[str], bool]) -> str:
+        """The first row whose cell is not right, as a message names it."""
+        before = 0
+        for batch in self.batches({column: "text"}):
+            for row, cell in enumerate(batch.column(0).to_pylist()):
+                if not right(cell):
+                    return f", row {before + row + 1:,}"
+            before += len(batch)
+        return ""
+
+
+def _stream(path: Path, data: bytes | None) -> pa.NativeFile:
+    """The bytes of a file or of the standard input, decompressed where they are compressed."""
+    if data is None:
+        packed = path.suffix.lower() == ".gz"
+        return pa.input_stream(str(path), compression="gzip" if packed else None)
+    raw = pa.BufferReader(data)
+    return pa.CompressedInputStream(raw, "gzip") if data.startswith(b"\x1f\x8b") else raw
+
+
+def _header_line(path: Path, data: bytes | None) -> tuple[str, int]:
+    """The first line that is not empty, and how many are above it."""
+    start = b""
+    try:
+        with _stream(path, data) as stream:
+            while b"\n" not in start.lstrip() and (more := stream.read(1 << 16)):
+                start += more
+    except (OSError, pa.ArrowException):  # an archive that is none, or is cut
+        raise _malformed_csv(path, "damaged") from None
+    for above, line in enumerate(start.splitlines()):
+        if line.strip():
+            return line.decode("utf-8", "replace"), above
+    raise InputError(f"{path}: a table must have a header line; got an empty file")
+
+
+def _malformed_csv(file: Path, reason: str) -> InputError:
+    rule = f"{file}: a table must be well-formed CSV (UTF-8, with a header)"
+    row, text = _BAD_ROW.search(reason), _BAD_TEXT.search(reason)
+    if row is not None:
+        return InputError(f"{rule}; got a row of {row['wrong']} cells for {row['right']} columns")
+    if text is not None:
+        return InputError(f"{rule}; got invalid UTF-8 in column {int(text['column']) + 1}")
+    return InputError(f"{rule}; got something else")
+
+
+def _is_integer(cell: str) -> bool:
+    return not cell or (_INTEGER.fullmatch(cell) is not None and -(1 << 63) <= int(cell) < 1 << 63)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """Columns that have types of their own."""
+
+    path: Path
+    schema: pa.Schema
+    data: bytes | None = None
+
+    @classmethod
+    def open(cls, path: Path, data: bytes | None = None) -> ParquetFile:
+        """Read the schema."""
+        try:
+            return cls(path, pq.read_schema(_parquet(path, data)), data)
+        except (pa.ArrowException, OSError):
+            raise _broken_parquet(path) from None
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows."""
+        try:
+            with pq.ParquetFile(_parquet(self.path, self.data)) as parquet:
+                for batch in parquet.iter_batches(_BATCH_ROWS, columns=list(cells)):
+                    if len(batch):
+                        yield batch
+        except (pa.ArrowException, OSError):
+            raise _broken_parquet(self.path) from None
+
+
+def _parquet(path: Path, data: bytes | None) -> Any:
+    return path if data is None else pa.BufferReader(data)
+
+
+def _broken_parquet(file: Path) -> InputError:
+    return InputError(
+        f"{file}: a table must be a complete Parquet file; "
+        f"this one is truncated, damaged or something else"
+    )
+
+
+@dataclass(frozen=True)
+class StatisticsFile:
+    """What Stata or SPSS wrote, read whole: labels of values are the answers."""
+
+    path: Path
+    table: pa.Table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Column names and types."""
+        return self.table.schema
+
+    @classmethod
+    def open(cls, path: Path) -> StatisticsFile:
+        """Read it all, with pandas."""
+        ending = path.suffix.lower()
+        reader, needed = STATISTICS[ending]
+        for name in needed:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                raise InputError(
+                    f"{path}: to read {ending} files the Python package {name} must be installed; "
+                    f"it is not"
+                ) from None
+        pandas: Any = importlib.import_module("pandas")
+        with contextlib.suppress(Exception):  # which may quote an answer
+            frame = getattr(pandas, reader)(path)
+            for name, column in frame.items():
+                if isinstance(column.dtype, pandas.CategoricalDtype):
+                    # Of values only some may have labels: the others are called as they are.
+                    frame[name] = column.cat.rename_categories(_called)
+            return cls(path, pa.Table.from_pandas(frame, preserve_index=False))
+        raise InputError(
+            f"{path}: a table must be a complete {ending} file; this one is damaged or something "
+            f"else"
+        )
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows."""
+        for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
+            if len(batch):
+                yield batch
+
+
+def _called(value: object) -> str:
+    """A value without a label, as a label would be written: 1 and not 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
