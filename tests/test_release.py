@@ -82,3 +82,13 @@ def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
 def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
     assert release_check.built_twice(tmp_path).startswith("the same bytes")
     assert "sboms/rumor.cdx.json" in release_check.bill_of_materials(tmp_path)
+
+
+def test_the_documentation_is_searched_without_a_server() -> None:
+    plugins = section_of(text_of("mkdocs.yml"), "plugins")
+    assert re.findall(r"^  - (\w+)$", plugins, re.MULTILINE) == ["search", "offline"]
+    assert "use_directory_urls: false" in text_of("mkdocs.yml")
+
+
+def section_of(text: str, name: str) -> str:
+    return re.split(r"^\w", text.split(f"\n{name}:\n")[1], maxsplit=1, flags=re.MULTILINE)[0]

@@ -35,7 +35,7 @@ StateDir = Annotated[
 
 Questions = Annotated[
     list[str] | None,
-    argument("QUESTION...", "Which questions to be asked, by their ids; all of yours unless said."),
+    argument("QUESTION...", "Which questions to be asked, by their ids; by default all of yours."),
 ]
 MaxEpsilon = Annotated[
     float | None, option("--max-epsilon E", "The most this device spends in all.")

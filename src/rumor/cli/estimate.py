@@ -36,7 +36,7 @@ DetectionLevel = Annotated[
     option(
         "--detection-level SHARE",
         "For text questions: how many of the words found may be false, on average "
-        "(0.05 unless said).",
+        "(by default 0.05).",
     ),
 ]
 By = Annotated[str | None, option("--by COLUMN", "Estimate each value of a public column apart.")]

@@ -20,7 +20,7 @@ Contact = Annotated[str | None, option("--contact TEXT", "Whom people may ask ab
 Users = Annotated[float | None, option("--users --people N", "How many people will answer.")]
 Epsilon = Annotated[
     float | None,
-    option("--epsilon E", "The loss of one report, of every question (1 unless said)."),
+    option("--epsilon E", "The loss of one report, of every question (by default 1)."),
 ]
 
 

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from rumor.privacy.integrity import Integrity
 
 
-Fakes = Annotated[
-    int | None, option("--fakes N", "How many fakes to reckon with (1% unless said).")
-]
+Fakes = Annotated[int | None, option("--fakes N", "How many fakes to reckon with (by default 1%).")]
 Most = Annotated[int, option("--most N", "Look at so many reports at most.", min=1000)]
 Seed = Annotated[int | None, option("--seed", "Makes the simulation behind a test repeatable.")]
 

@@ -12,10 +12,10 @@ from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import InputError, shown
 
 PapersTrials = Annotated[
-    int | None, option("--trials -t T", "Trials of each cell (the paper's unless said).", min=2)
+    int | None, option("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
 ]
 Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
-Jobs = Annotated[int | None, option("--jobs -j N", "Processes (one a core unless said).", min=1)]
+Jobs = Annotated[int | None, option("--jobs -j N", "Processes (by default one a core).", min=1)]
 
 
 def papers(

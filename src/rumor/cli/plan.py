@@ -36,7 +36,7 @@ Difference = Annotated[
     option("--difference X", "A difference between two groups to notice; people are then of each."),
 ]
 Share = Annotated[
-    float | None, option("--share F", "The share of the first of two groups (0.1 unless said).")
+    float | None, option("--share F", "The share of the first of two groups (by default 0.1).")
 ]
 Power = Annotated[
     float | None, option("--power P", "How surely the difference is to be noticed (0.8).")

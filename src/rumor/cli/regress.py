@@ -17,7 +17,7 @@ Formula = Annotated[
 ]
 Reference = Annotated[
     str | None,
-    option("--reference ANSWER", "The answer that odds are against (the first unless said)."),
+    option("--reference ANSWER", "The answer that odds are against (by default the first)."),
 ]
 
 

@@ -37,14 +37,14 @@ Column = Annotated[
     str | None,
     option(
         "--column -c NAME",
-        "The column of answers, where a row is a person (the question's id unless said).",
+        "The column of answers, where a row is a person (by default the question's id).",
     ),
 ]
 Candidates = Annotated[
     str | None,
     option(
         "--candidates FILE",
-        "For text questions: the words to look for (those of the histogram unless said).",
+        "For text questions: the words to look for (by default those of the histogram).",
     ),
 ]
 People = Annotated[

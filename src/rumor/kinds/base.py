@@ -353,7 +353,7 @@ def some(names: Sequence[str], most: int = 12) -> str:
 
 
 def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """The mechanism that a question names ("auto" unless said), and its options."""
+    """The mechanism that a question names (by default "auto"), and its options."""
     choice = wish.get("mechanism", "auto")
     table = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):

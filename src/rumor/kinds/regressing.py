@@ -31,7 +31,7 @@ def regress(
 
     `columns` hold what is publicly known of the people who made the reports, in the same order: a
     mapping from names to arrays, a data frame or an Arrow table. The `formula` is a sum of
-    them, "age + country" (all of them unless said); more than sums needs the package formulaic.
+    them, "age + country" (by default all of them); more than sums needs the package formulaic.
     Coefficients are log-odds against the `reference`, the first value unless said. They are of the
     answers themselves: the noise of the mechanism is part of the model.
     """

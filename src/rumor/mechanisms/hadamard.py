@@ -61,7 +61,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         blocks: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`blocks` is a power of two; the number with the least variance unless said."""
+        """`blocks` is a power of two; by default the number with the least variance."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if blocks is None:

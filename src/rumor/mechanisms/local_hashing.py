@@ -65,7 +65,7 @@ class LocalHashing(FrequencyOracle):
         buckets: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`buckets` is how many a hash has; the number with the least variance unless said."""
+        """`buckets` is how many a hash has; by default the number with the least variance."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if buckets is None:

@@ -176,7 +176,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         field: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`field` is a prime; one with nearly the least variance unless said."""
+        """`field` is a prime; by default one with nearly the least variance."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self._shape(best_field(self.domain, float(power)) if field is None else field)

@@ -64,7 +64,7 @@ class SubsetSelection(FrequencyOracle):
         size: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`size` is the number of values in a report; the best one unless said."""
+        """`size` is the number of values in a report; by default the best one."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if size is None:

@@ -45,7 +45,7 @@ class UnaryEncoding(BitPerValue):
         q: float | Fraction | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Either `epsilon` with a variant ("optimized" unless said), or explicit `p` and `q`.
+        """Either `epsilon` with a variant (by default "optimized"), or explicit `p` and `q`.
 
         `p` is the probability that the person's own bit is reported as 1, `q` that of any
         other bit. With `p` and `q`, an `epsilon` is a ceiling that they must keep.

@@ -213,7 +213,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         )
 
     usual_of: ClassVar[str] = ""
-    """What the usual error is that of, in words; the standard error's unless said."""
+    """What the usual error is that of, in words; by default the standard error's."""
 
     def usual_error(self, mechanism: M, users: int) -> float:
         """The standard error of something that is not rare, by which ways to ask are compared."""

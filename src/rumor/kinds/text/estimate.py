@@ -68,7 +68,7 @@ def decode(
     dictionary is complete: a word is tested against made-up words under the fit of all the others,
     at 0.8 of the level, since the penalty and the bits left out were still chosen with it in
     (benchmarks/honest_words.py measures what comes of it). Its further options: `decoys`, how
-    many made-up words calibrate the p-values (all possible ones unless said); `penalties`, the path
+    many made-up words calibrate the p-values (by default all possible ones); `penalties`, the path
     of the Lasso in standard deviations, strongest first; `trim`, from how many standard deviations
     on an unexplained bit is left out (math.inf: none).
 
