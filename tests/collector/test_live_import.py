@@ -197,7 +197,7 @@ _SLOW = """
                 print("some", flush=True)
                 time.sleep(60)
         return work
-    backup._stored = slowly(backup._stored)
+    backup.stored_in = slowly(backup.stored_in)
     from rumor.collector.store.sql import SqlStore
     SqlStore.reports = slowly(SqlStore.reports)
     sys.exit(main())

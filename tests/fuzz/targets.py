@@ -134,7 +134,7 @@ def reports(data: bytes) -> None:
             for question in collection.questions:
                 if question.id == opened.question:
                     opened.require(collection, question)
-                    for stored in backup._stored([opened]):
+                    for stored in backup.stored_in([opened]):
                         assert stored.ids.shape == (len(stored.reports), 16)
         except InputError as problem:
             _one_sentence(problem)

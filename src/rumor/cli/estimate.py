@@ -107,9 +107,21 @@ class How:
         return None if self.detection_level is None else {"level": self.detection_level}
 
 
+Counts = Annotated[
+    bool,
+    option(
+        "--counts",
+        "REPORTS is a table of counts, made elsewhere: columns report and count, or value, count "
+        "and reports.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Rows:
     """Which reports are counted, and into what."""
+
+    counts: Counts = False
 
     by: By = None
     weights: Weights = None
@@ -167,6 +179,7 @@ def estimate(
       rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
       rumor estimate examples/words.toml reports.parquet --candidates words.txt
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
+      rumor estimate examples/browser.toml counts.csv --counts
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
     """
     from rumor.results.view import View
@@ -188,6 +201,8 @@ def estimate(
     if rows.linked is not None or rows.on is not None:
         analysis = _joined(collection, reports, question, how, rows, written, common)
     elif rows.weights is not None:
+        if rows.counts:
+            raise InputError("groups are weighed by their reports; got --counts with --weights")
         from rumor.cli.desk import weighed
 
         weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
@@ -219,10 +234,18 @@ def _counted(
     """One question, counted by an engine."""
     from rumor.engines.analysis import analyse
 
+    source: Any = reports
+    if rows.counts:
+        from rumor.contract.collection import Collection
+        from rumor.core.answer_table import Table
+        from rumor.engines.counted_table import summary_of_counts
+
+        contract = Collection.load(collection)
+        source = summary_of_counts(contract, contract.question(question), Table.open(reports))
     with started_engine(how.engine, how.master) as (start, on_progress):
         return analyse(
             collection,
-            reports,
+            source,
             question=question,
             engine=start(),
             by=rows.by,
@@ -250,6 +273,7 @@ def _joined(
         raise InputError("--linked and --on go together: other reports, and whose each one is")
     others = {
         "--question": question,
+        "--counts": rows.counts,
         "--by": rows.by,
         "--weights": rows.weights,
         "--distinct-ids": rows.distinct_ids,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import ending_cleanly, print_json
+from rumor.cli.common import ending_cleanly, print_json, warn
 from rumor.cli.options import AsJson, argument, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store, store_at
 from rumor.core.errors import InputError
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 Digest = Annotated[
     str | None, option("--digest HEX", "Which collection, where the store has several.")
+]
+
+
+Of = Annotated[
+    str | None, option("--collection FILE", "Of which collection reports files are (.toml, .json).")
 ]
 
 
@@ -51,8 +56,12 @@ def export(
 
 
 def import_(
-    folder: Annotated[str, argument("FOLDER", "A folder that rumor export wrote.")],
+    folder: Annotated[
+        str,
+        argument("FOLDER", "A folder that rumor export wrote; with --collection, reports files."),
+    ],
     store: StoreUrl = DEFAULT_STORE,
+    collection: Of = None,
     as_json: AsJson = False,
 ) -> None:
     """Put an exported collection back into a store.
@@ -60,14 +69,33 @@ def import_(
     It goes on exactly where it was: reports that are sent again still count once. It appears
     whole or not at all, and collectors of the store may run meanwhile.
 
+    With --collection, reports files (.parquet, or a folder of them) become the reports of that
+    collection, which the store must not have yet. Their ids and days stay; kept columns do not.
+
     \b
     Example:
       rumor import backup --store postgresql://rumor@localhost/rumor
+      rumor import reports.parquet --collection examples/browser.toml
     """
-    with ending_cleanly(), made_store(store) as opened:
-        from rumor.collector.backup import import_collection
+    from pathlib import Path
 
-        done = import_collection(opened, folder)
+    if collection is None and Path(folder).is_file():
+        raise InputError(
+            f"an import needs a folder that rumor export wrote, or --collection with reports "
+            f"files; got {folder!r} alone"
+        )
+    with ending_cleanly(), made_store(store) as opened:
+        if collection is None:
+            from rumor.collector.backup import import_collection
+
+            done = import_collection(opened, folder)
+        else:
+            from rumor.collector.reports_in import import_reports, strata_of
+            from rumor.contract.collection import Collection
+
+            done = import_reports(opened, folder, Collection.load(collection))
+            if lost := strata_of(folder):
+                warn(f"a store has no place for kept columns: {', '.join(lost)} stayed behind.")
     _say(done, f"from {folder!r}", as_json)
 
 

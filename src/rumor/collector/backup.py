@@ -17,7 +17,7 @@ import datetime
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,7 +167,7 @@ class _Found:
         return cls(days, files, counted / "ids.bin")
 
     def contents(self) -> Contents:
-        return Contents(_stored(self.files), _spent(self.ids), self.days)
+        return Contents(stored_in(self.files), _spent(self.ids), self.days)
 
     @property
     def reports(self) -> int:
@@ -178,7 +178,8 @@ class _Found:
         return sum(summary.reports for summary in self.days.values())
 
 
-def _stored(files: list[ReportFile]) -> Iterator[StoredReports]:
+def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:
+    """The reports of files, each part of one day."""
     for file in files:
         try:
             with pq.ParquetFile(file.path) as parquet:

@@ -176,7 +176,7 @@ def stratum_name(stratum: Stratum) -> str:
 
 def analyse(
     collection_file: PathLike | Collection,
-    path: PathLike | QuestionSource,
+    path: PathLike | QuestionSource | Summary,
     *,
     question: str | None = None,
     method: str = "auto",
@@ -252,7 +252,7 @@ class Counted:
 @contextmanager
 def count(
     collection: Collection,
-    path: PathLike | QuestionSource,
+    path: PathLike | QuestionSource | Summary,
     *,
     question: str | None = None,
     engine: str | Engine | AbstractContextManager[Engine] = "local",
@@ -271,14 +271,17 @@ def count(
     with ExitStack() as stack:
         kept: KeptReports | None = None
         repeated: int | None = None
-        if not isinstance(path, QuestionSource) and Summary.is_file(path):
+        if isinstance(path, Summary) or (
+            not isinstance(path, QuestionSource) and Summary.is_file(path)
+        ):
+            name = "it" if isinstance(path, Summary) else repr(str(path))
             if by is not None or window != (None, None) or distinct_ids:
                 raise InputError(
-                    f"strata and days are chosen when reports are counted, and {str(path)!r} is a "
+                    f"strata and days are chosen when reports are counted, and {name} is a "
                     f"summary; got --by, --from, --to or --distinct-ids"
                 )
-            summary = Summary.load(path)
-            asked = _question_of(summary, collection, asked, path)
+            summary = path if isinstance(path, Summary) else Summary.load(path)
+            asked = _question_of(summary, collection, asked, name.strip("'"))
             totals = Totals({None: summary})
         else:
             source = _source(path, collection, asked, by=by, window=window, ids=distinct_ids)

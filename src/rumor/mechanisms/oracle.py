@@ -217,6 +217,12 @@ class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
         """How many of the tallied reports support each value."""
 
     @property
+    def counts_supports(self) -> bool:
+        """Whether a tally is the counts of support, and not something they follow from."""
+        tally = np.zeros(self.tally_size, dtype=np.int64)
+        return self.support_counts(tally) is tally
+
+    @property
     def dispersion(self) -> float:
         """How the support of two values goes together, when all values are equally frequent:
         P(both supported) / P(one supported)^2. 1 when they are independent (unary encoding,

@@ -1,0 +1,59 @@
+"""Reports files into a store that does not have their collection yet: ids and days stay.
+
+For reports that `rumor privatize` made, or that came from elsewhere, and shall be served, estimated
+and kept like those of devices. Columns beside the reports have no place in a store.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from rumor.collector.backup import Exported, stored_in
+from rumor.collector.store.base import Contents, Store
+from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import NO_STRATA, ReportFile, find_files
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.mechanisms.summary import Summary
+
+
+def import_reports(store: Store, path: PathLike, collection: Collection) -> Exported:
+    """Put the reports of a file, or of a folder of them, into a store; all of them or none."""
+    if any(entry.collection.digest == collection.digest for entry in store.registered()):
+        raise InputError(
+            "reports files are imported into a store that does not have their collection yet, "
+            "since reports that arrive get the day on which they do; this one has it"
+        )
+    if collection.admission != "open":
+        raise InputError(
+            f"reports files are imported of collections that are open to everybody; "
+            f"got admission {collection.admission!r}"
+        )
+    files = find_files(path)
+    of: dict[str, list[ReportFile]] = {question.id: [] for question in collection.questions}
+    for file in files:
+        asked = collection.question(file.question if file.question in of else None)
+        file.require(collection, asked)
+        of[asked.id].append(file)
+    days = {q.id: _counted(collection, q, of[q.id]) for q in collection.questions}
+    contents = {id: Contents(stored_in(of[id]), iter(()), days[id]) for id in of}
+    store.restore(collection, contents, open=True)
+    reports = sum(file.footer.num_rows for file in files)
+    return Exported(collection, reports, reports)
+
+
+def strata_of(path: PathLike) -> list[str]:
+    """The kept columns of reports files, which a store has no place for."""
+    names = (name for file in find_files(path) for name in file.schema.names)
+    return sorted({name for name in names if name not in NO_STRATA})
+
+
+def _counted(
+    collection: Collection, question: Question, files: list[ReportFile]
+) -> dict[datetime.date, Summary]:
+    """What was counted of each day; an invalid report refuses everything."""
+    days: dict[datetime.date, Summary] = {}
+    for part in stored_in(files):
+        empty = Summary.empty(question.mechanism, contract=collection.digest, question=question.id)
+        days[part.day] = days.get(part.day, empty).update(part.reports)
+    return days
