@@ -28,6 +28,7 @@ AGAIN = {
         "normaliser/100000",
         "zipf/Subset Selection/epsilon 4/1000",
         "zipf/Hadamard Response/epsilon 2/10000",
+        "geometric/Hadamard Response, two blocks/epsilon 4/1000",
         "geometric/Rappor/epsilon 1/1000",
         "geometric/Proposal/epsilon 4/1000",
         "zipf/Randomized Response/epsilon 4/1000",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-import numpy as np
-
 from rumor.core.errors import InputError, shown
+from rumor.estimators.frequency.columns import is_channel
 from rumor.kinds import kind_of
 from rumor.kinds.choice.estimate import estimate_channel
 from rumor.kinds.joint.result import JointEstimate
@@ -66,9 +65,10 @@ def estimate(
     *,
     method: str = ...,
     target: str = ...,
-    start: str = ...,
+    start: object = ...,
     gap: float = ...,
     tolerance: float = ...,
+    eta: float = ...,
     norm: str = ...,
     max_iterations: int = ...,
     max_updates: int = ...,
@@ -81,7 +81,9 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     A `Material` holds both, the reports also where an engine keeps them.
 
     `mechanism` is the one that made the reports, or an explicit channel matrix
-    P[x, y] = P(output y | input x); then `data` is how often each output was seen.
+    P[x, y] = P(output y | input x); then `data` is how often each output was seen. To methods
+    "em" and "bayes" the columns seen will do, times any constant; as an array, a sparse matrix
+    or a function from an output to its column, with counts by output.
 
     Methods for frequencies: "auto" (empirical Bayes on the counts; the default), "refined"
     (a second pass over the reports, which seldom gains anything), "bayes" (largest likelihood,
@@ -96,6 +98,6 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     """
     if isinstance(mechanism, Mechanism):
         return kind_of(mechanism).estimate(mechanism, data, method, options)
-    if isinstance(mechanism, (np.ndarray, list, tuple)):
+    if is_channel(mechanism):
         return estimate_channel(mechanism, data, method, options)
     raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")

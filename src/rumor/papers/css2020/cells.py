@@ -16,7 +16,8 @@ from rumor.papers.frequency import (
     trajectory,
     unary_channel,
 )
-from rumor.papers.model import Cell, Numbers, Parameters
+from rumor.papers.hadamard_package import package_errors
+from rumor.papers.model import Cell, Experiment, Numbers, Parameters
 
 LAWS: Mapping[str, tuple[str, str]] = {
     "zipf": ("Table 1", "zipf 1"),
@@ -27,12 +28,18 @@ ROWS: Mapping[str, Mapping[str, object]] = {
     "Randomized Response": {"oracle": "response", "step": 1.0},
     "Subset Selection": {"oracle": "subset", "method": "clip"},
     "Rappor": {"oracle": "symmetric", "method": "clip"},
-    "Hadamard Response": {"oracle": "hadamard, two blocks", "method": "clip"},
+    "Hadamard Response": {},
 }
 EXTRA: Mapping[str, Mapping[str, object]] = {
+    "Hadamard Response, two blocks": {"oracle": "hadamard, two blocks", "method": "clip"},
     "Hadamard Response, best blocks": {"oracle": "hadamard", "method": "clip"},
     "Subset Selection, projected": {"oracle": "subset", "method": "projection"},
     "Rumor's default": {"oracle": "subset", "method": "auto"},
+}
+# Rows that are no oracle of Rumor's with one of its methods.
+_EXPERIMENTS: Mapping[str, Experiment] = {
+    "Randomized Response": response_errors,
+    "Hadamard Response": package_errors,
 }
 EPSILONS, PEOPLE = (1, 2, 4), (1_000, 10_000, 100_000)
 TRIALS = 10
@@ -107,7 +114,7 @@ def cells() -> Sequence[Cell]:
             for epsilon in EPSILONS:
                 common = {"law": shares, "epsilon": epsilon, "people": people}
                 for row, settings in (*ROWS.items(), *EXTRA.items()):
-                    experiment = response_errors if row == "Randomized Response" else errors
+                    experiment = _EXPERIMENTS.get(row, errors)
                     identity = name_of(law, row, epsilon, people)
                     settings = {**common, **settings}
                     made.append(Cell(identity, experiment, settings, OWN_TRIALS[people], 3))
