@@ -58,6 +58,7 @@ _HOMES = {
     "WordEstimate": "rumor.kinds.text.result",
     "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
+    "decode": "rumor.estimators.decode.matrix",
     "estimate": "rumor.kinds.estimating",
     "key_value": "rumor.kinds.keyvalue.choose",
     "merge": "rumor.mechanisms.summary",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.estimators.decode.matrix import decode as decode
     from rumor.kinds.combining import combine as combine
     from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare

@@ -33,7 +33,13 @@ def estimate(  # type: ignore[overload-overlap]
 ) -> MeanEstimate: ...
 @overload
 def estimate(  # type: ignore[overload-overlap]
-    mechanism: KeyValueMechanism, data: object, *, method: str = ...
+    mechanism: KeyValueMechanism,
+    data: object,
+    *,
+    method: str = ...,
+    eta: float = ...,
+    theta: object = ...,
+    max_iterations: int = ...,
 ) -> KeyValueEstimate: ...
 @overload
 def estimate(mechanism: SetMechanism, data: object, *, method: str = ...) -> SetEstimate: ...

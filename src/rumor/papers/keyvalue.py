@@ -19,7 +19,6 @@ from rumor.estimators.keyvalue.most_likely import most_likely
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
 from rumor.estimators.keyvalue.published import (
     calibrated,
-    four_state_channel,
     published_em,
     responsibilities,
 )
@@ -293,7 +292,7 @@ def closed_form(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 def first_step(parameters: Parameters, trials: int, seed: int) -> Numbers:
     """The worked example: P((1,1) | output (1,1)) after the first step from 1/4 each."""
-    channel = four_state_channel(PrivKV(keys=1, epsilon=parameters["epsilon"]))
+    channel = PrivKV(keys=1, epsilon=parameters["epsilon"]).state_channel
     return {"first step": [float(responsibilities(channel, np.full(4, 0.25))[0, 0])]}
 
 
@@ -305,7 +304,7 @@ def unidentified(parameters: Parameters, trials: int, seed: int) -> Numbers:
     f, m = parameters["share"], parameters["mean"]
     privkv = PrivKV(keys=1, epsilon=parameters["epsilon"])
     outputs = _chances(privkv.rates, np.array([f]), np.array([m]))
-    channel = four_state_channel(privkv)
+    channel = privkv.state_channel
     found: dict[str, list[float]] = {"truth": [m]}
     for name, start in (("from 1/4 each", [0.25] * 4), ("from .4 .1 .1 .4", [0.4, 0.1, 0.1, 0.4])):
         theta, before = np.array(start), np.zeros(4)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
@@ -56,8 +56,8 @@ class Stopping:
             )
         limits = (("gap", self.gap), ("tolerance", self.tolerance), ("eta", self.eta))
         for name, limit in limits:
-            if limit is not None and (not isinstance(limit, (int, float)) or not limit > 0):
-                raise InputError(f"{name} must be a number above 0; got {shown(limit)}")
+            if limit is not None:
+                checked_above_zero(name, limit)
         if self.norm not in NORMS:
             raise InputError(f"norm must be one of {', '.join(NORMS)}; got {shown(self.norm)}")
 
@@ -154,6 +154,8 @@ def oracle_em(
     """
     rule = Stopping(**stopping)  # type: ignore[arg-type]
     summary, oracle = material.summary, material.oracle
+    if not isinstance(per_bit, bool):
+        raise InputError(f"per_bit must be true or false; got {shown(per_bit)}")
     if per_bit:
         if likelihood != "odds":
             raise InputError(f'per_bit goes with likelihood "odds"; got {shown(likelihood)}')
@@ -175,6 +177,7 @@ def oracle_bayes(
     material: Material, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
     """Method "bayes" for an oracle: the optimum, certified."""
+    checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
     oracle, summary = material.oracle, material.summary
     reports, weights = material.distinct("bayes")
@@ -194,6 +197,7 @@ def channel_bayes(
     likelihood: Likelihood, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
     """Method "bayes" for an explicit channel."""
+    checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
     start = np.full(likelihood.values, 1 / likelihood.values)
     found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)

@@ -58,8 +58,6 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Every method, and its options."""
 
-METHODS = tuple(OPTIONS)
-
 _FITTED = {
     "auto": oracle_auto,
     "refined": oracle_refined,

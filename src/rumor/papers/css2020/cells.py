@@ -13,6 +13,7 @@ from rumor.papers.frequency import (
     reach,
     response_errors,
     sparsity,
+    stated_rule,
     trajectory,
     unary_channel,
 )
@@ -52,6 +53,8 @@ PATHS = {
     10_000: (10, 30, 100, 300, 1000, 3000),
     100_000: (10, 30, 100, 300, 1000),
 }
+# Iterations after which the stated rule is given up.
+MOST = 2_000_000
 
 
 def name_of(law: str, row: str, epsilon: float, people: int) -> str:
@@ -122,6 +125,11 @@ def cells() -> Sequence[Cell]:
                 short = {"at": [n for n in PATHS[people] if n <= (100 if people > 50_000 else 300)]}
                 identity = f"iterations/{law}/epsilon {epsilon}/{people}"
                 made.append(Cell(identity, trajectory, path, lighter=short))
+        for epsilon in EPSILONS:
+            settings = {"law": shares, "oracle": "symmetric", "epsilon": epsilon, "people": 1_000}
+            identity = f"stated rule/{law}/epsilon {epsilon}"
+            settings["most"] = MOST
+            made.append(Cell(identity, stated_rule, settings, lighter={"most": 300}))
         common = {"law": shares, "oracle": "symmetric", "epsilon": 4}
         made.append(Cell(f"sparsity/{law}", sparsity, {**common, "people": 10_000}, TRIALS, 2))
     return made
