@@ -57,6 +57,7 @@ _HOMES = {
     "WordEstimate": "rumor.kinds.text.result",
     "combine": "rumor.kinds.combining",
     "compare": "rumor.kinds.comparing",
+    "decode": "rumor.estimators.decode.matrix",
     "estimate": "rumor.engines.files",
     "key_value": "rumor.kinds.keyvalue.choose",
     "load": "rumor.engines.files",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from rumor.core.randomness import System as System
     from rumor.engines.files import estimate as estimate
     from rumor.engines.files import load as load
+    from rumor.estimators.decode.matrix import decode as decode
     from rumor.kinds.combining import combine as combine
     from rumor.kinds.combining import weigh as weigh
     from rumor.kinds.comparing import compare as compare

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from rumor.cli import main
 from rumor.cli.app import app
-from rumor.kinds.choice.estimate import METHODS
+from rumor.kinds import KINDS
 
 COMMANDS: dict[str, Any] = dict(get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -50,7 +50,11 @@ def test_help_shows_an_example_and_fits_a_terminal(
 def test_help_lists_the_methods_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([name, "--help"])
     text = "".join(capsys.readouterr().out.split())  # lines may break anywhere
-    assert f"Howtoestimate:{','.join(METHODS)}." in text
+    for kind in KINDS.values():
+        assert f"{kind.name}:{','.join(kind.methods())}" in text
+        for method, options in kind.options().items():
+            typed = [o for o in options if o not in ("candidates", "on_progress")]
+            assert not typed or f"{kind.name},{method}:{','.join(typed)}" in text
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])

@@ -149,7 +149,7 @@ def test_the_closed_form_for_single_supports_is_the_optimum(seed: int) -> None:
     counts = rng.multinomial(500, rng.dirichlet(np.full(oracle.domain, 0.3)))
     exact = single_support(counts.astype(np.float64), oracle.hit, oracle.miss)
     channel = np.where(np.eye(oracle.domain, dtype=bool), oracle.hit, oracle.miss)
-    likelihood = MatrixLikelihood(channel, counts.astype(np.float64))
+    likelihood = MatrixLikelihood(channel.T, counts.astype(np.float64))
     assert likelihood.update(exact).gap < 1e-9
     summary = Summary(oracle, 500, counts.astype(np.int64))
     result = rumor.estimate(oracle, summary, method="bayes")
@@ -289,7 +289,11 @@ def test_a_summary_is_enough_exactly_where_it_counts_whole_reports() -> None:
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("em", {"start": "middle"}, 'start must be "uniform" or "observed"; got \'middle\''),
+    (
+        "em",
+        {"start": "middle"},
+        'start must be "uniform", "observed" or frequencies; got \'middle\'',
+    ),
     ("em", {"norm": "l7"}, "norm must be one of sum, euclidean, largest; got 'l7'"),
     ("em", {"max_iterations": 0}, "max_iterations must be an integer from 1 to"),
     ("em", {"tolerance": -1.0}, "tolerance must be a number above 0; got -1.0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +20,12 @@ from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
 from rumor.estimators.keyvalue.prior import KNOTS, hats
 from rumor.estimators.keyvalue.published import (
     calibrated,
-    four_state_channel,
-    four_state_em,
     published_em,
     responsibilities,
+    state_em,
 )
 from rumor.kinds.keyvalue.intervals import KeyIntervals
-from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
+from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
 from rumor.papers.keyvalue import as_published, nominal_for, ours
 from rumor.results.intervals import Tails
 
@@ -56,7 +56,7 @@ def test_the_data_sets_have_the_moments_of_table_1(name: str, moments: tuple[flo
 
 def test_the_worked_example() -> None:
     """Section 3.2 of Horigome, Kikuchi and Yu: epsilon 1, output (1, 1), from 1/4 each."""
-    channel = four_state_channel(rumor.PrivKV(keys=1, epsilon=1.0))
+    channel = rumor.PrivKV(keys=1, epsilon=1.0).state_channel
     first = responsibilities(channel, np.full(4, 0.25))
     assert math.floor(first[0, 0] * 1e6) / 1e6 == 0.387455  # printed digits, cut off
 
@@ -93,10 +93,10 @@ def test_em_run_to_convergence_is_clipping() -> None:
 def test_the_four_state_mean_is_not_identified() -> None:
     """Exact proportions of f = 0.2, m = -0.6 at epsilon 2: the start decides; ours does not."""
     privkv = rumor.PrivKV(keys=1, epsilon=2.0)
-    channel, rates, f, m = four_state_channel(privkv), privkv.rates, 0.2, -0.6
+    channel, rates, f, m = privkv.state_channel, privkv.rates, 0.2, -0.6
     seen, tilt = rates.miss + rates.gain * f, rates.sign_gain * f * m
     y = np.array([[(seen + tilt) / 2, (seen - tilt) / 2, 1 - seen]])
-    theta, _ = four_state_em(channel, y, threshold=1e-12)
+    theta, _ = state_em(channel, y, threshold=1e-12)
     assert (theta[0, 0] - theta[0, 1]) / (theta[0, 0] + theta[0, 1]) == pytest.approx(
         -0.39, abs=0.01
     )
@@ -340,6 +340,130 @@ def test_equal_exact_epsilon() -> None:
     assert rumor.PrivKV(keys=1, epsilon=nominal_for(1.0)).epsilon == pytest.approx(1.0, abs=1e-9)
 
 
+# --- Expectation-maximisation on every mechanism -----------------------------------------------
+
+CAPPED: list[KeyValueMechanism] = [
+    rumor.KeyValueBlock(keys=4, epsilon=2.0),
+    rumor.ItemSampling(keys=4, epsilon=2.0, cap=2),
+    rumor.KeySet(keys=4, epsilon=2.0, cap=2),
+    rumor.PckvGrr(keys=4, epsilon=2.0, cap=2),
+]
+
+
+@pytest.mark.parametrize("mechanism", CAPPED, ids=lambda m: str(m.name))
+def test_em_over_three_states_ends_at_the_largest_likelihood(mechanism: KeyValueMechanism) -> None:
+    """Without a made-up sign states are identified: run to its end EM is the closed form."""
+    people = [{0: 0.5, 1: -0.5}, {1: 1.0}, {2: 0.25}, {}] * 400
+    reports = mechanism.privatize(people, random=rumor.Seeded(3))
+    found = rumor.estimate(mechanism, reports, method="em", eta=1e-12)
+    best = rumor.estimate(mechanism, reports, method="mle")
+    np.testing.assert_allclose(found.frequency, best.frequency, atol=1e-6)
+    np.testing.assert_allclose(found.mean[:3], best.mean[:3], atol=1e-4)
+    theta = np.array(found.diagnostics["theta"])
+    assert theta.shape == (4, 3)
+    np.testing.assert_allclose(theta[:, :2].sum(axis=1), found.frequency)
+
+
+def test_eta_and_theta_of_the_published_em() -> None:
+    """A start of one's own changes means that four states do not identify; shares it does not."""
+    privkv = rumor.PrivKV(keys=2, epsilon=4.0)
+    reports = privkv.privatize([{0: 0.8}, {0: 0.5, 1: -1.0}] * 500, random=rumor.Seeded(4))
+    usual = rumor.estimate(privkv, reports, method="em")
+    assert usual.diagnostics["eta"] == 1e-4
+    rough = rumor.estimate(privkv, reports, method="em", eta=0.05)
+    assert rough.diagnostics["rounds"] < usual.diagnostics["rounds"]  # type: ignore[operator]
+    ends = [
+        rumor.estimate(privkv, reports, method="em", eta=1e-12, theta=theta)
+        for theta in ([1, 1, 1, 1], [4, 1, 1, 4])
+    ]
+    np.testing.assert_allclose(ends[0].frequency, ends[1].frequency, atol=1e-4)
+    assert np.abs(ends[0].mean - ends[1].mean).max() > 0.01
+    once = rumor.estimate(privkv, reports, method="em", max_iterations=1)
+    assert once.diagnostics["rounds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"eta": 0}, "eta must be a number above 0 and below 1; got 0"),
+        ({"eta": True}, "eta must be a number above 0 and below 1; got True"),
+        ({"theta": [1, 1, 1]}, "each of the 4 states; got"),
+        ({"theta": [1, 1, 1, 0]}, "each of the 4 states; got"),
+        ({"max_iterations": 0}, "max_iterations must be"),
+    ],
+)
+def test_options_of_em_are_checked(options: dict[str, Any], sentence: str) -> None:
+    privkv = rumor.PrivKV(keys=2, epsilon=4.0)
+    reports = privkv.privatize([{0: 0.8}] * 5, random=rumor.Seeded(4))
+    with pytest.raises(InputError, match=sentence):
+        rumor.estimate(privkv, reports, method="em", **options)
+
+
+# --- Budgets of one's own ----------------------------------------------------------------------
+
+
+def test_parts_of_the_budget_of_ones_own() -> None:
+    free = rumor.PrivKV(keys=2, epsilon=2.0, epsilon_1=0.5, epsilon_2=1.5)
+    p1, p2 = free.key_truth / 2**64, free.value_truth / 2**64
+    assert np.log(p1 / (1 - p1)) == pytest.approx(0.5)
+    assert np.log(p2 / (1 - p2)) == pytest.approx(1.5)
+    assert free.nominal_epsilon == pytest.approx(2.0)
+    assert free.epsilon <= 2.0
+    halves = rumor.PrivKV(keys=2, epsilon=2.0, epsilon_1=1.0, epsilon_2=1.0)
+    assert halves == rumor.PrivKV(keys=2, epsilon=2.0)
+    # More than the sum of the stated halves may fit, since less is lost than the sum.
+    assert rumor.PrivKV(keys=2, epsilon=2.0, epsilon_1=1.4, epsilon_2=1.4).epsilon < 2.0
+    rounds = rumor.PrivKVM(
+        keys=2, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25]
+    )
+    second = rounds.next([0.0, 0.5])
+    last = second.next([0.0, 0.5])
+    assert [second.epsilon, last.epsilon] == pytest.approx([0.5, 0.25])
+    assert rounds.epsilon_in_all(1) == pytest.approx(rounds.epsilon + 0.75)
+    for one in (rounds, second, last):
+        again = rumor.PrivKVM.from_parameters(one.parameters())
+        assert (again.later, again.value_truth) == (one.later, one.value_truth)
+    assert "rounds" not in rounds.parameters()
+    assert "later" not in last.parameters()
+    assert "later" not in rumor.PrivKVM(keys=2, epsilon=2.0).parameters()
+
+
+BUDGETS: list[tuple[type[rumor.PrivKV] | type[rumor.PrivKVM], dict[str, Any], str]] = [
+    (rumor.PrivKV, {"epsilon_1": 1.0}, "go together and take the place of a split"),
+    (rumor.PrivKV, {"epsilon_1": 1.0, "epsilon_2": 1.0, "split": "exact"}, "go together"),
+    (rumor.PrivKV, {"epsilon_1": 3.0, "epsilon_2": 3.0}, "lose at most epsilon together, 2; got"),
+    (rumor.PrivKV, {"epsilon_1": 0, "epsilon_2": 1.0}, "epsilon_1 must be a number above 0"),
+    (rumor.PrivKVM, {"epsilon_2": [1.0]}, "a number for each of the 3 rounds; got"),
+    (rumor.PrivKVM, {"epsilon_2": [1.0, 1.0, -1]}, "epsilon_2 must be a number above 0"),
+    (rumor.PrivKVM, {"epsilon_2": [1.0, 1.0, 1.0]}, "lose at most epsilon together, 2; got"),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "sentence"), BUDGETS)
+def test_budgets_are_checked(kind: Any, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        kind(keys=2, epsilon=2.0, **options)
+
+
+@pytest.mark.parametrize(
+    ("later", "sentence"),
+    [
+        (["1", "2"], "later must be thresholds above 2"),
+        ([], "later must be a list of thresholds; got"),
+        (None, "later must be a list of thresholds; got"),
+        ("alike", "later is for rounds that differ; got those of rounds alike"),
+        ("both", "must have rounds or later; got both"),
+    ],
+)
+def test_contracts_of_uneven_rounds_are_checked(later: Any, sentence: str) -> None:
+    parameters = rumor.PrivKVM(keys=1, epsilon=2.0, rounds=3).parameters()
+    said = [parameters["value_truth"]] * 2 if later in ("alike", "both") else later
+    if later != "both":
+        del parameters["rounds"]
+    with pytest.raises(InputError, match=sentence):
+        rumor.PrivKVM.from_parameters({**parameters, "later": said})
+
+
 # --- How it is asked and shown -----------------------------------------------------------------
 
 
@@ -349,7 +473,7 @@ def test_methods_and_targets_are_checked() -> None:
     with pytest.raises(InputError, match="method must be one of auto, pooled, flat, mle"):
         rumor.estimate(mechanism, reports, method="projection")
     with pytest.raises(InputError, match="was published for PrivKV and PrivKVM"):
-        rumor.estimate(mechanism, reports, method="em")
+        rumor.estimate(mechanism, reports, method="calibration")
     result = rumor.estimate(mechanism, reports)
     with pytest.raises(InputError, match='"population" only'):
         result.interval(of="people")

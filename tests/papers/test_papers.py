@@ -10,9 +10,19 @@ import pytest
 
 from docs import make_papers
 from rumor.papers import MODULES, paper
-from rumor.papers.model import Cell, Claim, Entry, Measured, Numbers, Paper, Parameters, Verdict
+from rumor.papers.model import (
+    Cell,
+    Claim,
+    Entry,
+    Measured,
+    Numbers,
+    Paper,
+    Parameters,
+    Results,
+    Verdict,
+)
 from rumor.papers.pictures import digest, picture
-from rumor.papers.render import UNRESOLVED, counts
+from rumor.papers.render import UNRESOLVED, blocks, counts, in_short, said
 from rumor.papers.runner import as_text, committed, measure, results, run
 
 REFRESH = "run `make pages`, and look at what changed"
@@ -28,6 +38,7 @@ AGAIN = {
         "normaliser/100000",
         "zipf/Subset Selection/epsilon 4/1000",
         "zipf/Hadamard Response/epsilon 2/10000",
+        "geometric/Hadamard Response, two blocks/epsilon 4/1000",
         "geometric/Rappor/epsilon 1/1000",
         "geometric/Proposal/epsilon 4/1000",
         "zipf/Randomized Response/epsilon 4/1000",
@@ -84,7 +95,8 @@ def resolves(entry: Entry, cells: list[str]) -> list[str]:
 def test_every_item_of_a_document_has_code_or_an_explanation(found: Paper) -> None:
     cells = [cell.id for cell in found.cells]
     for entry in found.checklist:
-        assert entry.code or len(entry.note.split()) >= 3, f"{entry.what}: neither code nor note"
+        told = entry.code or entry.shown or len(entry.note.split()) >= 3
+        assert told, f"{entry.what}: neither code nor command nor note"
         assert resolves(entry, cells) == [], entry.what
 
 
@@ -238,6 +250,51 @@ def test_results_as_text_come_back(tmp_path: Path) -> None:
     back = json.loads(as_text(kept, {"version": "1", "commit": "c", "command": "x"}))
     assert back["cells"][0]["numbers"] == kept["c"]["numbers"]
     assert "version" not in back["cells"][0]
+
+
+# --- What a run says ----------------------------------------------------------------------------
+
+
+def few(name: str, explanation: str = "") -> Verdict:
+    """A number far off, of three trials."""
+    return Verdict(
+        Claim(name, "", "", 9, "", "", 10, explanation=explanation), Measured(1, 1, 3), None
+    )
+
+
+def test_few_trials_are_told_apart_from_no_explanation() -> None:
+    verdicts = [few("a"), few("b"), few("c", "A slip of the print."), few("d", f"{UNRESOLVED}why?")]
+    number = counts(verdicts, {"a"})
+    assert (number["few trials"], number["without explanation"]) == (1, 1)
+    assert (number["explained"], number["unresolved"]) == (1, 1)
+    assert number["published"] == sum(number.values()) - number["published"]
+    assert "1 differ in this run of few trials and are reproduced by the full one" in said(number)
+    assert counts(verdicts)["without explanation"] == 2
+
+
+def test_all_papers_end_on_two_plain_sentences() -> None:
+    """What a newcomer reads after `make papers`."""
+    number = counts([few("a"), few("c", "A slip of the print.")], {"a"})
+    text = in_short([number, number])
+    assert text == (
+        "In all: of 4 published numbers, 0 come out here; 2 differ only because this run has few "
+        "trials (the full one agrees); 2 are slips of the documents or their programs, each "
+        "explained."
+    )
+    assert in_short([counts([])]) == "In all: of 0 published numbers, 0 come out here."
+
+
+def test_a_run_of_few_trials_is_read_beside_the_full_one() -> None:
+    """A quick run that is off where the full one is not: the page says so."""
+    found = paper("css2020")
+    full = results(*committed("css2020"))
+    cell = "zipf/Rappor/epsilon 4/1000"
+    off = {name: Measured(10 * m.mean, m.spread / 10, 3) for name, m in full.numbers[cell].items()}
+    quick = Results({**full.numbers, cell: off}, full.made)
+    page = {block.name: block for block in blocks(found, quick)}
+    rows = {row[0]: row[-1] for row in page["explained"].rows}
+    assert rows["Table 1, Rappor, epsilon 4, 1,000 people"].startswith("Few trials: the full run")
+    assert "1 differ in this run of few trials" in page["summary"].text[0]
 
 
 # --- The pages --------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import typer
 
 from rumor import __version__
 from rumor.cli.account import account
+from rumor.cli.advance import advance
 from rumor.cli.answer import answer
 from rumor.cli.attack import attack
 from rumor.cli.audit import audit
@@ -88,6 +89,7 @@ for command in (
     combine,
     trend,
     merge,
+    advance,
     attack,
     serve,
     answer,

@@ -124,9 +124,10 @@ def weighed(
     from rumor.core.errors import InputError
     from rumor.engines.combining import weigh_reports
 
-    if how.method != "auto" or written.save_summary is not None:
+    if how.method != "auto" or how.option or written.save_summary is not None:
         raise InputError(
-            "weighted estimates are unbiased ones and no summary; got --method or --save-summary"
+            "weighted estimates are unbiased ones and no summary; got --method, --option or "
+            "--save-summary"
         )
     assert rows.weights is not None
     counted = Counted(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
-from rumor.cli.methods import Method
+from rumor.cli.methods import Method, MethodOptions, read_options
 from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
 from rumor.core.errors import InputError
 
@@ -97,14 +97,20 @@ class How:
     """How it is estimated: by which method, where, and with which words."""
 
     method: Method = "auto"
+    option: MethodOptions = None
     engine: Engine = "local"
     master: Master = None
     candidates: Candidates = None
     detection_level: DetectionLevel = None
 
-    def options(self) -> dict[str, float] | None:
+    def options(self) -> dict[str, Any]:
         """The options of a method that are said here."""
-        return None if self.detection_level is None else {"level": self.detection_level}
+        found = read_options(self.option)
+        if self.detection_level is not None:
+            if "level" in found:
+                raise InputError("--detection-level is the option level; got both")
+            found["level"] = self.detection_level
+        return found
 
 
 Counts = Annotated[
@@ -178,6 +184,7 @@ def estimate(
       rumor estimate examples/browser.toml reports.parquet
       rumor estimate examples/browser.toml reports/ --by country --from 2026-01-01 --plot by.html
       rumor estimate examples/words.toml reports.parquet --candidates words.txt
+      rumor estimate examples/browser.toml reports.parquet -m em --option eta=1 --option norm=sum
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
       rumor estimate examples/browser.toml counts.csv --counts
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
@@ -186,6 +193,7 @@ def estimate(
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values())
+    how.options()
     keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
@@ -281,6 +289,7 @@ def _joined(
         "--master": how.master,
         "--candidates": how.candidates,
         "--detection-level": how.detection_level,
+        "--option": how.option,
         "--save-summary": written.save_summary,
     }
     said = [name for name, value in others.items() if value not in (None, False)]

@@ -1,25 +1,83 @@
-"""The option that says how to estimate, and the help that lists the ways there are."""
+"""The options that say how to estimate, and the help that lists the ways there are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from typer.core import TyperCommand
 
 from rumor.cli.options import option
+from rumor.core.errors import InputError, shown
 
-Method = Annotated[str, option("--method -m NAME", "How to estimate: {methods}.")]
+Method = Annotated[str, option("--method -m NAME", "How to estimate. {methods}.")]
+MethodOptions = Annotated[
+    list[str] | None,
+    option(
+        "--option NAME=VALUE",
+        "An option of the method, checked as in Python; give it once for each. {options}.",
+    ),
+]
+# What other options of a command say, or nothing that can be typed.
+_NOT_TYPED = {"candidates": "by --candidates", "on_progress": "in Python alone"}
+
+
+def read_options(given: Sequence[str] | None) -> dict[str, Any]:
+    """Options as a method takes them: numbers, true, false and lists in JSON, all else text."""
+    found: dict[str, Any] = {}
+    for one in given or ():
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise InputError(f"--option must be NAME=VALUE; got {shown(one)}")
+        if name in _NOT_TYPED:
+            raise InputError(f"{name} is given {_NOT_TYPED[name]}; got --option {shown(one)}")
+        if name in found:
+            raise InputError(f"--option {name} must be given once; got it twice")
+        found[name] = _read(value)
+    return found
+
+
+def _read(text: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)  # "inf", which JSON spells otherwise
+    except ValueError:
+        return text
 
 
 class MethodsInHelp(TyperCommand):
     """A command whose help lists the methods there are; they are looked up only for that."""
 
     def get_help(self, ctx: Any) -> str:
-        """The help text, with `{methods}` filled in where the command has a method."""
+        """The help text, with `{methods}` and `{options}` filled in."""
         for one in self.params:
-            if one.name == "method":
-                from rumor.kinds.choice.estimate import METHODS
-
-                help_text = getattr(one, "help", "")
-                one.help = help_text.replace("{methods}", ", ".join(METHODS))  # type: ignore[attr-defined]
+            if one.name in ("method", "option"):
+                text = getattr(one, "help", "")
+                text = text.replace("{methods}", _methods()).replace("{options}", _options())
+                one.help = text  # type: ignore[attr-defined]
         return super().get_help(ctx)
+
+
+def _methods() -> str:
+    """Every method of every kind."""
+    from rumor.kinds import KINDS
+
+    return "; ".join(f"{name}: {', '.join(kind.methods())}" for name, kind in KINDS.items())
+
+
+def _options() -> str:
+    """Every option of every method of every kind."""
+    from rumor.kinds import KINDS
+
+    said = []
+    for name, kind in KINDS.items():
+        for method, options in kind.options().items():
+            typed = [each for each in options if each not in _NOT_TYPED]
+            if typed:
+                said.append(f"{name}, {method}: {', '.join(typed)}")
+    return "; ".join(said)

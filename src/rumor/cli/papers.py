@@ -15,12 +15,22 @@ PapersTrials = Annotated[
     int | None, option("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
 ]
 Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
+_ACTIONS = ("list", "run", "show", "cell", "checklist")
 Jobs = Annotated[int | None, option("--jobs -j N", "Processes (by default one a core).", min=1)]
 
 
 def papers(
-    action: Annotated[str, argument("ACTION", "What to do: list or run.")] = "list",
-    name: Annotated[str | None, argument("NAME", "To run: the name of a paper, or all.")] = None,
+    action: Annotated[
+        str, argument("ACTION", "What to do: list, run, show, cell or checklist.")
+    ] = "list",
+    name: Annotated[
+        str | None,
+        argument("NAME", "The name of a paper; to run, or all; for a checklist, or none."),
+    ] = None,
+    part: Annotated[
+        str | None,
+        argument("PART", "To show: a table, a figure or claims. A cell: how its name begins."),
+    ] = None,
     trials: PapersTrials = None,
     quick: Annotated[bool, option("--quick", "A few trials and short paths, for a look.")] = False,
     out: Out = "papers-results",
@@ -31,25 +41,40 @@ def papers(
 
     A run writes tables and figures as .html and .md and all numbers as .parquet. Finished
     cells are kept in the folder: an interrupted run goes on where it was when it is
-    started again.
+    started again. To show takes the full results that come with Rumor; a cell is run here
+    and now. The checklist has everything that the documents contain, each with a command.
 
     \b
     Example:
       rumor papers list
       rumor papers run css2020 --quick
       rumor papers run all --out results
+      rumor papers show css2020 "Table 1"
+      rumor papers cell css2020 "zipf/Rappor/epsilon 4/1000" --quick
+      rumor papers checklist
     """
     from rumor.papers import MODULES
 
+    if action not in _ACTIONS:
+        raise InputError(f"an action must be one of {', '.join(_ACTIONS)}; got {shown(action)}")
+    if part is not None and action not in ("show", "cell"):
+        raise InputError(f"{action} takes no part; got {shown(part)}")
     if action == "list":
         if name is not None:
             raise InputError(f"list needs nothing after it; got {shown(name)}")
         _list(as_json)
         return
-    if action != "run":
-        raise InputError(f"an action must be list or run; got {shown(action)}")
+    if action == "checklist":
+        _checklist(name, as_json)
+        return
     if name is None:
-        raise InputError(f"run needs the name of a paper ({', '.join(MODULES)}, all); got none")
+        raise InputError(f"{action} needs the name of a paper ({', '.join(MODULES)}); got none")
+    if action == "show":
+        _show(name, part, as_json)
+        return
+    if action == "cell":
+        _cell(name, part, trials, quick, as_json)
+        return
     told = [_run(one, trials, quick, out, jobs) for one in (MODULES if name == "all" else [name])]
     if as_json:
         print_json({"papers": told})
@@ -57,6 +82,106 @@ def papers(
     for report in told:
         print(f"{report['name']}: {report['said']}")
         print(f"  {report['files']['html']}")  # type: ignore[index]
+    if name == "all":
+        from rumor.papers.render import in_short
+
+        print(f"\n{in_short(told)}")  # type: ignore[arg-type]
+        print(f"What each is, and why: `rumor papers checklist`, or {out}/css2020/css2020.html")
+
+
+def _checklist(name: str | None, as_json: bool) -> None:
+    """Every item of the documents, or of one, with its command."""
+    from rumor.papers import DOCUMENTS, paper
+    from rumor.papers.checklist import items, said
+
+    if name is not None:
+        paper(name)
+    found = [one for one in items() if name in (None, one[1])]
+    if as_json:
+        print_json(
+            {
+                "items": [
+                    {
+                        "document": number,
+                        "paper": own,
+                        "item": entry.what,
+                        "says": entry.says,
+                        "command": entry.shown or None,
+                        "slow": entry.slow,
+                        "note": entry.note,
+                    }
+                    for number, own, entry in found
+                ]
+            }
+        )
+        return
+    for number, own in DOCUMENTS.items():
+        entries = [entry for _, paper_, entry in found if paper_ == own]
+        if entries:
+            print(f"{number} {paper(own).title}")
+        for entry in entries:
+            print(f"  {entry.what}: {entry.says}")
+            print(f"    {entry.shown or f'none: {entry.note}'}")
+    if name is None:
+        print(f"\n{said()}")
+
+
+def _show(name: str, part: str | None, as_json: bool) -> None:
+    """A part of a paper's page, from the full results that come with Rumor."""
+    from rumor.core.plain_text import aligned
+    from rumor.papers import paper
+    from rumor.papers.render import blocks
+    from rumor.papers.runner import committed, results
+
+    found = {block.name: block for block in blocks(paper(name), results(*committed(name)))}
+    short = {full.split(" ", 1)[-1]: full for full in found}
+    if part is None:
+        if as_json:
+            print_json({"parts": list(found)})
+        else:
+            print("\n".join(found))
+        return
+    if part not in found and part not in short:
+        raise InputError(f"a part of {name} must be one of {', '.join(found)}; got {shown(part)}")
+    block = found[part if part in found else short[part]]
+    points = [] if block.figure is None else block.figure.points
+    head: tuple[str, ...] = tuple(block.head) or ("panel", "series", "x", "y")
+    rows = [tuple(row) for row in block.rows]
+    rows += [(p.facet, p.series, f"{p.x:g}", p.text.strip() or f"{p.y:.5g}") for p in points]
+    if as_json:
+        told = [dict(zip(head, row, strict=True)) for row in rows]
+        print_json({"part": block.name, "title": block.title, "text": block.text, "rows": told})
+        return
+    print(block.title)
+    for paragraph in block.text:
+        print(paragraph)
+    if rows:
+        print(aligned(head, rows, left=range(len(head))))
+
+
+def _cell(name: str, part: str | None, trials: int | None, quick: bool, as_json: bool) -> None:
+    """Run the cells whose names begin so, in this process, and tell what they measure."""
+    from rumor.core.plain_text import aligned
+    from rumor.papers import paper
+    from rumor.papers.runner import measure
+
+    cells = [cell for cell in paper(name).cells if part is not None and cell.id.startswith(part)]
+    if not cells:
+        raise InputError(f"a cell of {name} must begin as one does; got {shown(part)}")
+    told = []
+    for cell in cells:
+        settings, times = cell.asked(trials=trials, quick=quick)
+        for quantity, values in measure(cell.experiment, settings, times, cell.seed).items():
+            told.append(
+                {"cell": cell.id, "quantity": quantity, "mean": values[0], "trials": values[2]}
+            )
+    if as_json:
+        print_json({"cells": told})
+        return
+    rows = [
+        (str(t["cell"]), str(t["quantity"]), f"{t['mean']:.7g}", str(t["trials"])) for t in told
+    ]
+    print(aligned(("cell", "quantity", "mean", "trials"), rows, left=(0, 1)))
 
 
 def _list(as_json: bool) -> None:
@@ -92,7 +217,7 @@ def _run(
 
     from rumor.core.files import write_whole
     from rumor.papers import paper
-    from rumor.papers.render import counts, provenance, said, write
+    from rumor.papers.render import counts, in_full, provenance, said, write
     from rumor.papers.runner import as_text, results, run
 
     found, folder = paper(name), Path(out) / name
@@ -104,13 +229,14 @@ def _run(
     made = provenance(" ".join(["rumor papers run", name, *options]))
     measured = results(cells, made)
     verdicts = found.verdicts(measured)
+    number = counts(verdicts, in_full(found) if quick or trials else ())
     files = write(found, measured, folder)
     # The same numbers as text: what the project keeps under papers/results.
     write_whole(folder / f"{name}.json", as_text(cells, made).encode())
     return {
         "name": name,
-        **counts(verdicts),
-        "said": said(counts(verdicts)) if verdicts else f"{len(cells)} cells.",
+        **number,
+        "said": said(number) if verdicts else f"{len(cells)} cells.",
         "files": {**files, "json": str(folder / f"{name}.json")},
     }
 

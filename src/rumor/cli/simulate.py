@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
-from rumor.cli.methods import Method
+from rumor.cli.methods import Method, MethodOptions, read_options
 from rumor.cli.options import (
     AsJson,
     CollectionFile,
@@ -64,6 +64,7 @@ class Tried:
     trials: Annotated[int, option("--trials -t N", "How often to repeat it.", min=1)] = 1
     seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None
     method: Method = "auto"
+    option: MethodOptions = None
     level: Level = 0.95
 
     def as_trials(self, on_progress: Progress) -> Trials:
@@ -76,6 +77,7 @@ class Tried:
             count=self.trials,
             people=self.people,
             method=self.method,
+            options=read_options(self.option),
             level=self.level,
             random=None if self.seed is None else Seeded(self.seed),
             words=None if self.candidates is None else read_words(self.candidates),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,6 +18,14 @@ def checked_size(name: str, size: object, low: int, high: int) -> int:
     if not low <= int(size) <= high:
         raise InputError(f"{rule}; got {int(size):,}")
     return int(size)
+
+
+def checked_above_zero(name: str, value: object) -> float:
+    """A finite number above 0."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise InputError(f"{name} must be a number above 0; got {shown(value)}")
+    return value  # type: ignore[return-value]
 
 
 def checked_choice(

@@ -47,10 +47,13 @@ def known_keys(what: str, table: Mapping[str, object], keys: tuple[str, ...]) ->
 
 
 def checked_method(
-    method: object, options: Mapping[str, object], known: Mapping[str, tuple[str, ...]]
+    method: object,
+    options: Mapping[str, object],
+    known: Mapping[str, tuple[str, ...]],
+    where: str = "",
 ) -> str:
     """A method's name, its options among those that `known` says it takes."""
-    chosen = checked_choice("method", method, known)
+    chosen = checked_choice("method", method, known, where)
     known_keys(f'method "{chosen}"', options, known[chosen])
     return chosen
 

@@ -25,7 +25,7 @@ from rumor.core.types import Days
 from rumor.engines.analysis import Analysis, opened
 from rumor.engines.sources import ParquetSource
 from rumor.engines.summarize import Totals
-from rumor.kinds.joint.estimate import METHODS
+from rumor.kinds.joint.estimate import OPTIONS
 from rumor.kinds.joint.linked import estimate_linked
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import View
@@ -86,7 +86,7 @@ def analyse_linked(
     """
     collection = opened(collection_file)
     ids = _declared(collection)
-    checked_choice("method", method, METHODS)
+    checked_choice("method", method, OPTIONS)
     sources = [_source(place, collection, window) for place in (path, linked)]
     named = {source.question.id: source for source in sources}
     if set(named) != set(ids):

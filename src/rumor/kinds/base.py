@@ -8,7 +8,7 @@ Each kind is a folder. Its `question` file is what a device needs and is light. 
 are files with fixed names, each loaded when it is asked for:
 
     tables.py     reader(mechanism): how a column of answers is read
-    estimate.py   METHODS, and estimate(mechanism, data, method, options)
+    estimate.py   OPTIONS of each method, and estimate(mechanism, data, method, options)
     simulate.py   dry_run(mechanism, table, id, column, trials)
     plan.py       planned(size)
     compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
@@ -200,7 +200,12 @@ class Kind(abc.ABC, Generic[M]):
 
     def methods(self) -> tuple[str, ...]:
         """The methods that estimate reports of this kind."""
-        return tuple(self._part("estimate").METHODS)
+        return tuple(self.options())
+
+    def options(self) -> Mapping[str, tuple[str, ...]]:
+        """The same, each with the names of its options."""
+        found: Mapping[str, tuple[str, ...]] = self._part("estimate").OPTIONS
+        return found
 
     def estimate(
         self, mechanism: M, data: object, method: str, options: Mapping[str, Any]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class Trials:
     people: int | None = None
     """Rescale to a crowd of so many."""
     method: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the method."""
     level: float = 0.95
     random: Source | None = None
     words: Sequence[str] | None = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, overload
 
-import numpy as np
-
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.types import Days
+from rumor.estimators.frequency.columns import is_channel
 from rumor.kinds import kind_of
 from rumor.kinds.choice.estimate import estimate_channel
 from rumor.kinds.joint.result import JointEstimate
@@ -50,7 +49,13 @@ def estimate(  # type: ignore[overload-overlap]
 ) -> MeanEstimate: ...
 @overload
 def estimate(  # type: ignore[overload-overlap]
-    mechanism: KeyValueMechanism, data: object, *, method: str = ...
+    mechanism: KeyValueMechanism,
+    data: object,
+    *,
+    method: str = ...,
+    eta: float = ...,
+    theta: object = ...,
+    max_iterations: int = ...,
 ) -> KeyValueEstimate: ...
 @overload
 def estimate(mechanism: SetMechanism, data: object, *, method: str = ...) -> SetEstimate: ...
@@ -97,9 +102,10 @@ def estimate(
     *,
     method: str = ...,
     target: str = ...,
-    start: str = ...,
+    start: object = ...,
     gap: float = ...,
     tolerance: float = ...,
+    eta: float = ...,
     norm: str = ...,
     max_iterations: int = ...,
     max_updates: int = ...,
@@ -116,7 +122,9 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     A `Material` holds both, the reports also where an engine keeps them.
 
     `mechanism` is the one that made the reports, or an explicit channel matrix
-    P[x, y] = P(output y | input x); then `data` is how often each output was seen.
+    P[x, y] = P(output y | input x); then `data` is how often each output was seen. To methods
+    "em" and "bayes" the columns seen will do, times any constant; as an array, a sparse matrix
+    or a function from an output to its column, with counts by output.
 
     Methods for frequencies: "auto" (empirical Bayes on the counts; the default), "refined"
     (a second pass over the reports, which seldom gains anything), "bayes" (largest likelihood,
@@ -131,6 +139,6 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     """
     if isinstance(mechanism, Mechanism):
         return kind_of(mechanism).estimate(mechanism, data, method, options)
-    if isinstance(mechanism, (np.ndarray, list, tuple)):
+    if is_channel(mechanism):
         return estimate_channel(mechanism, data, method, options)
     raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")

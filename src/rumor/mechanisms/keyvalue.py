@@ -137,6 +137,19 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         """
         return self.layout.columns(person, key, value)
 
+    @property
+    def state_channel(self) -> NDArray[np.float64]:
+        """P(output | state) of a key, for iterations over states: outputs +, -, nothing.
+
+        States are held with +1, held with -1, and then those of not holding the key: one, unless
+        a mechanism makes a sign up.
+        """
+        rates = self.rates
+        seen, tilt = rates.miss + rates.gain, rates.sign_gain
+        plus = np.array([(seen + tilt) / 2, (seen - tilt) / 2, rates.miss / 2])
+        minus = plus[[1, 0, 2]]
+        return np.stack([plus, minus, 1 - plus - minus], axis=1)
+
     def sign_chance(self, step: int | None, output: int) -> Fraction:
         """The probability that what one key says, before any noise, is this output."""
         if step is None:

@@ -19,7 +19,7 @@ Report: the key as a little-endian integer, then one byte: 0 nothing, 1 plus, 2 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -52,6 +52,22 @@ _MAX_ROUNDS = 100
 _HALF = exact.WORD // 2
 # People handled at a time: their words and steps stay in the second-level cache.
 _CHUNK = 1 << 14
+
+
+def _part(name: str, value: object) -> Fraction:
+    """A part of the budget, by its name."""
+    try:
+        return Fraction(exact.checked_epsilon(value))
+    except InputError as problem:
+        raise InputError(str(problem).replace("epsilon", name, 1)) from None
+
+
+def _within(lost: float, asked: float) -> None:
+    """Refuse parts that lose more than the whole."""
+    if lost > asked:
+        raise InputError(
+            f"epsilon_1 and epsilon_2 must lose at most epsilon together, {asked:g}; got {lost:g}"
+        )
 
 
 class _PairMechanism(KeyValueMechanism):
@@ -202,6 +218,20 @@ class _PairMechanism(KeyValueMechanism):
         return KeyCounts(table[:, PLUS], table[:, MINUS], table.sum(axis=1))
 
     @property
+    def state_channel(self) -> NDArray[np.float64]:
+        """Four, as published: those who do not hold the key have a made-up sign."""
+        p1, p2 = map(float, self._chances())
+        q1, q2 = 1 - p1, 1 - p2
+        return np.array(
+            [
+                [p1 * p2, p1 * q2, q1],
+                [p1 * q2, p1 * p2, q1],
+                [q1 * p2, q1 * q2, p1],
+                [q1 * q2, q1 * p2, p1],
+            ]
+        )
+
+    @property
     def rates(self) -> KeyRates:
         """With fair made-up values: absent people say plus and minus equally often."""
         p1, p2 = self._chances()
@@ -217,7 +247,7 @@ class PrivKV(_PairMechanism):
     """PrivKV as published, or with the budget split as well as its exact privacy allows."""
 
     name = "privkv"
-    OPTIONS = ("split",)
+    OPTIONS = ("split", "epsilon_1", "epsilon_2")
 
     def __init__(
         self,
@@ -228,12 +258,15 @@ class PrivKV(_PairMechanism):
         high: float = 1.0,
         outside: str = "refuse",
         split: str = "nominal",
+        epsilon_1: float | None = None,
+        epsilon_2: float | None = None,
         steps: int = STEPS,
     ) -> None:
         """`split="nominal"`: half of epsilon each for key and value, as the papers do.
 
         `split="exact"`: epsilon_2 = epsilon and epsilon_1 = ln((e**epsilon + 1)/2), the
-        least noise at this exact epsilon.
+        least noise at this exact epsilon. Or `epsilon_1` for the key and `epsilon_2` for the value,
+        which together lose at most `epsilon` (their sum always will do).
         """
         self._open(keys, make_grid(low, high, outside, steps))
         asked = exact.checked_epsilon(epsilon)
@@ -242,11 +275,23 @@ class PrivKV(_PairMechanism):
         else:
             power = exact.exp(asked)
             odds = ((power + 1) / 2, power)
+        if epsilon_1 is not None or epsilon_2 is not None:
+            if epsilon_1 is None or epsilon_2 is None or split != "nominal":
+                raise InputError(
+                    "epsilon_1 and epsilon_2 go together and take the place of a split; "
+                    f"got {shown(epsilon_1)} and {shown(epsilon_2)} with split {shown(split)}"
+                )
+            odds = (
+                exact.exp(_part("epsilon_1", epsilon_1)),
+                exact.exp(_part("epsilon_2", epsilon_2)),
+            )
         thresholds = [exact.floor_threshold(odd / (1 + odd)) for odd in odds]
         if min(thresholds) <= _HALF:
             raise exact.not_kept(epsilon)
         self.key_truth, self.value_truth = thresholds
         self._accept()
+        if epsilon_1 is not None:
+            _within(self.epsilon, asked)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -256,6 +301,7 @@ class PrivKV(_PairMechanism):
             cls(keys=2, epsilon=2.0, steps=3),
             cls(keys=2, epsilon=2.0, steps=2, split="exact"),
             cls(keys=3, epsilon=0.5, steps=1, low=0.0, high=5.0, outside="clip"),
+            cls(keys=2, epsilon=2.0, steps=2, epsilon_1=0.5, epsilon_2=1.5),
         ]
 
 
@@ -263,14 +309,17 @@ class PrivKVM(_PairMechanism):
     """One round of PrivKVM: from the second on, made-up values are the published means.
 
     Of the budget, all of epsilon_1 (half) goes to the keys of round 1, and epsilon_2 / c to
-    the values of each of the c rounds; later rounds say nothing about keys (p1 = 1/2). So
+    the values of each of the c rounds, unless said; later rounds say nothing about keys
+    (p1 = 1/2), and where their values have other budgets a contract says so (`later`). So
     frequencies are learned from round 1 and means from the last. `next(means)` is the
     mechanism of the next round; `rumor.privacy.rounds` makes the collection that carries it.
     """
 
     name = "privkvm"
-    OPTIONS = ("rounds",)
+    OPTIONS = ("rounds", "epsilon_1", "epsilon_2")
     SHAPE = ("rounds", "round", "made_up")
+    later: tuple[int, ...]
+    """The thresholds of the values in the rounds that follow."""
 
     def __init__(
         self,
@@ -281,19 +330,72 @@ class PrivKVM(_PairMechanism):
         low: float = -1.0,
         high: float = 1.0,
         outside: str = "refuse",
+        epsilon_1: float | None = None,
+        epsilon_2: Sequence[float] | None = None,
         steps: int = STEPS,
     ) -> None:
-        """Round 1 of `rounds`; `epsilon` is a ceiling on what all of them cost together."""
+        """Round 1 of `rounds`; `epsilon` is a ceiling on what all of them cost together.
+
+        `epsilon_1` is the part of the keys, asked about in round 1 alone, and `epsilon_2` the parts
+        of the values, one for each round: half of epsilon, and the other half evenly, unless said.
+        """
         self._open(keys, make_grid(low, high, outside, steps))
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
-        half = Fraction(exact.checked_epsilon(epsilon)) / 2
-        odds = exact.exp(half), exact.exp(half / self.rounds)
+        asked = exact.checked_epsilon(epsilon)
+        half = Fraction(asked) / 2
+        parts = [half, *[half / self.rounds] * self.rounds]
+        if epsilon_1 is not None:
+            parts[0] = _part("epsilon_1", epsilon_1)
+        if epsilon_2 is not None:
+            parts[1:] = self._value_parts(epsilon_2)
+        odds = [exact.exp(part) for part in parts]
         thresholds = [exact.floor_threshold(odd / (1 + odd)) for odd in odds]
         if min(thresholds) <= _HALF:
             raise exact.not_kept(epsilon)
         self._begin(1, [self.grid.steps] * self.keys, None)
-        self.key_truth, self.value_truth = thresholds
+        self.key_truth, self.value_truth = thresholds[:2]
+        self.later = tuple(thresholds[2:])
         self._accept()
+        if epsilon_1 is not None or epsilon_2 is not None:
+            _within(self.epsilon_in_all(1), asked)
+
+    def _value_parts(self, given: object) -> list[Fraction]:
+        if not isinstance(given, (list, tuple)) or len(given) != self.rounds:
+            raise InputError(
+                f"epsilon_2 must be a list of a number for each of the {self.rounds} rounds; "
+                f"got {shown(given)}"
+            )
+        return [_part("epsilon_2", part) for part in given]
+
+    def parameters(self) -> dict[str, Json]:
+        """Where later rounds are not like this one, their thresholds instead of their number."""
+        found = super().parameters()
+        if not set(self.later) <= {self.value_truth}:
+            del found["rounds"]
+            found["later"] = [str(threshold) for threshold in self.later]
+        return found
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """The mechanism that `parameters()` describes."""
+        if "later" not in parameters:
+            if "rounds" not in parameters:
+                raise InputError(f"{cls.name!r} must have rounds or later; got neither")
+            return super().from_parameters(parameters)
+        if "rounds" in parameters:
+            raise InputError(f"{cls.name!r} must have rounds or later; got both")
+        later, round_ = parameters["later"], parameters.get("round")
+        if not isinstance(later, (list, tuple)) or not later:
+            raise InputError(f"later must be a list of thresholds; got {shown(later)}")
+        rest = {name: value for name, value in parameters.items() if name != "later"}
+        last = checked_size("round", round_, 1, _MAX_ROUNDS) + len(later)
+        self = super().from_parameters({**rest, "rounds": last})
+        self.later = tuple(exact.checked_threshold("later", one) for one in later)
+        if min(self.later) <= _HALF:
+            raise InputError(f"later must be thresholds above 2^63; got {shown(later)}")
+        if set(self.later) == {self.value_truth}:
+            raise InputError("later is for rounds that differ; got those of rounds alike")
+        return self
 
     def _shape(self, rounds: object, number: object, fakes: object) -> None:
         """The parent is the contract's to say."""
@@ -305,6 +407,8 @@ class PrivKVM(_PairMechanism):
 
     def _accept(self) -> None:
         super()._accept()
+        if not hasattr(self, "later"):
+            self.later = (self.value_truth,) * (self.rounds - self.round)
         if (self.key_truth > _HALF) != (self.round == 1):
             raise InputError(
                 f"PrivKVM asks about keys in round 1 alone; got round {self.round} with a key "
@@ -348,7 +452,8 @@ class PrivKVM(_PairMechanism):
         other._open(self.keys, grid)
         other.labels, other.rounds = self.labels, self.rounds
         other._begin(self.round + 1, np.minimum(fakes, 2 * grid.steps).tolist(), parent)
-        other.key_truth, other.value_truth = _HALF, self.value_truth
+        other.key_truth, other.value_truth = _HALF, self.later[0]
+        other.later = self.later[1:]
         other._accept()
         return other
 
@@ -369,17 +474,24 @@ class PrivKVM(_PairMechanism):
 
         On round 1 those are all rounds. Later ones differ by the value alone: they lose ln(p2/q2).
         """
-        p2 = Fraction(self.value_truth, exact.WORD)
-        later = Fraction(exact.log_up(p2 / (1 - p2)))
-        once = Fraction(self.epsilon) + (self.rounds - self.round) * later
-        return exact.round_up(reports * once)
+        chances = [Fraction(truth, exact.WORD) for truth in self.later]
+        later = sum((Fraction(exact.log_up(p2 / (1 - p2))) for p2 in chances), Fraction(0))
+        return exact.round_up(reports * (Fraction(self.epsilon) + later))
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
         """A first, a middle and a last round."""
         first = cls(keys=2, epsilon=2.0, rounds=3, steps=2)
         second = first.next([-0.5, 0.75])
-        return [first, second, second.next([-1.0, 1.0]), cls(keys=1, epsilon=0.5, rounds=2)]
+        uneven = cls(keys=1, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25])
+        return [
+            first,
+            second,
+            second.next([-1.0, 1.0]),
+            cls(keys=1, epsilon=0.5, rounds=2),
+            uneven,
+            uneven.next([0.5]),
+        ]
 
     @property
     def rates(self) -> KeyRates:

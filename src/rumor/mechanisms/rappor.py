@@ -278,6 +278,12 @@ class Rappor(PermanentBits):
             return np.zeros(len(reports), dtype=np.int64)
         return from_little_endian(reports[:, : self._head])
 
+    def cohorts_and_bits(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The cohort of every report, and its bits as zeros and ones."""
+        tails = np.ascontiguousarray(reports[:, self._head :])
+        bits = np.unpackbits(tails, axis=1, count=self.bits, bitorder="little")
+        return self._cohorts(reports), bits
+
     def _join(self, cohort: int, bits: int) -> bytes:
         tail = bits.to_bytes(self.width - self._head, "little")
         return cohort.to_bytes(self._head, "little") + tail

@@ -23,6 +23,16 @@ MODULES: Mapping[str, str] = {
 }
 
 
+# The five documents that Rumor began with, by their numbers.
+DOCUMENTS: Mapping[str, str] = {
+    "000": "rappor-decode",
+    "001": "rappor-privacy",
+    "002": "privkv-em",
+    "003": "rappor-primer",
+    "004": "css2020",
+}
+
+
 def paper(name: str) -> Paper:
     """The paper of this name."""
     if name not in MODULES:

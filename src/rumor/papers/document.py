@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rumor.papers.exhibits import Figure, Table
 from rumor.papers.model import Cell, Claim, Entry, Paper, Results
@@ -26,5 +27,5 @@ def paper_of(
     return Paper(document, said["title"], said["source"], checklist, *made)
 
 
-def _entry(what: str, says: str, code: Sequence[str] = (), note: str = "") -> Entry:
-    return Entry(what, says, tuple(code), note)
+def _entry(what: str, says: str, code: Sequence[str] = (), **rest: Any) -> Entry:
+    return Entry(what, says, tuple(code), **rest)

@@ -27,6 +27,8 @@ class Point:
     facet: str = ""
     low: float | None = None
     high: float | None = None
+    text: str = ""
+    """What stands in the cell of a grid."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Figure:
     y: str
     points: Sequence[Point]
     kind: str = "line"
-    """"line", "bar" or "tick"."""
+    """"line", "bar", "tick", or "grid": a matrix, whose rows are series and columns x."""
     log_x: bool = False
     log_y: bool = False
     columns: int = 3

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.estimators.frequency.likelihood import oracle_likelihood
+from rumor.estimators.frequency.bayes import Stopping, iterate
+from rumor.estimators.frequency.likelihood import MatrixLikelihood, oracle_likelihood
 from rumor.estimators.frequency.scaling import smallest_probability, smallest_scaled
 from rumor.estimators.frequency.solver import single_support
 from rumor.mechanisms import FrequencyOracle
@@ -276,3 +277,45 @@ def _setting(parameters: Parameters) -> tuple[FrequencyOracle, Vector, int]:
     epsilon = float(parameters["epsilon"])
     oracle = ORACLES[str(parameters["oracle"])](domain, epsilon)
     return oracle, truth(str(parameters["law"]), domain), int(parameters["people"])
+
+
+_NOTHING, _LEG = 1e-30, 2_000
+
+
+def stated_rule(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """The stated rule, eta = D^-4 in counts, run to its end: what it costs and what comes out.
+
+    Plain iterations on symmetric unary encoding (equation 11, as matrix products), until the
+    Euclidean length of a step is below eta, or `most` were made. "error" is there, "optimum" that
+    of our solver on the same reports, "apart" the largest difference between the two. Frequencies
+    below 1e-30, which change no sum in doubles, are left out of later products.
+    """
+    oracle, law, people = _setting(parameters)
+    most, eta = int(parameters["most"]), float(law.size) ** -4
+    found: dict[str, list[float]] = {}
+    for trial in range(seed, seed + trials):
+        reports = draw(oracle, law, people, trial)
+        bits = np.unpackbits(reports, axis=1, count=law.size, bitorder="little")
+        ratios, once = 1 + (oracle.odds - 1) * bits, np.ones(people)
+        here, made, ended = np.full(law.size, 1 / law.size), 0, False
+        while made < most and not ended:
+            held = here > _NOTHING
+            rule = Stopping(max_iterations=min(_LEG, most - made), tolerance=eta / people)
+            likelihood = MatrixLikelihood(np.ascontiguousarray(ratios[:, held]), once)
+            moved, told = iterate(likelihood, here[held] / here[held].sum(), rule)
+            here = np.zeros(law.size)
+            here[held] = moved
+            made += cast("int", told["iterations"])
+            ended = bool(told["converged"])
+        best = rumor.estimate(oracle, reports, method="bayes")
+        for name, value in (
+            ("iterations", made),
+            ("ended", float(ended)),
+            ("gap", MatrixLikelihood(ratios, once).update(here).gap),
+            ("error", squared(here, law)),
+            ("optimum", squared(best.frequency, law)),
+            ("updates of the solver", cast("int", best.diagnostics["updates"])),
+            ("apart", float(np.abs(here - best.frequency).max())),
+        ):
+            found.setdefault(name, []).append(float(value))
+    return found

@@ -8,6 +8,7 @@ people. Errors of shares are times 1e4, as the paper prints them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from rumor.estimators.keyvalue.most_likely import most_likely
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
 from rumor.estimators.keyvalue.published import (
     calibrated,
-    four_state_channel,
     published_em,
     responsibilities,
 )
@@ -28,13 +28,31 @@ from rumor.papers.model import Numbers, Parameters
 
 KEYS = 50
 SETS = ("gaussian", "power", "linear")
+PRODUCTS = 500
+APART = ", means apart"
+"""After the name of a set: its shares, and means that have nothing to do with them."""
+OTHER_SETS = (*(f"{name}{APART}" for name in SETS), "ratings")
+"""What the paper does not run: sets that do not flatter a guess, and one with many rare keys."""
 Random = np.random.Generator
 # Estimated shares and means, by contender.
 Answers = dict[str, tuple[Vector, Vector]]
 
 
-def data_set(name: str) -> tuple[Vector, Vector]:
-    """Shares and means of 50 keys, as their moments (Table 1) show them."""
+def data_set(name: str, random: Random | None = None) -> tuple[Vector, Vector]:
+    """Shares and means of 50 keys, as their moments (Table 1) show them; and other sets.
+
+    In the paper's sets a rare key has a mean near -1, so that a guess by the share alone is
+    good. "gaussian, means apart" has the same shares and evenly spread means, dealt out anew by
+    `random`. "ratings" are 500 products, of which few are rated often.
+    """
+    if name.endswith(APART):
+        f, _ = data_set(name.removesuffix(APART))
+        means = (2 * np.arange(f.size, dtype=np.float64) + 1) / f.size - 1
+        return f, (random or np.random.default_rng(0)).permutation(means)
+    if name == "ratings":
+        rank = np.arange(1.0, PRODUCTS + 1)
+        spread = [NormalDist(0.4, 0.3).inv_cdf((r - 0.5) / PRODUCTS) for r in rank]
+        return 0.4 * rank**-0.8, np.random.default_rng(7).permutation(np.clip(spread, -1, 1))
     k = np.arange(KEYS, dtype=np.float64)
     if name == "linear":
         return (k + 1) / KEYS, np.linspace(-1.0, 1.0, KEYS).astype(np.float64)
@@ -83,10 +101,10 @@ def _rows(plus: Vector, minus: Vector) -> NDArray[np.float64]:
 
 def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
     """PrivKV by calibration and by EM on the same reports, and PrivKVM with three rounds."""
-    privkv = PrivKV(keys=KEYS, epsilon=epsilon)
+    privkv = PrivKV(keys=f.size, epsilon=epsilon)
     counts = draw_counts(privkv, f, m, people, random)
     frequency, mean, _ = published_em(privkv, counts)
-    round_, counts_ = PrivKVM(keys=KEYS, epsilon=epsilon, rounds=3), counts
+    round_, counts_ = PrivKVM(keys=f.size, epsilon=epsilon, rounds=3), counts
     first: Vector | None = None
     while True:
         counts_ = draw_counts(round_, f, m, people, random)
@@ -104,7 +122,7 @@ def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Rand
 
 def ours(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
     """The default, and the same reports under a flat prior and by maximum likelihood."""
-    block = KeyValueBlock(keys=KEYS, epsilon=epsilon)
+    block = KeyValueBlock(keys=f.size, epsilon=epsilon)
     counts = draw_counts(block, f, m, people, random)
     pooled = posterior_means(counts, block.rates, tuple(MODELS))
     flat = posterior_means(counts, block.rates, ("apart",))
@@ -130,7 +148,7 @@ def nominal_for(exact_epsilon: float) -> float:
 
 def em_at_exact(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
     """The published EM with PrivKV's budget raised until its exact epsilon is the stated one."""
-    privkv = PrivKV(keys=KEYS, epsilon=nominal_for(epsilon))
+    privkv = PrivKV(keys=f.size, epsilon=nominal_for(epsilon))
     frequency, mean, _ = published_em(privkv, draw_counts(privkv, f, m, people, random))
     return {"EM exact": (frequency, mean)}
 
@@ -155,8 +173,13 @@ def squared(answer: tuple[Vector, Vector], f: Vector, m: Vector) -> tuple[float,
     return float(np.mean((f_hat - f) ** 2) * 1e4), float(of_means)
 
 
+def absolute(answer: tuple[Vector, Vector], m: Vector) -> float:
+    """The mean absolute error of means: what the captions of Figures 2 to 8 name."""
+    return float(np.abs(np.nan_to_num(answer[1]) - m).mean())
+
+
 def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """MSE of shares and means of a group of contenders.
+    """MSE of shares (f) and means (m), MAE of means (a) of a group of contenders.
 
     "PrivKV clipped" has shares in [0, 1], "PrivKVM3 from 0" those below 0 set to 0.
     """
@@ -164,6 +187,8 @@ def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
     contend = CONTENDERS[parameters["contenders"]]
     random, found = np.random.default_rng(seed), dict[str, list[float]]()
     for _ in range(trials):
+        if parameters["data"].endswith(APART):
+            f, m = data_set(parameters["data"], random)
         answers = contend(parameters["epsilon"], parameters["people"], f, m, random)
         if "PrivKV" in answers:
             shares, means = answers["PrivKV"]
@@ -174,11 +199,22 @@ def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
             of_shares, of_means = squared(answer, f, m)
             found.setdefault(f"{name} f", []).append(of_shares)
             found.setdefault(f"{name} m", []).append(of_means)
+            found.setdefault(f"{name} a", []).append(absolute(answer, m))
     if "EM f" in found:
         for letter in "fm":
             gain = 1 - np.array(found[f"EM {letter}"]) / np.array(found[f"PrivKV {letter}"])
             found[f"EM over PrivKV {letter}"] = (100 * gain).tolist()
     return found
+
+
+def together(parameters: Parameters, trials: int, seed: int) -> Numbers:
+    """How the errors of EM and PrivKV go together where both read the same reports.
+
+    The correlation over runs of the logarithms of MSE_f.
+    """
+    found = errors({**parameters, "contenders": "published"}, int(parameters["runs"]), seed)
+    em, privkv = (np.log(found[f"{row} f"]) for row in ("EM", "PrivKV"))
+    return {"correlation": [float(np.corrcoef(em, privkv)[0, 1])]}
 
 
 def by_key(parameters: Parameters, trials: int, seed: int) -> Numbers:
@@ -256,7 +292,7 @@ def closed_form(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 def first_step(parameters: Parameters, trials: int, seed: int) -> Numbers:
     """The worked example: P((1,1) | output (1,1)) after the first step from 1/4 each."""
-    channel = four_state_channel(PrivKV(keys=1, epsilon=parameters["epsilon"]))
+    channel = PrivKV(keys=1, epsilon=parameters["epsilon"]).state_channel
     return {"first step": [float(responsibilities(channel, np.full(4, 0.25))[0, 0])]}
 
 
@@ -268,7 +304,7 @@ def unidentified(parameters: Parameters, trials: int, seed: int) -> Numbers:
     f, m = parameters["share"], parameters["mean"]
     privkv = PrivKV(keys=1, epsilon=parameters["epsilon"])
     outputs = _chances(privkv.rates, np.array([f]), np.array([m]))
-    channel = four_state_channel(privkv)
+    channel = privkv.state_channel
     found: dict[str, list[float]] = {"truth": [m]}
     for name, start in (("from 1/4 each", [0.25] * 4), ("from .4 .1 .1 .4", [0.4, 0.1, 0.1, 0.4])):
         theta, before = np.array(start), np.zeros(4)

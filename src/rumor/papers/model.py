@@ -159,14 +159,17 @@ class Verdict:
 class Entry:
     """An item of a document: an equation, table, figure, parameter or percentage.
 
-    `code` names what computes it, as "package.module:name" or "cell:beginning of an id"; `note`
-    says why there is none.
+    `code` names what computes it, as "package.module:name" or "cell:beginning of an id"; `shown`
+    is a command that shows it (one that takes more than seconds is `slow`); `note` says what
+    there is to say, and why there is no command where there is none.
     """
 
     what: str
     says: str
     code: tuple[str, ...] = ()
     note: str = ""
+    shown: str = ""
+    slow: bool = False
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def digest(figure: Figure) -> str:
 
 def specification(figure: Figure) -> dict[str, Any]:
     """The figure in the language of Vega-Lite."""
-    chart = _ticks(figure) if figure.kind == "tick" else _panels(figure)
+    chart = {"tick": _ticks, "grid": _grids}.get(figure.kind, _panels)(figure)
     title = alt.Title(figure.title, subtitle=[figure.note] if figure.note else [])
     styled = (
         chart.properties(title=title)
@@ -144,6 +144,30 @@ def _ticks(figure: Figure) -> Any:
             legend=None,
         ),
     ).properties(width=800, height=150)
+
+
+def _grids(figure: Figure) -> Any:
+    """Matrices beside each other: a cell is as dark as it is small, and 0 is black."""
+    panels = []
+    for facet in dict.fromkeys(point.facet for point in figure.points):
+        here = [p for p in figure.points if p.facet == facet]
+        names, columns = _series(here), list(dict.fromkeys(p.x for p in here))
+        rows = [{**row, "text": p.text} for row, p in zip(_rows(here), here, strict=True)]
+        x = alt.X("x:O", title=figure.x, axis=alt.Axis(labelAngle=0), sort=columns)
+        y = alt.Y("series:N", sort=names, title=None)
+        shade = alt.Color(
+            "y:Q", legend=None, scale=alt.Scale(domain=[0, 1e-9, 1], range=["#000", "#789", "#fff"])
+        )
+        base = _chart(rows).encode(x=x, y=y)
+        wide = 12 + 7 * max(len(p.text) for p in here)
+        size = {"width": wide * len(columns), "height": 30 * len(names)}
+        ink = alt.condition("datum.y > 0.2", alt.value("#111"), alt.value("#fff"))
+        panel = alt.layer(
+            base.mark_rect(stroke="#ccc").encode(color=shade),
+            base.mark_text(fontSize=11).encode(text="text:N", color=ink),
+        ).properties(title=alt.Title(facet, fontSize=12, fontWeight="normal"), **size)
+        panels.append(panel)
+    return alt.concat(*panels, columns=figure.columns)
 
 
 def _chart(rows: Sequence[dict[str, object]]) -> alt.Chart:

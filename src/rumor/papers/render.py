@@ -10,7 +10,7 @@ import math
 import platform
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -20,6 +20,8 @@ from rumor.core.files import whole_file, write_whole
 from rumor.papers.exhibits import Figure, Table
 from rumor.papers.model import STANDARD_ERRORS, Measured, Paper, Results, Verdict
 from rumor.papers.pictures import picture
+from rumor.papers.runner import committed
+from rumor.papers.runner import results as results_of
 
 RULE = (
     f"A published number counts as reproduced when it lies within {STANDARD_ERRORS:g} standard "
@@ -61,25 +63,59 @@ def blocks(paper: Paper, results: Results) -> list[Block]:
         made.append(_claims(part, [v for v in verdicts if v.claim.part == part]))
     failed = [v for v in verdicts if not v.holds]
     if failed:
-        made.append(_explained(failed))
+        made.append(_explained(failed, _few_trials(paper, verdicts)))
     made += [_table(table) for table in paper.tables(results)]
     made += [Block(f"figure {f.name}", f.title, figure=f) for f in paper.figures(results)]
     made.append(_checklist(paper))
     return made
 
 
-def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """Published numbers: all, reproduced, explained, unresolved, and without a word."""
+def counts(verdicts: Sequence[Verdict], in_full: Container[str] = ()) -> dict[str, int]:
+    """Published numbers: all, reproduced, explained, unresolved, and without a word.
+
+    What differs here and is reproduced `in_full`, by the names of claims, is down to few trials.
+    """
     failed = [v for v in verdicts if not v.holds]
-    unresolved = sum(v.claim.explanation.startswith(UNRESOLVED) for v in failed)
-    silent = sum(not v.claim.explanation for v in failed)
+    few = [v for v in failed if v.claim.name in in_full]
+    rest = [v for v in failed if v.claim.name not in in_full]
+    unresolved = sum(v.claim.explanation.startswith(UNRESOLVED) for v in rest)
+    silent = sum(not v.claim.explanation for v in rest)
     return {
         "published": len(verdicts),
         "reproduced": len(verdicts) - len(failed),
-        "explained": len(failed) - unresolved - silent,
+        "explained": len(rest) - unresolved - silent,
         "unresolved": unresolved,
+        "few trials": len(few),
         "without explanation": silent,
     }
+
+
+def _few_trials(paper: Paper, verdicts: Sequence[Verdict]) -> frozenset[str]:
+    """The names of claims that the full results reproduce, where this run has few trials."""
+    if not any(1 < v.reproduced.trials < _FEW for v in verdicts):
+        return frozenset()
+    return in_full(paper)
+
+
+def in_full(paper: Paper) -> frozenset[str]:
+    """The names of claims that the full results, which come with Rumor, reproduce."""
+    verdicts = paper.verdicts(results_of(*committed(paper.name)))
+    return frozenset(v.claim.name for v in verdicts if v.holds)
+
+
+def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
+    """All papers of a run in two sentences, for who has read none of them."""
+    keys = counts(())
+    total = {key: sum(number[key] for number in numbers) for key in keys}
+    parts = [
+        (total["few trials"], "differ only because this run has few trials (the full one agrees)"),
+        (total["explained"], "are slips of the documents or their programs, each explained"),
+        (total["unresolved"], "differ and nobody knows why yet"),
+        (total["without explanation"], "differ in this run without an explanation"),
+    ]
+    said = [f"{number} {what}" for number, what in parts if number]
+    text = f"In all: of {total['published']} published numbers, {total['reproduced']} come out here"
+    return f"{text}; {'; '.join(said)}." if said else f"{text}."
 
 
 def said(number: Mapping[str, int]) -> str:
@@ -94,6 +130,11 @@ def said(number: Mapping[str, int]) -> str:
     )
     if number["unresolved"]:
         text += f"; {number['unresolved']} more differ and we do not know why"
+    if number["few trials"]:
+        text += (
+            f"; {number['few trials']} differ in this run of few trials and are reproduced by the "
+            "full one that comes with Rumor"
+        )
     if number["without explanation"]:
         text += f"; {number['without explanation']} differ in this run and have no explanation"
     return f"{text}."
@@ -101,9 +142,9 @@ def said(number: Mapping[str, int]) -> str:
 
 def summary(paper: Paper, results: Results, verdicts: Sequence[Verdict]) -> Block:
     """How many numbers were reproduced, by which rule, from which run."""
-    text = [said(counts(verdicts)), RULE] if verdicts else []
+    few = _few_trials(paper, verdicts)
+    text = [said(counts(verdicts, few)), RULE] if verdicts else []
     made = results.made
-    few = [v for v in verdicts if 1 < v.reproduced.trials < _FEW]
     if few:
         text.append(
             "With so few trials the spread is itself uncertain: numbers may differ here that do "
@@ -135,15 +176,13 @@ def _claims(part: str, verdicts: Sequence[Verdict]) -> Block:
     return Block(f"claims {part}", part, (), head, rows)
 
 
-def _explained(failed: Sequence[Verdict]) -> Block:
-    rows = [
-        (
-            v.claim.name,
-            *_both(v),
-            v.claim.explanation or "No explanation is on file for this run.",
-        )
-        for v in failed
-    ]
+def _explained(failed: Sequence[Verdict], few: Container[str]) -> Block:
+    rows = []
+    for v in failed:
+        why = v.claim.explanation or "No explanation is on file for this run."
+        if v.claim.name in few:
+            why = "Few trials: the full run that comes with Rumor reproduces it."
+        rows.append((v.claim.name, *_both(v), why))
     head = ("number", "published", "reproduced", "why")
     return Block("explained", "Not reproduced", (), head, rows)
 
@@ -157,8 +196,9 @@ def _checklist(paper: Paper) -> Block:
     rows = []
     for entry in paper.checklist:
         code = ", ".join(f"`{name}`" for name in entry.code)
-        rows.append((entry.what, entry.says, code, entry.note))
-    head = ("item", "what it is", "code", "remark")
+        shown = f"`{entry.shown}`" if entry.shown else ""
+        rows.append((entry.what, entry.says, shown, code, entry.note))
+    head = ("item", "what it is", "command", "code", "remark")
     return Block("checklist", "Everything the document contains", (), head, rows)
 
 

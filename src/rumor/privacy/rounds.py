@@ -24,8 +24,7 @@ def next_round(
     """The collection of the next round, given what this one found (its means are published)."""
     asked = collection.question(question)
     mechanism = asked.mechanism
-    if mechanism.rounds == 1:
-        raise InputError(f"only PrivKVM has rounds; got question {asked.id!r} of {mechanism.name}")
+    require_rounds(mechanism)
     follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
     return replace(
         collection,
@@ -35,6 +34,12 @@ def next_round(
         # All rounds are promised together, by the first.
         series_epsilon=series_ceiling(collection),
     )
+
+
+def require_rounds(mechanism: Mechanism) -> None:
+    """Refuse a mechanism that is asked once and for all."""
+    if mechanism.rounds == 1:
+        raise InputError(f"only PrivKVM has rounds; got {mechanism.name!r}")
 
 
 def checked_rounds(

@@ -74,7 +74,7 @@ def decode_literature(
     sigma = float(np.sqrt(found.squares / freedom))
     stderr, p_value = np.full(len(rows), np.inf), np.ones(len(rows))
     stderr[kept] = sigma * found.stderr / mean
-    p_value[kept] = _one_sided_t(found.unbiased / (sigma * found.stderr), freedom)
+    p_value[kept] = one_sided_t(found.unbiased / (sigma * found.stderr), freedom)
     frequency = np.zeros(len(rows))
     frequency[kept] = found.unbiased / mean
     return LiteratureDecoded(
@@ -87,7 +87,8 @@ def decode_literature(
     )
 
 
-def _one_sided_t(statistic: Vector, freedom: int) -> Vector:
+def one_sided_t(statistic: Vector, freedom: int) -> Vector:
+    """The p-values of t statistics, against values of at most 0."""
     from scipy.special import stdtr
 
     return np.asarray(stdtr(freedom, -statistic))

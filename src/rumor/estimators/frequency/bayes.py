@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
@@ -38,20 +38,26 @@ _MOST = 10_000_000
 class Stopping:
     """When to stop: after so many iterations, at a gap, or at a step below `tolerance`.
 
-    The paper stops at a step below eta in a norm it does not name; a small step says little
-    about how far the optimum is, the gap does.
+    The paper stops at a step below `eta` in counts, that is in frequencies times reports, in a
+    norm it does not name; a small step says little about how far the optimum is, the gap does.
     """
 
     max_iterations: int = 1000
     gap: float | None = None
     tolerance: float | None = None
     norm: str = "euclidean"
+    eta: float | None = None
 
     def __post_init__(self) -> None:
         checked_size("max_iterations", self.max_iterations, 1, _MOST)
-        for name, limit in (("gap", self.gap), ("tolerance", self.tolerance)):
-            if limit is not None and (not isinstance(limit, (int, float)) or not limit > 0):
-                raise InputError(f"{name} must be a number above 0; got {shown(limit)}")
+        if self.eta is not None and self.tolerance is not None:
+            raise InputError(
+                "a step is limited by tolerance, in frequencies, or by eta, in counts; got both"
+            )
+        limits = (("gap", self.gap), ("tolerance", self.tolerance), ("eta", self.eta))
+        for name, limit in limits:
+            if limit is not None:
+                checked_above_zero(name, limit)
         if self.norm not in NORMS:
             raise InputError(f"norm must be one of {', '.join(NORMS)}; got {shown(self.norm)}")
 
@@ -60,7 +66,11 @@ class Stopping:
         """The gap to stop at; 1e-6 when nothing at all was asked for."""
         if self.gap is not None:
             return self.gap
-        return 1e-6 if self.tolerance is None else -math.inf
+        return 1e-6 if self.tolerance is None and self.eta is None else -math.inf
+
+    def smallest_step(self, reports: float) -> float | None:
+        """The step in frequencies below which to stop, where there is one."""
+        return self.tolerance if self.eta is None else self.eta / reports
 
 
 def iterate(
@@ -68,15 +78,19 @@ def iterate(
 ) -> tuple[Vector, Diagnostics]:
     """The plain update, repeated."""
     here, step = start, math.inf
-    for iteration in range(stopping.max_iterations + 1):
+    limit, gap = stopping.smallest_step(likelihood.reports), stopping.wanted_gap
+    length, most = NORMS[stopping.norm], stopping.max_iterations
+    for iteration in range(most + 1):
         now = likelihood.update(here)
-        small = stopping.tolerance is not None and step < stopping.tolerance
-        done = now.gap <= stopping.wanted_gap or small
-        if done or iteration == stopping.max_iterations:
+        done = limit is not None and step < limit
+        done = done or (gap > -math.inf and now.gap <= gap)
+        if done or iteration == most:
             break
         moved = here * now.gradient
         moved /= moved.sum()
-        step, here = NORMS[stopping.norm](moved - here), moved
+        if limit is not None:
+            step = length(moved - here)
+        here = moved
     return here, {
         "iterations": iteration,
         "gap": now.gap,
@@ -85,12 +99,18 @@ def iterate(
     }
 
 
-def start_at(name: object, observed: Vector | None, values: int) -> Vector:
-    """Where iterations begin: equal frequencies, or what was observed (where that makes sense)."""
-    if name == "uniform":
+def start_at(given: object, observed: Vector | None, values: int) -> Vector:
+    """Where iterations begin: equal frequencies, what was observed, or any of one's own.
+
+    What was observed makes sense where outputs are values. One's own have no zeros, since a
+    frequency that is 0 stays so.
+    """
+    if not isinstance(given, str):
+        return _own_start(given, values)
+    if given == "uniform":
         return np.full(values, 1 / values)
-    if name != "observed":
-        raise InputError(f'start must be "uniform" or "observed"; got {shown(name)}')
+    if given != "observed":
+        raise InputError(f'start must be "uniform", "observed" or frequencies; got {shown(given)}')
     if observed is None or observed.size != values:
         raise InputError(
             'start "observed" needs as many outputs as inputs; '
@@ -101,10 +121,25 @@ def start_at(name: object, observed: Vector | None, values: int) -> Vector:
     return np.asarray(observed / observed.sum())
 
 
+def _own_start(given: object, values: int) -> Vector:
+    try:
+        start = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f'start must be "uniform", "observed" or frequencies; got {shown(given)}'
+        ) from None
+    if start.shape != (values,) or not (np.isfinite(start).all() and (start > 0).all()):
+        raise InputError(
+            f"start must be a number above 0 for each of the {values} inputs; "
+            f"got shape {start.shape} with a least of {start.min() if start.size else 0:g}"
+        )
+    return np.asarray(start / start.sum())
+
+
 def oracle_em(
     material: Material,
     *,
-    start: str = "uniform",
+    start: object = "uniform",
     per_bit: bool = False,
     likelihood: str = "odds",
     **stopping: object,
@@ -119,6 +154,8 @@ def oracle_em(
     """
     rule = Stopping(**stopping)  # type: ignore[arg-type]
     summary, oracle = material.summary, material.oracle
+    if not isinstance(per_bit, bool):
+        raise InputError(f"per_bit must be true or false; got {shown(per_bit)}")
     if per_bit:
         if likelihood != "odds":
             raise InputError(f'per_bit goes with likelihood "odds"; got {shown(likelihood)}')
@@ -140,6 +177,7 @@ def oracle_bayes(
     material: Material, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
     """Method "bayes" for an oracle: the optimum, certified."""
+    checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
     oracle, summary = material.oracle, material.summary
     reports, weights = material.distinct("bayes")
@@ -159,6 +197,7 @@ def channel_bayes(
     likelihood: Likelihood, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
     """Method "bayes" for an explicit channel."""
+    checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
     start = np.full(likelihood.values, 1 / likelihood.values)
     found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
@@ -166,7 +205,11 @@ def channel_bayes(
 
 
 def channel_em(
-    likelihood: Likelihood, observed: Vector, *, start: str = "uniform", **stopping: object
+    likelihood: Likelihood,
+    observed: Vector | None,
+    *,
+    start: object = "uniform",
+    **stopping: object,
 ) -> tuple[Vector, Diagnostics]:
     """Method "em" for an explicit channel."""
     first = start_at(start, observed, likelihood.values)
@@ -182,14 +225,14 @@ def _told(found: Solution, gap: float) -> Diagnostics:
     }
 
 
-def two_states(items: ItemCounts, start: str, stopping: Stopping) -> tuple[Vector, Diagnostics]:
+def two_states(items: ItemCounts, start: object, stopping: Stopping) -> tuple[Vector, Diagnostics]:
     """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
     share = items.counts / items.trials
+    if not isinstance(start, str) or start not in ("uniform", "observed"):
+        raise InputError(f'start must be "uniform" or "observed" by bits; got {shown(start)}')
     here = np.full(share.size, 0.5) if start == "uniform" else share
-    if start not in ("uniform", "observed"):
-        raise InputError(f'start must be "uniform" or "observed"; got {shown(start)}')
     step, iterations = math.inf, 0
-    limit = stopping.tolerance if stopping.tolerance is not None else 1e-9
+    limit = stopping.smallest_step(float(np.mean(items.trials))) or 1e-9
     while step >= limit and iterations < stopping.max_iterations:
         iterations += 1
         seen = items.miss + items.gain * here

@@ -18,15 +18,15 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError
 from rumor.core.loops import bayes_loops
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
+from rumor.estimators.frequency.columns import is_sparse
 from rumor.estimators.passes import Passes
 from rumor.mechanisms.oracle import FrequencyOracle
 
@@ -39,10 +39,18 @@ _PARTS, _PART_ROWS = 4, 1 << 14
 
 @dataclass(frozen=True)
 class Update:
-    """The gradient of the mean log-likelihood, and the log-likelihood (up to a constant)."""
+    """The gradient of the mean log-likelihood, and the log-likelihood (up to a constant).
+
+    Where the latter costs as much again it is a function, called by who asks.
+    """
 
     gradient: Vector
-    log_likelihood: float
+    logs: float | Callable[[], float]
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood."""
+        return self.logs() if callable(self.logs) else self.logs
 
     @property
     def gap(self) -> float:
@@ -98,28 +106,34 @@ Sums = Callable[[Vector, float, int], tuple[Vector, float, float]]
 
 
 class MatrixLikelihood:
-    """The likelihood under an explicit channel, of outputs seen so often."""
+    """The likelihood under an explicit channel: of outputs (rows) by inputs, seen so often.
 
-    def __init__(self, channel: Vector, counts: Vector) -> None:
-        seen = counts > 0
-        self._rows = np.ascontiguousarray(channel[:, seen].T)
-        self._counts = counts[seen]
-        self.values, self.reports = channel.shape[0], float(counts.sum())
+    Rows are an array or a sparse matrix; a factor that all entries share changes nothing.
+    """
+
+    def __init__(self, rows: Any, counts: Vector) -> None:
+        self._rows, self._counts = rows, counts
+        self._across = rows.T
+        self.values, self.reports = int(rows.shape[1]), float(counts.sum())
+        self._shares = counts / self.reports
         self.independent = self.reports**2 / float(counts @ counts)
-        if not (self._rows > 0).any(axis=1).all():
-            raise InputError("a channel must be able to give every output seen; got one it cannot")
 
     def update(self, h: Vector) -> Update:
         """Two products with the seen columns of the channel."""
         d = self._rows @ h
-        gradient = (self._counts / d) @ self._rows / self.reports
-        return Update(gradient, float(self._counts @ np.log(d)))
+        gradient = self._across @ (self._shares / d)
+        return Update(gradient, lambda: float(self._counts @ np.log(d)))
 
     def curvature(self, h: Vector) -> Vector:
         """The variance of L / (Lh) with weights n / (Lh)^2, for each value."""
         weights = self._counts / (self._rows @ h) ** 2
         total = weights.sum()
-        mean = weights @ self._rows / total
+        mean = self._across @ weights / total
+        # Of a sparse matrix: without its mean it would be dense.
+        square = self._across.multiply(self._across) if is_sparse(self._rows) else None
+        if square is not None:
+            spread = np.maximum(square @ weights - total * mean**2, 0.0)
+            return np.asarray(spread / self.reports)
         return np.asarray(weights @ (self._rows - mean) ** 2 / self.reports)
 
 

@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, shown, type_of
+from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.frequency.simplex import clip_and_rescale, norm_sub, project
+
+# So many times more outputs than inputs: the products of rows are far smaller than the channel.
+_WIDE = 64
+# The condition of those products up to which solving with them loses no more than six digits.
+_WELL = 1e6
 
 
 def _as_it_is(estimate: Vector) -> Vector:
@@ -28,43 +33,20 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
 }
 
 
-def checked_channel(matrix: object) -> NDArray[np.float64]:
-    """A channel matrix P[x, y] = P(output y | input x), checked to be one."""
-    try:
-        channel = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"a channel matrix must hold numbers; got {shown(matrix)}") from None
-    if channel.ndim != 2 or min(channel.shape) < 2:
-        raise InputError(
-            f"a channel matrix must have at least two inputs (rows) and two outputs (columns); "
-            f"got shape {channel.shape}"
-        )
-    if not np.isfinite(channel).all() or (channel < 0).any():
-        raise InputError("a channel matrix must hold probabilities; got a negative or missing one")
-    worst = float(np.abs(channel.sum(axis=1) - 1).max())
-    if worst > 1e-9:
-        raise InputError(f"each row of a channel matrix must sum to 1; got one off by {worst:.3g}")
-    return channel
+def inverse_of(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> Vector | None:
+    """The least-squares inverse, outputs seen by inputs; None where rows depend on each other.
 
-
-def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
-    """How often each output was seen, checked against the number of outputs."""
-    try:
-        seen = np.asarray(counts)
-    except ValueError:
-        raise InputError(
-            f"counts must be one number for each of the {outputs} outputs; got {type_of(counts)}"
-        ) from None
-    if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
-        raise InputError(
-            f"counts must be one number for each of the {outputs} outputs; "
-            f"got shape {seen.shape} of dtype {seen.dtype}"
-        )
-    if not np.isfinite(seen).all() or (seen < 0).any() or seen.sum() <= 0:
-        raise InputError(
-            f"counts must be 0 or more and not all 0; got a sum of {float(seen.sum()):g}"
-        )
-    return seen.astype(np.float64)
+    Of a channel with far more outputs than inputs it is found from the products of its rows,
+    where these are well enough apart: as exact, without a decomposition of the whole.
+    """
+    inputs, outputs = channel.shape
+    if outputs > _WIDE * inputs:
+        products = channel @ channel.T
+        if np.linalg.cond(products) < _WELL:
+            return np.asarray(np.linalg.solve(products, channel[:, seen > 0]).T)
+    if np.linalg.matrix_rank(channel) < inputs:
+        return None
+    return np.asarray(np.linalg.pinv(channel)[seen > 0])
 
 
 def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vector, Vector]:
@@ -73,15 +55,19 @@ def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vec
     With more outputs than inputs the inverse is the least-squares one; it is unbiased
     whenever the rows of the matrix are linearly independent, and refused otherwise.
     """
-    inputs = channel.shape[0]
-    if np.linalg.matrix_rank(channel) < inputs:
+    inverse = inverse_of(channel, seen)
+    if inverse is None:
         raise InputError(
             f"a channel can be inverted only when its rows are linearly independent; "
-            f"got rank {np.linalg.matrix_rank(channel)} for {inputs} inputs"
+            f"got rank {np.linalg.matrix_rank(channel)} for {channel.shape[0]} inputs"
         )
+    return linear_estimate(inverse, seen[seen > 0])
+
+
+def linear_estimate(inverse: Vector, seen: Vector) -> tuple[Vector, Vector]:
+    """What an inverse makes of counts above 0, and its standard errors."""
     total = float(seen.sum())
     shares = seen / total
-    inverse = np.linalg.pinv(channel)
     unbiased = shares @ inverse
     # Multinomial counts: Var = (sum_y A_yx^2 s_y - (sum_y A_yx s_y)^2) / n.
     variance = np.maximum(shares @ inverse**2 - unbiased**2, 0.0) / total

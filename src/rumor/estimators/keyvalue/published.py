@@ -4,6 +4,7 @@ Calibration: Ye et al. 2019. Expectation-maximisation over four states: Horigome
 and Yu ("Improvement of Local Differential Privacy algorithm PrivKV for key-value
 datasets"), from 1/4 each, until no share changes by more than the threshold. Two slips of
 the print are mended: reports are counted per key, and a mean is divided by the holders.
+Mechanisms that make no sign up have three states, which their counts do identify.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.types import Vector
-from rumor.mechanisms.keyvalue import KeyCounts
+from rumor.mechanisms.keyvalue import KeyCounts, KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 
 THRESHOLD = 1e-4
-_MOST_ROUNDS = 100_000
+MOST_ROUNDS = 100_000
 
 Matrix = NDArray[np.float64]
 
@@ -40,36 +41,28 @@ def calibrated(mechanism: PrivKV | PrivKVM, counts: KeyCounts) -> tuple[Vector, 
         return np.asarray(frequency), np.asarray((up - down) / (up + down))
 
 
-def four_state_channel(mechanism: PrivKV | PrivKVM) -> Matrix:
-    """P(output | state): states (1,1), (1,-1), (0,1), (0,-1); outputs +, -, nothing."""
-    p1, p2 = mechanism.key_truth / exact.WORD, mechanism.value_truth / exact.WORD
-    q1, q2 = 1 - p1, 1 - p2
-    return np.array(
-        [
-            [p1 * p2, p1 * q2, q1],
-            [p1 * q2, p1 * p2, q1],
-            [q1 * p2, q1 * q2, p1],
-            [q1 * q2, q1 * p2, p1],
-        ]
-    )
-
-
 def responsibilities(channel: Matrix, theta: Matrix) -> NDArray[np.float64]:
     """P(state | output) for every output and each row of shares: (..., outputs, states)."""
     joint = theta[..., None, :] * channel.T
     return np.asarray(joint / joint.sum(axis=-1, keepdims=True))
 
 
-def four_state_em(
-    channel: Matrix, outputs: Matrix, threshold: float = THRESHOLD
+def state_em(
+    channel: Matrix,
+    outputs: Matrix,
+    threshold: float = THRESHOLD,
+    start: Vector | None = None,
+    most: int = MOST_ROUNDS,
 ) -> tuple[Matrix, int]:
-    """The shares of the four states for each row of output shares, and the rounds it took.
+    """The shares of the states for each row of output shares, and the rounds it took.
 
-    Each row stops on its own, as a run over one key would.
+    Each row stops on its own, as a run over one key would; `start` is 1/4 each of four states
+    unless said.
     """
-    theta = np.full((len(outputs), len(channel)), 1 / len(channel))
+    first = np.full(len(channel), 1 / len(channel)) if start is None else start
+    theta = np.tile(first, (len(outputs), 1))
     active = np.arange(len(outputs))
-    for turn in range(1, _MOST_ROUNDS + 1):
+    for turn in range(1, most + 1):
         now = theta[active]
         # theta_i <- sum_z y_z theta_i P(z | i) / P(z), without the cube of responsibilities.
         ratio = outputs[active] / (now @ channel)
@@ -78,19 +71,36 @@ def four_state_em(
         active = active[np.abs(new - now).max(axis=1) > threshold]
         if not active.size:
             return theta, turn
-    return theta, _MOST_ROUNDS
+    return theta, most
 
 
-def published_em(
-    mechanism: PrivKV | PrivKVM, counts: KeyCounts, threshold: float = THRESHOLD
-) -> tuple[Vector, Vector, int]:
-    """Frequencies, means and the number of rounds of the published EM."""
-    asked = counts.trials > 0
+def key_states(
+    mechanism: KeyValueMechanism,
+    counts: KeyCounts,
+    threshold: float = THRESHOLD,
+    start: Vector | None = None,
+    most: int = MOST_ROUNDS,
+) -> tuple[Matrix, int]:
+    """The shares of a mechanism's states for every key (NaN where it was never asked)."""
+    asked, channel = counts.trials > 0, mechanism.state_channel
     nothing = counts.trials - counts.plus - counts.minus
     seen = np.stack([counts.plus, counts.minus, nothing], axis=1)[asked]
     outputs = seen / counts.trials[asked, None]
-    theta = np.full((asked.size, 4), np.nan)
-    theta[asked], rounds = four_state_em(four_state_channel(mechanism), outputs, threshold)
+    theta = np.full((asked.size, len(channel)), np.nan)
+    theta[asked], rounds = state_em(channel, outputs, threshold, start, most)
+    return theta, rounds
+
+
+def of_states(theta: Matrix) -> tuple[Vector, Vector]:
+    """Frequencies and means of keys: the first two states are those of holders."""
     held = theta[:, 0] + theta[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return held, np.asarray((theta[:, 0] - theta[:, 1]) / held), rounds
+        return held, np.asarray((theta[:, 0] - theta[:, 1]) / held)
+
+
+def published_em(
+    mechanism: KeyValueMechanism, counts: KeyCounts, threshold: float = THRESHOLD
+) -> tuple[Vector, Vector, int]:
+    """Frequencies, means and the number of rounds of the published EM."""
+    theta, rounds = key_states(mechanism, counts, threshold)
+    return *of_states(theta), rounds

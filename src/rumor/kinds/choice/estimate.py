@@ -12,6 +12,7 @@ from rumor.core.settings import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.bayes import channel_bayes, channel_em, oracle_bayes, oracle_em
+from rumor.estimators.frequency.columns import Columns, columns_of, is_sparse, require_whole
 from rumor.estimators.frequency.diagnostics import (
     POWER,
     TEST_LEVEL,
@@ -24,9 +25,9 @@ from rumor.estimators.frequency.likelihood import MatrixLikelihood
 from rumor.estimators.frequency.linear import (
     MENDING,
     channel_epsilon,
-    checked_channel,
-    checked_counts,
+    inverse_of,
     invert,
+    linear_estimate,
 )
 from rumor.estimators.frequency.refined import oracle_refined
 from rumor.kinds.evidence import reports_in, summarized
@@ -37,7 +38,16 @@ from rumor.results.estimate import Estimate
 from rumor.results.intervals import CountIntervals, ExactIntervals, NormalIntervals, ScoreIntervals
 from rumor.results.shares import ChannelGroups, OracleGroups
 
-_EM_OPTIONS = ("start", "max_iterations", "gap", "tolerance", "norm", "per_bit", "likelihood")
+_EM_OPTIONS = (
+    "start",
+    "max_iterations",
+    "gap",
+    "tolerance",
+    "eta",
+    "norm",
+    "per_bit",
+    "likelihood",
+)
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "auto": ("target",),
@@ -47,8 +57,6 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(MENDING, ()),
 }
 """Every method, and its options."""
-
-METHODS = tuple(OPTIONS)
 
 _FITTED = {
     "auto": oracle_auto,
@@ -82,51 +90,79 @@ def estimate_oracle(material: Material, method: str, options: Mapping[str, Any])
 
 
 def estimate_channel(
-    matrix: object, counts: object, method: str, options: Mapping[str, Any]
+    channel: object, counts: object, method: str, options: Mapping[str, Any]
 ) -> Estimate:
     """The frequencies behind an explicit channel's outputs.
 
     "auto" is the projection where the channel can be inverted, and "bayes" where it cannot;
-    standard errors and intervals are those of the inverse, and unknown without one.
+    standard errors and intervals are those of the inverse, and unknown without one. To "bayes"
+    and "em" the seen columns will do (`rumor.estimators.frequency.columns`).
     """
     method = checked_method(method, options, OPTIONS)
-    channel = checked_channel(matrix)
-    seen = checked_counts(counts, channel.shape[1])
     for name in _ORACLE_ONLY:
         if name in options:
             raise InputError(f"{name} is an option for oracles; got it with a channel matrix")
-    invertible = bool(np.linalg.matrix_rank(channel) == channel.shape[0])
-    if method == "auto":
-        method = "projection" if invertible else "bayes"
     if method == "refined":
         raise InputError('method "refined" is for subset selection; got a channel matrix')
-    if invertible or method in MENDING:
-        unbiased, stderr = invert(channel, seen)
+    columns = columns_of(channel, counts)
+    if method in MENDING or (method == "auto" and not (is_sparse(channel) or callable(channel))):
+        require_whole(channel, columns, method)
+    if columns.whole is None:
+        return _from_columns(columns, "bayes" if method == "auto" else method, options)
+    matrix, seen = columns.whole
+    inverse = inverse_of(matrix, seen)
+    if method == "auto":
+        method = "bayes" if inverse is None else "projection"
+    if inverse is not None:
+        unbiased, stderr = linear_estimate(inverse, columns.counts)
+    elif method in MENDING:
+        unbiased, stderr = invert(matrix, seen)  # says why not
     else:
-        unbiased = stderr = np.full(channel.shape[0], np.nan)
-    frequency, told = _channel_frequency(channel, seen, unbiased, method, options)
+        unbiased = stderr = np.full(matrix.shape[0], np.nan)
+    if method in MENDING:
+        frequency, told = MENDING[method](unbiased), dict[str, object]()
+    else:
+        frequency, told = _most_likely(columns, method, options)
     return Estimate(
-        values=range(channel.shape[0]),
+        values=range(matrix.shape[0]),
         frequency=frequency,
         unbiased=unbiased,
         stderr=stderr,
         reports=round(float(seen.sum())),
-        epsilon=channel_epsilon(channel),
+        epsilon=channel_epsilon(matrix),
         method=method,
         intervals=NormalIntervals(unbiased, stderr),
-        groups=ChannelGroups(np.asarray(np.linalg.pinv(channel)), seen) if invertible else None,
+        groups=None if inverse is None else ChannelGroups(inverse, columns.counts),
         diagnostics=told,
     )
 
 
-def _channel_frequency(
-    channel: Vector, seen: Vector, unbiased: Vector, method: str, options: Mapping[str, Any]
+def _from_columns(columns: Columns, method: str, options: Mapping[str, Any]) -> Estimate:
+    """From seen columns alone: the likelihood knows no more, so there are no intervals."""
+    frequency, told = _most_likely(columns, method, options)
+    unknown = np.full(columns.values, np.nan)
+    return Estimate(
+        values=range(columns.values),
+        frequency=frequency,
+        unbiased=unknown,
+        stderr=unknown,
+        reports=round(float(columns.counts.sum())),
+        epsilon=float("nan"),
+        method=method,
+        intervals=NormalIntervals(unknown, unknown),
+        groups=None,
+        diagnostics={**told, "columns": len(columns.counts)},
+    )
+
+
+def _most_likely(
+    columns: Columns, method: str, options: Mapping[str, Any]
 ) -> tuple[Vector, dict[str, object]]:
-    if method in MENDING:
-        return MENDING[method](unbiased), {}
-    likelihood = MatrixLikelihood(channel, seen)
+    columns.require_possible()
+    likelihood = MatrixLikelihood(columns.rows, columns.counts)
     if method == "em":
-        return channel_em(likelihood, seen, **options)
+        observed = None if columns.whole is None else columns.whole[1]
+        return channel_em(likelihood, observed, **options)
     return channel_bayes(likelihood, **options)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -112,6 +113,7 @@ def simulate(
     *,
     trials: int = 1,
     method: str = "auto",
+    options: Mapping[str, Any] | None = None,
     level: float = 0.95,
     random: Source | None = None,
     on_progress: Progress | None = None,
@@ -131,7 +133,7 @@ def simulate(
             done += codes.size
             if on_progress is not None:
                 on_progress(number * people + done, trials * people)
-        return estimate(oracle, summary, method, {})
+        return estimate(oracle, summary, method, options or {})
 
     expected = np.sqrt(oracle.variance(truth, people, "people"))
     return repeated(trial, truth, expected, people, trials, level)
@@ -189,6 +191,7 @@ def dry_run(
         counts,
         trials=trials.count,
         method=trials.method,
+        options=trials.options,
         level=trials.level,
         random=trials.random,
         on_progress=trials.on_progress,

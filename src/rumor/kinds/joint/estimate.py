@@ -26,7 +26,6 @@ from rumor.mechanisms.mixed import Mixed
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
 """Every method, and its options."""
-METHODS = tuple(OPTIONS)
 
 
 def estimate(

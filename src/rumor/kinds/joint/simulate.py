@@ -39,7 +39,7 @@ def dry_run(
 
     def trial(source: Source) -> JointEstimate:
         summary = summary_of(numbered, crowd, source)
-        return estimate(mechanism, summary, trials.method, {})
+        return estimate(mechanism, summary, trials.method, trials.options)
 
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 

@@ -2,8 +2,8 @@
 
 "auto" (the same as "pooled") is the default of rumor.estimators.keyvalue.pooled; "flat" treats
 every key apart, under a uniform prior; "mle" is the closed form of maximum likelihood;
-"inversion" the linear estimates as they come out; "calibration" and "em" are what was
-published for PrivKV.
+"inversion" the linear estimates as they come out; "calibration" is what was published for
+PrivKV, and "em" too, which runs over the states of any mechanism.
 """
 
 from __future__ import annotations
@@ -14,14 +14,20 @@ from typing import Any
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.checks import checked_choice
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import known_keys
+from rumor.core.settings import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.estimators.keyvalue.most_likely import most_likely
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue.published import calibrated, published_em
+from rumor.estimators.keyvalue.published import (
+    MOST_ROUNDS,
+    THRESHOLD,
+    calibrated,
+    key_states,
+    of_states,
+)
 from rumor.kinds.evidence import summarized
 from rumor.kinds.keyvalue.intervals import FrequencyIntervals, KeyIntervals, NoIntervals
 from rumor.kinds.keyvalue.result import KeyValueEstimate
@@ -30,21 +36,26 @@ from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
 
-METHODS = ("auto", "pooled", "flat", "mle", "inversion", "calibration", "em")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("auto", "pooled", "flat", "mle", "inversion", "calibration"), ()),
+    "em": ("eta", "theta", "max_iterations"),
+}
+"""Every method, and its options."""
 
 
 def estimate(
     mechanism: KeyValueMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> KeyValueEstimate:
     """The estimate from reports, a summary of them, or the summaries of all rounds in order."""
-    known_keys("estimate", options, ())
-    chosen = checked_choice("method", method, METHODS, f" for {mechanism.name}")
+    chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
-        return estimate_rounds(data, chosen)
-    return estimate_keyvalue(summarized(mechanism, data), chosen)
+        return estimate_rounds(data, chosen, options)
+    return estimate_keyvalue(summarized(mechanism, data), chosen, options)
 
 
-def estimate_keyvalue(summary: Summary, method: str) -> KeyValueEstimate:
+def estimate_keyvalue(
+    summary: Summary, method: str, options: Mapping[str, Any] | None = None
+) -> KeyValueEstimate:
     """The estimate of every key's frequency and mean."""
     mechanism = _keyed(summary)
     if isinstance(mechanism, PrivKVM) and mechanism.round > 1:
@@ -65,18 +76,47 @@ def estimate_keyvalue(summary: Summary, method: str) -> KeyValueEstimate:
     elif chosen == "inversion":
         linear = LinearKeys.of(counts, rates)
         frequency, mean = linear.f, _ratio(linear.s, linear.f)
+    elif chosen == "em":
+        theta, told = _states(mechanism, counts, **(options or {}))
+        frequency, mean = of_states(theta)
+        diagnostics |= told
     else:
         if not isinstance(mechanism, (PrivKV, PrivKVM)):
             raise InputError(
                 f"method {chosen!r} was published for PrivKV and PrivKVM; got {mechanism.name!r}"
             )
-        if chosen == "calibration":
-            frequency, mean = calibrated(mechanism, counts)
-        else:
-            frequency, mean, rounds = published_em(mechanism, counts)
-            diagnostics["rounds"] = rounds
+        frequency, mean = calibrated(mechanism, counts)
     known = apart.frequency_known, apart.mean_known
     return _result(summary, counts, rates, chosen, frequency, mean, known, diagnostics)
+
+
+def _states(
+    mechanism: KeyValueMechanism,
+    counts: KeyCounts,
+    *,
+    eta: float = THRESHOLD,
+    theta: object = None,
+    max_iterations: int = MOST_ROUNDS,
+) -> tuple[Vector, dict[str, object]]:
+    """EM over the states of every key: until no share moves by more than `eta`, from `theta`."""
+    if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not 0 < eta < 1:
+        raise InputError(f"eta must be a number above 0 and below 1; got {shown(eta)}")
+    most = checked_size("max_iterations", max_iterations, 1, MOST_ROUNDS)
+    states = len(mechanism.state_channel)
+    start = None if theta is None else _start(theta, states)
+    found, rounds = key_states(mechanism, counts, eta, start, most)
+    return found, {"rounds": rounds, "eta": eta, "theta": found.tolist()}
+
+
+def _start(theta: object, states: int) -> Vector:
+    rule = f"theta must be a number above 0 for each of the {states} states"
+    try:
+        given = np.asarray(theta, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{rule}; got {shown(theta)}") from None
+    if given.shape != (states,) or not (np.isfinite(given).all() and (given > 0).all()):
+        raise InputError(f"{rule}; got {shown(theta)}")
+    return np.asarray(given / given.sum())
 
 
 def _keyed(summary: Summary) -> KeyValueMechanism:
@@ -169,7 +209,9 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
     )
 
 
-def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyValueEstimate:
+def estimate_rounds(
+    summaries: Sequence[Summary], method: str = "auto", options: Mapping[str, Any] | None = None
+) -> KeyValueEstimate:
     """All rounds of PrivKVM together: frequencies of round 1, means of the last."""
     rounds = [s.mechanism for s in summaries]
     numbers = [m.round if m.rounds > 1 else None for m in rounds]
@@ -177,7 +219,7 @@ def estimate_rounds(summaries: Sequence[Summary], method: str = "auto") -> KeyVa
         raise InputError(
             f"PrivKVM rounds must be given once each, in order from 1; got rounds {shown(numbers)}"
         )
-    first = estimate_keyvalue(summaries[0], method)
+    first = estimate_keyvalue(summaries[0], method, options)
     if len(summaries) == 1:
         return first
     last = estimate_keyvalue(summaries[-1], "calibration")

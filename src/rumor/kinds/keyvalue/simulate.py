@@ -40,20 +40,22 @@ def simulate_keys(
 
     def trial(source: Source) -> KeyValueEstimate:
         if isinstance(mechanism, PrivKVM):
-            return _rounds(mechanism, crowd, trials.method, source)
-        return estimate(mechanism, summary_of(mechanism, crowd, source), trials.method, {})
+            return _rounds(mechanism, crowd, trials, source)
+        summary = summary_of(mechanism, crowd, source)
+        return estimate(mechanism, summary, trials.method, trials.options)
 
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 
 
-def _rounds(first: PrivKVM, crowd: Crowd, method: str, source: Source) -> KeyValueEstimate:
+def _rounds(first: PrivKVM, crowd: Crowd, trials: Trials, source: Source) -> KeyValueEstimate:
     wide = [first.read(batch) for batch in crowd.batches(source)]
     if len(wide) != 1:
         raise InputError(
             f"rounds are simulated with one batch of people; got {crowd.people:,} people"
         )
-    published = "calibration" if method == "auto" else method
-    return simulate_rounds(first, wide[0], method=published, random=source)[0]
+    published = "calibration" if trials.method == "auto" else trials.method
+    options = trials.options
+    return simulate_rounds(first, wide[0], method=published, options=options, random=source)[0]
 
 
 def _answers(
@@ -147,6 +149,7 @@ def simulate_rounds(
     values: object,
     *,
     method: str = "calibration",
+    options: Mapping[str, Any] | None = None,
     random: Source | None = None,
 ) -> tuple[KeyValueEstimate, list[Summary]]:
     """All rounds with the same people: the estimate, and the summary of each round.
@@ -163,4 +166,4 @@ def simulate_rounds(
         summaries.append(Summary.empty(mechanism).update(reports))
         if number < first.rounds:
             mechanism = mechanism.next(estimate_keyvalue(summaries[-1], "calibration").mean)
-    return estimate_rounds(summaries, method), summaries
+    return estimate_rounds(summaries, method, options), summaries

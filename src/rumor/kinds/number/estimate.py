@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_choice
-from rumor.core.settings import known_keys
+from rumor.core.settings import checked_method
 from rumor.core.types import Rows, Target
 from rumor.kinds.evidence import summarized
 from rumor.kinds.number.result import MeanEstimate
@@ -19,7 +18,8 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
-METHODS = ("auto", "inversion", "clip")
+OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "inversion": (), "clip": ()}
+"""Every method, and its options."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def estimate(
     mechanism: MeanMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> MeanEstimate:
     """The mean from reports or a summary of them."""
-    known_keys("estimate", options, ())
-    chosen = checked_choice("method", method, METHODS, f" for {mechanism.name}")
+    chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     return estimate_mean(mechanism, summarized(mechanism, data), chosen)
 
 

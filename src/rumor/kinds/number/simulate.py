@@ -35,7 +35,7 @@ def simulate_mean(
 
     def trial(source: Source) -> MeanEstimate:
         summary = summary_of(mechanism, crowd, source)
-        return estimate(mechanism, summary, trials.method, {})
+        return estimate(mechanism, summary, trials.method, trials.options)
 
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 

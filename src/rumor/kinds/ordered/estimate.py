@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.settings import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.ordered.em import em, ems
@@ -27,10 +28,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "ems": _EM_OPTIONS,
 }
 """Every method, and its options."""
-
-METHODS = tuple(OPTIONS)
 _ITERATED: Mapping[str, Callable[..., Vector]] = {"em": em, "ems": ems}
 _PUBLISHED_TOLERANCE = 1e-3
+_MOST_ITERATIONS = 10_000_000
 
 
 def estimate(
@@ -38,6 +38,10 @@ def estimate(
 ) -> OrderedEstimate:
     """The distribution from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
+    if "tolerance" in options:
+        checked_above_zero("tolerance", options["tolerance"])
+    if "iterations" in options:
+        checked_size("iterations", options["iterations"], 1, _MOST_ITERATIONS)
     summary = summarized(mechanism, data)
     fit = fit_ordered(mechanism.band, summary.tally, mechanism.marks)
     frequency = _answer(mechanism, summary, fit, chosen, options)

@@ -36,7 +36,7 @@ def dry_run(
 
     def trial(source: Source) -> OrderedEstimate:
         summary = summary_of(numbered, crowd, source)
-        return estimate(mechanism, summary, trials.method, {})
+        return estimate(mechanism, summary, trials.method, trials.options)
 
     def picture(
         result: OrderedEstimate,

@@ -28,8 +28,6 @@ from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreInterva
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
 """Every method, and its options."""
 
-METHODS = tuple(OPTIONS)
-
 
 def estimate(
     mechanism: SetMechanism, data: object, method: str, options: Mapping[str, Any]

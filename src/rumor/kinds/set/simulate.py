@@ -49,7 +49,7 @@ def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: Trials) ->
             summary = summary.update(mechanism.privatize(part, random=source))
             if trials.on_progress is not None:
                 trials.on_progress(number * people + summary.reports, trials.count * people)
-        return estimate(mechanism, summary, trials.method, {})
+        return estimate(mechanism, summary, trials.method, trials.options)
 
     expected = np.sqrt(mechanism.variance(truth, people, "people"))
     return repeated(trial, truth, expected, people, trials.count, trials.level)

@@ -17,14 +17,18 @@ import numpy as np
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
+from rumor.core.reports import Reports
 from rumor.core.settings import checked_method
 from rumor.core.types import Progress, Vector
 from rumor.estimators.decode.auto import TRIM, decode_auto
 from rumor.estimators.decode.candidates import Candidates, candidate_map
 from rumor.estimators.decode.counts import BitShares, bit_shares
 from rumor.estimators.decode.fit import PENALTIES, Fit
+from rumor.estimators.decode.iterative import bloom_likelihood
 from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
-from rumor.kinds.evidence import summarized
+from rumor.estimators.frequency.bayes import channel_em, start_at
+from rumor.estimators.passes import Passes
+from rumor.kinds.evidence import reports_in, summarized
 from rumor.kinds.text.result import WordEstimate, WordIntervals
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.rappor import Rappor
@@ -37,11 +41,12 @@ _UNEXPLAINED = 1.3
 # Words in the fit to a bit, from which on it is crowded.
 _CROWDED = 0.5
 
-# The options of each method.
-METHODS: Mapping[str, tuple[str, ...]] = {
+OPTIONS: Mapping[str, tuple[str, ...]] = {
     "auto": ("level", "decoys", "penalties", "trim"),
     "lasso-ols": ("level", "penalty", "cut"),
+    "em": ("start", "max_iterations", "gap", "tolerance", "eta", "norm"),
 }
+"""Every method, and its options."""
 
 
 def estimate(
@@ -50,6 +55,10 @@ def estimate(
     """The words from reports or a summary of them; `candidates` are among the options."""
     rest = dict(options)
     candidates = rest.pop("candidates", None)
+    if method == "em":
+        checked_method(method, rest, OPTIONS)
+        words = candidate_map(mechanism.bloom, candidates)
+        return _iterated(summarized(mechanism, data), words, reports_in(mechanism, data), rest)
     return decode(summarized(mechanism, data), candidates, method=method, **rest)
 
 
@@ -72,13 +81,18 @@ def decode(
     of the Lasso in standard deviations, strongest first; `trim`, from how many standard deviations
     on an unexplained bit is left out (math.inf: none).
 
+    "em" (of `rumor.estimate` alone, since it needs the reports) is the iterative Bayesian update
+    over the candidates, with the stopping rules of a choice; it tests nothing.
+
     "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty`
     of the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
 
     `cache` is a directory in which the map of the dictionary is kept for the next time;
     `on_progress` is called while it is built.
     """
-    chosen = checked_method(method, options, METHODS)
+    chosen = checked_method(method, options, OPTIONS)
+    if chosen == "em":
+        raise _no_reports()
     level = _number("level", options.get("level", LEVEL), 0.0, 1.0)
     rappor = summary.mechanism
     assert isinstance(rappor, Rappor)
@@ -86,6 +100,49 @@ def decode(
     words = candidate_map(rappor.bloom, candidates, cache=cache, on_progress=on_progress)
     decoded = _auto if chosen == "auto" else _literature
     return decoded(summary, words, bit_shares(summary), level, settings)
+
+
+def _no_reports() -> InputError:
+    return InputError(
+        'method "em" needs the reports, since summaries of RAPPOR count bits and not whole '
+        "reports; got a summary"
+    )
+
+
+def _iterated(
+    summary: Summary,
+    words: Candidates,
+    reports: Reports | Passes | None,
+    options: Mapping[str, Any],
+) -> WordEstimate:
+    """The iterative Bayesian update over the candidates, from whole reports."""
+    if reports is None:
+        raise _no_reports()
+    rappor = summary.mechanism
+    assert isinstance(rappor, Rappor)
+    likelihood = bloom_likelihood(rappor, words, reports)
+    settings = dict(options)
+    start = settings.get("start", "uniform")
+    if not isinstance(start, str):  # of the words as they were listed
+        settings["start"] = start_at(start, None, len(words))[words.order]
+    frequency, told = channel_em(likelihood, None, **settings)
+    unknown = np.full(len(words), np.inf)
+    return _estimate(
+        summary,
+        words,
+        frequency=frequency,
+        unbiased=frequency,
+        stderr=unknown,
+        other_stderr=math.inf,
+        # At least one person's worth.
+        detected=frequency * summary.reports >= 1,
+        p_value=np.ones(len(words)),
+        method="em",
+        level=LEVEL,
+        controls="largest likelihood over the candidates: no error rate is controlled",
+        alarms=["all people are taken to hold one of the candidates, and nothing is tested"],
+        diagnostics=told,
+    )
 
 
 def _auto(

@@ -125,7 +125,7 @@ def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> W
     rates: list[tuple[float, float]] = []
     for trial in range(count):
         summary = simulate_counts(rappor, words, counts, random=trials.random)
-        result = decode(summary, dictionary, method=trials.method)
+        result = decode(summary, dictionary, method=trials.method, **trials.options)
         total += result.frequency
         squares += (result.frequency - truth) ** 2
         found += result.detected

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.settings import checked_method
 from rumor.core.types import Progress, Vector
@@ -21,13 +22,13 @@ from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
 
+_MOST_KEPT = 1 << 30
+
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "auto": ("level", "beam", "candidates", "on_progress"),
     "grown": ("level", "beam", "candidates", "on_progress"),
 }
 """Every method, and its options."""
-
-METHODS = tuple(OPTIONS)
 
 
 def estimate(
@@ -53,6 +54,8 @@ def decode_open(
     """
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"level must be a number above 0 and below 1; got {shown(level)}")
+    if beam is not None:
+        checked_size("beam", beam, 1, _MOST_KEPT)
     mechanism = summary.mechanism
     assert isinstance(mechanism, OpenWords)
     each = level if candidates is None else level / 2

@@ -102,7 +102,9 @@ def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials)
     held = dict(zip(map(normal, words), (counts / people).tolist(), strict=True))
     stems, codes = mechanism.stems.table(words), np.repeat(np.arange(len(words)), counts)
     source = System() if trials.random is None else trials.random
-    options = {} if trials.words is None else {"candidates": list(trials.words)}
+    options = dict(trials.options)
+    if trials.words is not None:
+        options["candidates"] = list(trials.words)
     times: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     false, named = [], []

@@ -13,10 +13,12 @@ from rumor.papers.frequency import (
     reach,
     response_errors,
     sparsity,
+    stated_rule,
     trajectory,
     unary_channel,
 )
-from rumor.papers.model import Cell, Numbers, Parameters
+from rumor.papers.hadamard_package import package_errors
+from rumor.papers.model import Cell, Experiment, Numbers, Parameters
 
 LAWS: Mapping[str, tuple[str, str]] = {
     "zipf": ("Table 1", "zipf 1"),
@@ -27,12 +29,18 @@ ROWS: Mapping[str, Mapping[str, object]] = {
     "Randomized Response": {"oracle": "response", "step": 1.0},
     "Subset Selection": {"oracle": "subset", "method": "clip"},
     "Rappor": {"oracle": "symmetric", "method": "clip"},
-    "Hadamard Response": {"oracle": "hadamard, two blocks", "method": "clip"},
+    "Hadamard Response": {},
 }
 EXTRA: Mapping[str, Mapping[str, object]] = {
+    "Hadamard Response, two blocks": {"oracle": "hadamard, two blocks", "method": "clip"},
     "Hadamard Response, best blocks": {"oracle": "hadamard", "method": "clip"},
     "Subset Selection, projected": {"oracle": "subset", "method": "projection"},
     "Rumor's default": {"oracle": "subset", "method": "auto"},
+}
+# Rows that are no oracle of Rumor's with one of its methods.
+_EXPERIMENTS: Mapping[str, Experiment] = {
+    "Randomized Response": response_errors,
+    "Hadamard Response": package_errors,
 }
 EPSILONS, PEOPLE = (1, 2, 4), (1_000, 10_000, 100_000)
 TRIALS = 10
@@ -45,6 +53,8 @@ PATHS = {
     10_000: (10, 30, 100, 300, 1000, 3000),
     100_000: (10, 30, 100, 300, 1000),
 }
+# Iterations after which the stated rule is given up.
+MOST = 2_000_000
 
 
 def name_of(law: str, row: str, epsilon: float, people: int) -> str:
@@ -107,7 +117,7 @@ def cells() -> Sequence[Cell]:
             for epsilon in EPSILONS:
                 common = {"law": shares, "epsilon": epsilon, "people": people}
                 for row, settings in (*ROWS.items(), *EXTRA.items()):
-                    experiment = response_errors if row == "Randomized Response" else errors
+                    experiment = _EXPERIMENTS.get(row, errors)
                     identity = name_of(law, row, epsilon, people)
                     settings = {**common, **settings}
                     made.append(Cell(identity, experiment, settings, OWN_TRIALS[people], 3))
@@ -115,6 +125,11 @@ def cells() -> Sequence[Cell]:
                 short = {"at": [n for n in PATHS[people] if n <= (100 if people > 50_000 else 300)]}
                 identity = f"iterations/{law}/epsilon {epsilon}/{people}"
                 made.append(Cell(identity, trajectory, path, lighter=short))
+        for epsilon in EPSILONS:
+            settings = {"law": shares, "oracle": "symmetric", "epsilon": epsilon, "people": 1_000}
+            identity = f"stated rule/{law}/epsilon {epsilon}"
+            settings["most"] = MOST
+            made.append(Cell(identity, stated_rule, settings, lighter={"most": 300}))
         common = {"law": shares, "oracle": "symmetric", "epsilon": 4}
         made.append(Cell(f"sparsity/{law}", sparsity, {**common, "people": 10_000}, TRIALS, 2))
     return made

@@ -14,19 +14,10 @@ from rumor.papers.document import paper_of
 from rumor.papers.frequency import published_tables
 from rumor.papers.model import Claim
 
-_BLOCKS = (
-    "Unresolved: two blocks fit at epsilon 1 and 2. At epsilon 4 the published numbers lie between "
-    "those of two and of four blocks; we have not found the variant that gives them."
-)
 EXPLANATIONS: Mapping[tuple[str, str, str], str] = {
     ("Table 1", "Rappor", "epsilon 2, 10,000 people"): "Unresolved: probably chance. All other "
     "numbers of the row fit, and of more than 200 numbers one or so lies beyond three standard "
     "errors by luck.",
-    **{
-        (part, "Hadamard Response", f"epsilon 4, {people} people"): _BLOCKS
-        for part in ("Table 1", "Table 2")
-        for people in ("1,000", "10,000")
-    },
 }
 _TEXT = {
     "times, Table 1, 10000 people, epsilon 4": "The quotient of the two rounded differences, "

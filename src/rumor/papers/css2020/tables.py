@@ -65,20 +65,42 @@ def _conventions(results: Results) -> Table:
 
 
 def _blocks(results: Results) -> Table:
+    names = ("", ", two blocks", ", best blocks")
     rows = []
     for epsilon in EPSILONS:
         means = []
-        for row in ("Hadamard Response", "Hadamard Response, best blocks"):
+        for name in names:
             logs = [
-                math.log(results.mean(name_of(law, row, epsilon, n), "error"))
+                math.log(
+                    results.mean(name_of(law, f"Hadamard Response{name}", epsilon, n), "error")
+                )
                 for law in LAWS
                 for n in PEOPLE
             ]
             means.append(math.exp(float(np.mean(logs))))
-        two, best = means
-        rows.append((f"{epsilon}", f"{two:.4g}", f"{best:.4g}", f"{two / best:.2f}"))
-    head = ("epsilon", "two blocks", "best number of blocks", "ratio")
-    return Table("blocks", "Hadamard Response: error (geometric mean over six cells)", head, rows)
+        layout = results.numbers[name_of("zipf", "Hadamard Response", epsilon, PEOPLE[0])]
+        rows.append(
+            (
+                f"{epsilon}",
+                f"{layout['blocks asked'].mean:.0f}",
+                f"{layout['blocks existing'].mean:.0f}",
+                f"{layout['epsilon kept'].mean:.3f}",
+                *(f"{mean:.4g}" for mean in means),
+                f"{means[0] / means[2]:.2f}",
+            )
+        )
+    head = (
+        "epsilon",
+        "blocks asked",
+        "blocks existing",
+        "epsilon of a report",
+        "the package",
+        "two blocks",
+        "best number of blocks",
+        "package over best",
+    )
+    title = "Hadamard Response by the inventors' package: error (geometric mean over six cells)"
+    return Table("blocks", title, head, rows)
 
 
 def _responses(results: Results) -> Table:
@@ -131,6 +153,39 @@ def _iterations(results: Results) -> Table:
     head += ["best (at)", "optimum", "updates of our solver", "last step", "last gap"]
     title = "Error of plain iterations on unary encoding, by their number (one run each)"
     return Table("iterations", title, head, rows)
+
+
+def _stated(results: Results) -> Table:
+    """The stated rule run to its end, beside the solver."""
+    rows = []
+    for law in LAWS:
+        for epsilon in EPSILONS:
+            found = results.numbers[f"stated rule/{law}/epsilon {epsilon}"]
+            made = f"{found['iterations'].mean:,.0f}"
+            rows.append(
+                (
+                    law,
+                    f"{epsilon}",
+                    made if found["ended"].mean else f"more than {made}",
+                    f"{found['gap'].mean:.0e}",
+                    f"{found['error'].mean:.5f}",
+                    f"{found['updates of the solver'].mean:.0f}",
+                    f"{found['optimum'].mean:.5f}",
+                    f"{found['apart'].mean:.0e}",
+                )
+            )
+    head = (
+        "law",
+        "epsilon",
+        "iterations",
+        "gap",
+        "error",
+        "updates of our solver",
+        "its error",
+        "largest difference",
+    )
+    title = "The stated rule, eta = D^-4 in counts, run to its end (1,000 people, 1,000 values)"
+    return Table("stated", title, head, rows)
 
 
 def _channel(results: Results) -> Table:
@@ -224,6 +279,7 @@ def tables(results: Results) -> Sequence[Table]:
         _responses,
         _blocks,
         _iterations,
+        _stated,
         _channel,
         _limits,
         _normalisers,
@@ -268,4 +324,44 @@ def figures(results: Results) -> Sequence[Figure]:
                 ]
     title = "Error of plain iterations, by their number"
     made.append(Figure("iterations", title, "iterations", "error", points, "line", True, True))
-    return made
+    return [*made, *_matrices(results)]
+
+
+# Whom three people of Figure 3 sent: the outputs of figures 2 and 3 that occur.
+_SEEN = ("000", "001", "100")
+
+
+def _matrices(results: Results) -> Sequence[Figure]:
+    """Figures 2, 3 and 4: the channel of three values, whole and where outputs occur."""
+    symbols = {(True, 1): "p", (True, 0): "(1-p)", (False, 1): "q", (False, 0): "(1-q)"}
+
+    def entry(value: int, bits: str, facet: str, column: float) -> Point:
+        number = results.mean("channel", f"{value}/{bits}")
+        text = "".join(symbols[i == value, int(bit)] for i, bit in enumerate(bits))
+        given = "".join("1" if i == value else "0" for i in range(3))
+        return Point(given, column, number, facet, text=text)
+
+    outputs = ["".join(map(str, bits)) for bits in outputs_of(3)]
+    whole = [entry(v, bits, "", int(bits)) for v in range(3) for bits in outputs]
+    seen = [entry(v, bits, "", int(bits)) for v in range(3) for bits in _SEEN]
+    sparse = []
+    names = ("P and the counts", "columns of outputs that never came do not matter", "P' (11)")
+    for number, facet in enumerate(names):
+        for bits in outputs if number < 2 else _SEEN:
+            there = bits in _SEEN
+            often = Point("counts", int(bits), 1.0 if there else 0.0, facet)
+            sparse.append(often)
+            for value in range(3):
+                point = entry(value, bits, facet, int(bits))
+                black = number == 1 and not there
+                y = 0.0 if black else point.y
+                sparse.append(Point(point.series, point.x, y, facet, text=" "))
+    axis = "output (bits, read as a number)"
+    note = "Epsilon 1. Rows are inputs, columns outputs; black is 0."
+    return [
+        Figure(
+            "figure-2", "Figure 2: outputs that never came", axis, "", sparse, "grid", columns=1
+        ),
+        Figure("figure-3", "Figure 3: P' of three values", axis, "", seen, "grid", note=note),
+        Figure("figure-4", "Figure 4: P of three values", axis, "", whole, "grid", note=note),
+    ]

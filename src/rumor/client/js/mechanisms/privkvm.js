@@ -1,16 +1,19 @@
 /** One round of PrivKVM: PrivKV whose made-up values are the means that were published. */
 
-import { refuse, size } from "../checks.js";
+import { refuse, size, threshold } from "../checks.js";
 import { logUp, totalUp } from "../exact.js";
 import { pairs } from "./pairs.js";
 import { keys as PRIVKV, perturbed } from "./privkv.js";
 import { WORD } from "../randomness.js";
 
-export const keys = [...PRIVKV, "rounds", "round", "made_up"];
+// Where later rounds are not like this one, their thresholds stand instead of their number.
+export const keys = (p) => [...PRIVKV, Object.hasOwn(p, "later") ? "later" : "rounds", "round", "made_up"];
 
 export function make(p, labels) {
   const base = pairs(p, labels);
-  const rounds = size("rounds", p.rounds, 2, 100);
+  const uneven = Object.hasOwn(p, "later");
+  if (uneven && !(Array.isArray(p.later) && p.later.length)) refuse("later must be a list of thresholds", p.later);
+  const rounds = size("rounds", uneven ? size("round", p.round, 1, 100) + p.later.length : p.rounds, 2, 100);
   const round = size("round", p.round, 1, rounds);
   if (!Array.isArray(p.made_up) || p.made_up.length !== base.keys) {
     refuse(`made_up must be a list of ${base.keys} integers`, p.made_up);
@@ -23,12 +26,15 @@ export function make(p, labels) {
   if (asksKeys !== (round === 1)) refuse("keys are asked about in round 1 alone", round);
   const one = perturbed(p, base, (key) => fakes[key], fakes);
   // Later rounds differ by the value alone.
-  const later = logUp(BigInt(p.value_truth), WORD - BigInt(p.value_truth));
+  const truths = uneven ? p.later : Array(rounds - round).fill(p.value_truth);
+  if (uneven) for (const truth of truths) threshold("later", truth, WORD / 2n + 1n);
+  if (uneven && truths.every((truth) => truth === p.value_truth)) refuse("later is for rounds that differ", truths);
+  const later = truths.map((truth) => logUp(BigInt(truth), WORD - BigInt(truth)));
   return {
     ...base,
     round,
     rounds,
     ...one,
-    epsilonInAll: (n) => totalUp([[one.epsilon, n], [later, n * (rounds - round)]]),
+    epsilonInAll: (n) => totalUp([one.epsilon, ...later].map((loss) => [loss, n])),
   };
 }
