@@ -48,7 +48,7 @@ demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --quiet
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --quiet
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
