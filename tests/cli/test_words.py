@@ -135,7 +135,7 @@ def test_a_dry_run_of_words(work: Path, capsys: Outputs) -> None:
         ),
         (
             ("estimate", "words.toml", "r.parquet", "--candidates", "list.txt", "-m", "bayes"),
-            "method must be one of auto, lasso-ols; got 'bayes'",
+            "method must be one of auto, lasso-ols, em; got 'bayes'",
         ),
         (
             ("estimate", "words.toml", "c.parquet", "--candidates", "list.txt"),
