@@ -141,7 +141,10 @@ def test_the_commands(work: Path, capsys: Outputs) -> None:
     ("arguments", "sentence"),
     [
         (["estimate", "--weights", "w.csv", "--by", "day"], "column that groups are by, 'day'"),
-        (["estimate", "--weights", "w.csv", "--method", "em"], "got --method or --save-summary"),
+        (
+            ["estimate", "--weights", "w.csv", "--method", "em"],
+            "got --method, --option or --save-summary",
+        ),
         (["estimate", "--weights", "nope.csv"], "nope.csv"),
         (["estimate", "--weights", "collection.toml"], "a CSV with two columns"),
         (["combine"], "several sources are combined; got 1"),

@@ -32,6 +32,8 @@ NORMS: Mapping[str, Callable[[Vector], float]] = {
 }
 LIKELIHOODS = ("odds", "probability", "scaled")
 _MOST = 10_000_000
+# An update keeps the sum but for rounding, which is taken out every so many of them.
+_DRIFT = 32
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,12 @@ def iterate(
         if done or iteration == most:
             break
         moved = here * now.gradient
-        moved /= moved.sum()
+        if not iteration % _DRIFT:
+            moved /= np.add.reduce(moved)
         if limit is not None:
             step = length(moved - here)
         here = moved
-    return here, {
+    return here / np.add.reduce(here), {
         "iterations": iteration,
         "gap": now.gap,
         "log_likelihood": now.log_likelihood,

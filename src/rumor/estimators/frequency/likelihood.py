@@ -37,7 +37,7 @@ _REPEATS = 16
 _PARTS, _PART_ROWS = 4, 1 << 14
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen: there are thousands, and on few values making one counts
 class Update:
     """The gradient of the mean log-likelihood, and the log-likelihood (up to a constant).
 
@@ -55,7 +55,7 @@ class Update:
     @property
     def gap(self) -> float:
         """How far, at most, the mean log-likelihood is below the largest one there is."""
-        return float(self.gradient.max()) - 1.0
+        return float(np.maximum.reduce(self.gradient)) - 1.0
 
 
 class Likelihood(Protocol):
