@@ -111,7 +111,7 @@ def test_unknown_methods_are_listed() -> None:
     for wrong in ("inverse", None, 3, ["clip"]):
         with pytest.raises(InputError, match="method must be one of auto, refined, bayes, em, inv"):
             rumor.estimate(oracle, [b"\0"], method=wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="estimate needs a mechanism or a channel matrix; got 'x'"):
+    with pytest.raises(InputError, match=r"must end in \.toml or \.json; got 'x'"):
         rumor.estimate("x", [b"\0"])
 
 

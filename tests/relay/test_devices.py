@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -148,7 +149,9 @@ def test_each_envelope_waits_a_while_of_its_own(
 ) -> None:
     slept: list[float] = []
     with running(tmp_path) as path:
-        monkeypatch.setattr("rumor.client.client.time.sleep", slept.append)
+        # The client's own clock alone: others sleep, too, while they serve.
+        clock = SimpleNamespace(**{**vars(time), "sleep": slept.append})
+        monkeypatch.setattr("rumor.client.client.time", clock)
         device = Client(path.collector_url, tmp_path / "device", delay=7.0)
         assert device.answer({"colour": "red", "many": 3}).sent == 2
         device.close()

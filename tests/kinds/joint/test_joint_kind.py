@@ -329,7 +329,9 @@ def test_strata_are_told_apart_and_drawn(desk: Desk) -> None:
     most = max((r for r in found["estimates"] if r["stratum"] == "n"), key=lambda r: r["frequency"])
     assert (most["smokes"], most["drinks"]) in {("yes", "much"), ("yes", None), (None, "much")}
     assert "200 reports" in chart.read_text()
-    status, told = desk.run("privatize", desk.contract, answers, "-o", reports, "--keep", "drinks")
+    status, told = desk.run(
+        "privatize", desk.contract, answers, "-o", desk.folder / "again.parquet", "--keep", "drinks"
+    )
     assert status == 2
     assert "which answers question 'habits'" in told
 
