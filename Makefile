@@ -48,13 +48,13 @@ demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup --quiet
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --quiet
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
 soak: $(SOAK_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --quiet --slow -m slow
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --quiet --slow -m slow
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
 
 NPM_OUT ?= dist

@@ -13,7 +13,8 @@ from rumor.core import randomness
 
 # Derandomised, so that a run proves the same thing every time and cannot flake; without a
 # deadline, since compiled loops load at their first call and the machine is shared.
-settings.register_profile("rumor", derandomize=True, deadline=None, database=None)
+settings.register_profile("rumor", derandomize=True, deadline=None, database=None, max_examples=40)
+settings.register_profile("thorough", settings.get_profile("rumor"), max_examples=100)
 settings.load_profile("rumor")
 
 # The laws are plain functions in modules of their own: let their assertions explain themselves.
@@ -33,13 +34,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     randomness.os = SimpleNamespace(**{**vars(os), "urandom": urandom})  # type: ignore[assignment,attr-defined]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Where there is time, laws are tried on more examples."""
+    if config.getoption("--slow"):
+        settings.load_profile("thorough")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """--slow: also what `make soak` runs of these tests."""
     parser.addoption("--slow", action="store_true", help="also tests that take long")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long, so that everything else is run often."""
+    for item in items:
+        if item.get_closest_marker("one_store") and "postgresql" in item.name:
+            item.add_marker("slow")
     if config.getoption("--slow"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]

@@ -34,7 +34,15 @@ def section(text: str, heading: str) -> str:
 # --- What runs ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+# Its simulation has as many trials as a default that is not worse by bad luck needs.
+_SLOW_PAGE = ROOT / "docs" / "how-to" / "choose-epsilon.md"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] if p == _SLOW_PAGE else []) for p in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_blocks_run_and_show_what_comes_out(page: Path, tmp_path: Path) -> None:
     runner = make_pages.Runner(page, tmp_path)
     runner.run()

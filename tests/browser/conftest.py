@@ -43,6 +43,9 @@ expect.set_options(timeout=_PATIENCE)
 
 OpenPage = Callable[..., Page]
 
+# Every language says a sentence of its own; that each has all of them is checked elsewhere.
+LANGUAGES = ["en", *(pytest.param(lang, marks=pytest.mark.slow) for lang in ("ja", "zh"))]
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from _pytest.mark import ParameterSet
 from playwright.sync_api import Page, expect
 
 from rumor.demo.showcase import Showcase
 from tests.browser.conftest import OpenPage
 
-LOOKS = [
-    ("desktop", "light"),
-    ("phone", "dark"),
-    pytest.param("desktop", "dark", marks=pytest.mark.slow),
-    pytest.param("phone", "light", marks=pytest.mark.slow),
-]
+
+def looks(often: tuple[str, str]) -> list[ParameterSet]:
+    """All sizes and colours: one is looked at every time, the others take long."""
+    return [
+        pytest.param(size, scheme, marks=[] if (size, scheme) == often else [pytest.mark.slow])
+        for size in ("desktop", "phone")
+        for scheme in ("light", "dark")
+    ]
 
 
 def objections(page: Page, axe: str) -> list[str]:
@@ -31,7 +34,7 @@ def objections(page: Page, axe: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("size", "scheme"), LOOKS)
+@pytest.mark.parametrize(("size", "scheme"), looks(("phone", "dark")))
 def test_the_answer_page(
     open_page: OpenPage, shown: Showcase, axe: str, size: str, scheme: str
 ) -> None:
@@ -54,7 +57,7 @@ def test_the_answer_page(
     assert objections(page, axe) == []
 
 
-@pytest.mark.parametrize(("size", "scheme"), LOOKS)
+@pytest.mark.parametrize(("size", "scheme"), looks(("desktop", "light")))
 def test_the_dashboard(
     open_page: OpenPage, shown: Showcase, axe: str, size: str, scheme: str
 ) -> None:

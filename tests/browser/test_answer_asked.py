@@ -12,7 +12,7 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.browser.test_answer_promises import asking, vote
 from tests.collector.tools import batch
@@ -29,7 +29,7 @@ WORDS = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("lang", ["en", "ja", "zh"])
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_only_the_drawn_one_is_asked_and_it_stays(
     open_page: OpenPage, tmp_path: Path, axe: str, lang: str
 ) -> None:

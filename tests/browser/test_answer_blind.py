@@ -10,7 +10,7 @@ from playwright.sync_api import Request, expect
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.browser.test_answer import state_of
 from tests.issuers import invite, issuing
@@ -68,7 +68,7 @@ def test_a_person_enrols_with_the_issuer_and_answers(
             expect(again.locator("#total")).to_contain_text("Nothing yet")
 
 
-@pytest.mark.parametrize("lang", ["en", "ja", "zh"])
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_people_are_told_who_sees_their_invitation(
     open_page: OpenPage, tmp_path: Path, lang: str
 ) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.browser.test_answer_promises import asking, vote
 
@@ -21,7 +21,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("lang", ["en", "ja", "zh"])
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_people_are_told_that_two_reports_may_be_joined(
     open_page: OpenPage, tmp_path: Path, axe: str, lang: str
 ) -> None:

@@ -13,7 +13,7 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.browser.test_answer import state_of
 
@@ -134,7 +134,7 @@ def test_the_answer_of_a_period_is_said_and_stands(open_page: OpenPage, tmp_path
     assert len(np.unique(reports, axis=0)) == 1  # no fresh noise, and one answer for the period
 
 
-@pytest.mark.parametrize("lang", ["en", "ja", "zh"])
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_revision_that_costs_more_asks_first(
     open_page: OpenPage, tmp_path: Path, axe: str, lang: str
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from rumor.collector.store.base import today
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.collector.tools import stored
 from tests.relay.test_devices import delivered
@@ -21,7 +21,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("lang", SAID)
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_people_are_told_of_the_relay(
     open_page: OpenPage, tmp_path: Path, axe: str, lang: str
 ) -> None:

@@ -146,7 +146,7 @@ def test_a_network_that_fails_can_be_tried_again(open_page: OpenPage, tmp_path: 
         page.locator("#retry").click()
         expect(page.locator(".card.sent")).to_have_count(1)
         # The button is gone: whoever cannot see is where it is said.
-        assert page.evaluate("document.activeElement.id") == "status"
+        expect(page.locator("#status")).to_be_focused()
         other = open_page(allowed="Failed to load resource")
         other.route("**/v1/collection", lambda route: route.abort())
         other.goto(url)

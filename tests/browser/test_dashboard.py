@@ -160,6 +160,7 @@ def test_a_test_that_fails_is_not_hidden(
         expect(page.locator("#alarms")).not_to_contain_text("No alarm")
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_away_for_a_while(open_page: OpenPage, shown: Showcase) -> None:
     page = signed_in(open_page, shown, allowed="Failed to load resource")
     page.route("**/v1/overview*", lambda route: route.abort())

@@ -20,7 +20,13 @@ needs("node")
 SAMPLES = 2000
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Those that people answer most; the others take as long again each.
+_OFTEN = ("choice", "number", "joint")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in _OFTEN else [pytest.mark.slow]) for n in NAMES]
+)
 def test_the_example_of_every_kind_is_audited_through_the_client(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

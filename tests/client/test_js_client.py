@@ -757,6 +757,7 @@ def command(contract: Path, *, seeded: bool = True) -> list[str]:
     return [str(needs("node")), *seed, str(CLIENT / "cli.mjs"), str(contract), "a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", AUDITED, ids=lambda question: str(question.get("mechanism", question["kind"]))
 )

@@ -25,6 +25,7 @@ from tests.collector.postgres import Postgres
 from tests.collector.tools import batch, call, collection, rows, send, stored
 
 
+@pytest.mark.one_store
 def test_killed_under_load_nothing_is_lost_or_counted_twice(tmp_path: Path, store_url: str) -> None:
     assert kill_again_and_again(tmp_path, store_url, kills=5) > 0
     if store_url.startswith("sqlite"):

@@ -205,11 +205,12 @@ _SLOW = """
 
 
 # What SIGTERM removes is in files alone, so one kind of store is enough for it.
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("store_url", "number"),
     [
         ("sqlite", signal.SIGKILL),
-        ("sqlite", signal.SIGTERM),
+        pytest.param("sqlite", signal.SIGTERM, marks=pytest.mark.slow),
         ("postgresql", signal.SIGKILL),
     ],
     indirect=["store_url"],

@@ -7,6 +7,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from rumor.collector.store.base import open_store
 from tests.collector.chaos import Account, Collector, prepare, senders
 from tests.collector.tools import call, collection, rows, send
@@ -39,6 +41,7 @@ def test_two_that_start_at_once_on_a_new_file_agree(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.one_store
 def test_two_under_load_lose_nothing_when_one_is_killed(tmp_path: Path, store_url: str) -> None:
     contract, account = prepare(tmp_path, store_url)
     both = [account, Account(account.entry)]

@@ -9,6 +9,7 @@ import pytest
 from rumor.cli import main
 
 
+@pytest.mark.slow
 def test_the_way_through_a_relay_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--relay", "--people", "100", "--seed", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

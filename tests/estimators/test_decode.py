@@ -69,6 +69,7 @@ SITUATIONS = {
 RECALL = {"complete": 0.66, "30 % on one": 0.38, "10 % on one": 0.51, "30 % on 200": 0.39}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_false_discoveries_stay_at_the_level(situation: str) -> None:
     """40 runs: the mean is not above 5 % by more than 2.33 standard errors (1 %, one-sided)."""

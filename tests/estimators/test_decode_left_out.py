@@ -133,6 +133,7 @@ def found(result: WordEstimate, held: int) -> tuple[int, int]:
     return int(result.detected.sum()), int(result.detected[held:].sum())
 
 
+@pytest.mark.slow
 def test_a_crowded_filter_hardly_finds_words_of_nobody() -> None:
     """Twenty words to a bit: a third of the words found were false before.
 

@@ -180,7 +180,14 @@ FAMILIES = {
 
 
 # Enumerated for long; their near relations, which differ in one parameter, always run.
-LONG = {"rappor: p and q revised", "rappor: one-time, key revised", "basic: the answer of a period"}
+LONG = {
+    "rappor: f revised",
+    "rappor: p and q revised",
+    "rappor: one-time, f revised",
+    "rappor: one-time, key revised",
+    "basic: the answer of a period",
+    "open words: epsilon revised",
+}
 
 
 @pytest.mark.parametrize(

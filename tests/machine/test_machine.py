@@ -17,9 +17,12 @@ from tests.machine.machine import DEVICES, Machine, machine
 from tests.machine.nursery import Nursery
 from tests.machine.world import Tally
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="processes are stopped and looked at as Linux does it"
-)
+pytestmark = [
+    pytest.mark.one_store,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="processes are stopped and looked at as Linux does it"
+    ),
+]
 SHORT = settings(
     max_examples=4,
     stateful_step_count=40,

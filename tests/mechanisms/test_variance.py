@@ -43,7 +43,7 @@ def agrees(sample: np.ndarray, expected: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("domain", [2, 10])
+@pytest.mark.parametrize("domain", [pytest.param(2, marks=pytest.mark.slow), 10])
 @pytest.mark.parametrize("kind", ORACLES, ids=lambda kind: kind.name)
 def test_variance_of_small_domains(
     kind: type[FrequencyOracle], domain: int, epsilon: float

@@ -151,7 +151,18 @@ def test_committed_results_are_those_of_the_cells(found: Paper) -> None:
         assert (kept[cell.id]["trials"], kept[cell.id]["seed"]) == (trials, cell.seed), cell.id
 
 
-@pytest.mark.parametrize(("name", "cell"), [(n, c) for n, cells in AGAIN.items() for c in cells])
+# Seconds each; their neighbours are run again every time.
+_SLOW_CELLS = ("geometric/Proposal/epsilon 4/1000", "shares/power/epsilon 5/100000/ours")
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        pytest.param(n, c, marks=[pytest.mark.slow] if c in _SLOW_CELLS else [])
+        for n, cells in AGAIN.items()
+        for c in cells
+    ],
+)
 def test_cells_run_again_give_the_committed_numbers(name: str, cell: str) -> None:
     kept = committed(name)[0][cell]
     again = next(c for c in paper(name).cells if c.id == cell)

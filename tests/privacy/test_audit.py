@@ -62,6 +62,7 @@ def test_rappor_passes_once_and_over_time() -> None:
     assert over.found > 0.25 * over.claimed
 
 
+@pytest.mark.slow
 def test_transcripts_are_judged_by_the_model() -> None:
     """Both differing bits of every cohort together; 1,000 devices of a value are judged."""
     once = rumor.Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75, key=b"key")

@@ -78,6 +78,7 @@ def test_a_key_that_collides_for_one_word_does_not_find_its_holders(tmp_path: Pa
     assert same == {target: 0, "something else": 0}
 
 
+@pytest.mark.slow
 def test_people_whose_words_collide_change_their_noise_like_all_others(tmp_path: Path) -> None:
     shape = Rappor(bits=2, hashes=1, cohorts=1, f=0.5, p=0, q=1, key=b"k")
     words = [f"word {number}" for number in range(8)]

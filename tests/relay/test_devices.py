@@ -24,9 +24,14 @@ def client(path: Path3, folder: Path, **more: object) -> Client:
 
 
 def delivered(path: Path3, count: int) -> dict[bytes, bytes]:
-    """What the collector holds, once there is so much of it."""
-    deadline = time.monotonic() + 30
-    while len(held := stored(path.store, path.entry, "colour")) < count:
+    """What the collector holds, once there is so much of it and the relay has heard of it.
+
+    The store holds reports a moment before they are counted and acknowledged.
+    """
+    deadline, kinds = time.monotonic() + 30, path.relay.store.classes()
+    while len(held := stored(path.store, path.entry, "colour")) < count or any(
+        path.relay.store.under_way(kind, 1) for kind in kinds
+    ):
         assert time.monotonic() < deadline, held
         time.sleep(0.02)
     return held

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rumor.cli.common import print_json
+from rumor.cli.common import check_new_collection, print_json, whole_people
 from rumor.cli.options import AsJson, argument, option
 from rumor.core.errors import InputError
 
@@ -49,16 +49,14 @@ def init(
     from rumor.contract.drafting import PUBLIC, Draft, questions_of
     from rumor.core.files import write_whole
 
-    if Path(file).suffix != ".toml":
-        raise InputError(f"a collection is written to a .toml file; got {file!r}")
-    if Path(file).exists():
-        raise InputError(f"a collection is written to a new file; {file!r} exists")
+    check_new_collection(file)
+    people = whole_people(users)
     if table is not None:
         found = questions_of(table, 1.0 if epsilon is None else epsilon)
         title = name or Path(table).stem.replace("_", " ").capitalize()
-        made = Draft(title, contact or "privacy@example.org", int(users or 10_000), found, PUBLIC)
+        made = Draft(title, contact or "privacy@example.org", people or 10_000, found, PUBLIC)
     else:
-        made = _interviewed(name, contact, users, epsilon)
+        made = _interviewed(name, contact, people, epsilon)
     collection = made.check()
     write_whole(file, made.text.encode())
     count = len(collection.questions)
@@ -71,7 +69,7 @@ def init(
 
 
 def _interviewed(
-    name: str | None, contact: str | None, users: float | None, epsilon: float | None
+    name: str | None, contact: str | None, users: int | None, epsilon: float | None
 ) -> Any:
     """Everything, from the keyboard."""
     from rumor.contract.drafting import Draft
@@ -79,7 +77,7 @@ def _interviewed(
 
     title = name or _asked("What is the collection called?", str)
     person = contact or _asked("Whom may people ask about it (an address)?", str)
-    people = int(users) if users is not None else _asked("How many people will answer?", whole)
+    people = users if users is not None else _asked("How many people will answer?", whole)
     questions: list[dict[str, object]] = []
     while not questions or typer.confirm("Another question?", default=False):
         question = _question(epsilon)

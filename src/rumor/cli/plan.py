@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import print_json, progress
+from rumor.cli.common import check_new_collection, print_json, progress, whole_people
 from rumor.cli.options import AsJson, Crowd, Curves, option
 
 if TYPE_CHECKING:
@@ -140,22 +140,16 @@ def plan(
       rumor plan --kind joint --parts 5x4 --users 1e5 --epsilon 1
       rumor plan --domain 50 --users 1e5 --epsilon 2 --crowd 1e4 --delta 1e-8
     """
-    from pathlib import Path
-
     from rumor.core.errors import InputError
     from rumor.core.files import write_whole
     from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
-    from rumor.privacy.shuffle.told import crowd_choices
 
-    if users is not None and users != int(users):
-        raise InputError(f"people must be a whole number; got {users:g}")
-    if write is not None and Path(write).suffix != ".toml":
-        raise InputError(f"a collection is written to a .toml file; got {write!r}")
-    if write is not None and Path(write).exists():
-        raise InputError(f"a collection is written to a new file; {write!r} exists")
+    people = whole_people(users)
+    if write is not None:
+        check_new_collection(write)
     given: dict[str, Any] = {"kind": kind, "domain": domain}
-    given["users"] = None if users is None else int(users)
+    given["users"] = people
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
     learned = None
     if cap_from is not None:
@@ -179,6 +173,8 @@ def plan(
         made.plot(plot)
     hidden = None
     if among is not None:
+        from rumor.privacy.shuffle.told import crowd_choices
+
         hidden = crowd_choices(
             [(choice.name, choice.mechanism) for choice in made.options],
             made.wish.reports,

@@ -17,6 +17,7 @@ from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.issuer_keys import Keys
 from rumor.collector.metrics import Metrics
+from rumor.collector.pulse import Pulse
 from rumor.collector.store.base import Store, StoreUnavailable, Wanted
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
@@ -44,6 +45,7 @@ class Issuing:
         }
         # One at a time: integers keep the interpreter to themselves anyhow.
         self._signing = asyncio.Semaphore(1)
+        self._pulse = Pulse(self.store)
 
     def app(self) -> ASGIApp:
         """Its HTTP face."""
@@ -110,9 +112,5 @@ class Issuing:
         return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
 
     async def healthy(self) -> bool:
-        """Whether the store takes writes."""
-        try:
-            await asyncio.to_thread(self.store.ping)
-        except StoreUnavailable:
-            return False
-        return True
+        """Whether the store takes writes, asked at most once a second."""
+        return await self._pulse.well()

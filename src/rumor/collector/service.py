@@ -22,6 +22,7 @@ from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
 from rumor.collector.next_round import chain
 from rumor.collector.overview import overview
+from rumor.collector.pulse import Pulse
 from rumor.collector.retention import Keeper
 from rumor.collector.store.base import (
     Accepted,
@@ -81,8 +82,8 @@ class Service:
         self.bucket = Bucket(self.limits.requests_per_second)
         self._entries: dict[str, Registered] = {}
         self._current: Registered | None = None
-        self._checked = self._pinged = -1e9
-        self._healthy = False
+        self._checked = -1e9
+        self._pulse = Pulse(self.store)
         self._writer: Writer[Batch, Outcome] | None = None
         self._keeper: Keeper | None = None
         self._estimating = asyncio.Semaphore(1)
@@ -454,14 +455,7 @@ class Service:
         A small write may pass where reports just failed (a disk that is nearly full): that
         counts as ill for a while.
         """
-        if time.monotonic() - self._pinged > _FRESH_SECONDS:
-            self._pinged = time.monotonic()
-            try:
-                await asyncio.to_thread(self.store.ping)
-                self._healthy = True
-            except StoreUnavailable:
-                self._healthy = False
-        return self._healthy and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+        return await self._pulse.well() and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
 
 
 async def _analysed(

@@ -13,10 +13,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
+from typing import TYPE_CHECKING
 
-from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed, encode_context
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Collection
 
 _PREFIX = "rumor-invitation-"
 _BYTES, _CHECK_BYTES = 16, 2

@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, admitted_id
 from rumor.contract.withdrawal import ID_BYTES
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Collection
-
-# As rumor.contract.admission has it, which reads collections.
-_TOKEN_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,6 @@ def _write_invited(id: bytes, token: bytes | None) -> bytes:
 
 
 def _read_invited(ticket: bytes, collection: Collection, question: str) -> Admitted:
-    from rumor.contract.admission import admission_key
-
     id, token = ticket[:ID_BYTES], ticket[ID_BYTES:]
     return Admitted(id, admission_key(collection.series, question, token))
 
@@ -68,6 +64,6 @@ def _read_blind(ticket: bytes, collection: Collection, question: str) -> Admitte
 
 TICKETS: Mapping[str, Ticket] = {
     "open": Ticket(ID_BYTES, lambda id, token: id, lambda ticket, *_: Admitted(ticket)),
-    "invited": Ticket(ID_BYTES + _TOKEN_BYTES, _write_invited, _read_invited),
+    "invited": Ticket(ID_BYTES + TOKEN_BYTES, _write_invited, _read_invited),
     "blind": Ticket(MESSAGE_BYTES + SIGNATURE_BYTES, _write_blind, _read_blind),
 }

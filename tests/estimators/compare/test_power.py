@@ -52,6 +52,7 @@ def test_people_and_difference_are_each_others_inverse() -> None:
     assert between.difference(variance, 2.0, 0.8) == 0.8  # nothing is noticed by two people
 
 
+@pytest.mark.slow
 def test_plans_of_two_groups() -> None:
     plan = make_plan(domain=4, epsilon=2.0, difference=0.05, share=0.3)
     assert plan.difference == pytest.approx(0.05, rel=1e-3)

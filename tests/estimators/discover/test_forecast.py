@@ -53,6 +53,7 @@ def test_half_and_most_are_what_they_say() -> None:
     assert told.half < told.most
 
 
+@pytest.mark.slow
 def test_a_word_at_these_shares_is_found_as_often() -> None:
     """Of 24 crowds, 12 and 21.6 are expected: binomial, to three standard deviations."""
     word = "sunny"

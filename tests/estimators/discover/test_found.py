@@ -117,6 +117,7 @@ def test_the_same_reports_in_any_order_and_split_give_the_same_words() -> None:
     assert discover(mechanism, merge(parts).tally).words == discover(mechanism, whole.tally).words
 
 
+@pytest.mark.slow
 def test_words_that_nobody_holds_are_rarely_found() -> None:
     """Forty crowds without a frequent word: at 4 % each, six or more have the chance 0.5 %."""
     false = 0

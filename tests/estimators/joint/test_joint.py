@@ -225,6 +225,7 @@ def trials(sizes: tuple[int, int], truth: Vector, count: int, seed: int) -> list
     return found
 
 
+@pytest.mark.slow
 def test_the_test_keeps_its_size_and_intervals_hold_the_truth() -> None:
     """Of 300 trials a level of 5 % is kept within five standard deviations, 6.3 points."""
     truth: Vector = np.array([0.12, 0.28, 0.18, 0.42])

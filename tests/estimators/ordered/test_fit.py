@@ -114,7 +114,10 @@ def test_distances_of_a_hundred_thousand_people(law: Vector, limit: float) -> No
     assert np.mean(found) < 4 / 3 * limit
 
 
-@pytest.mark.parametrize(("domain", "epsilon", "people"), [(32, 1.0, 10_000), (11, 2.0, 3_000)])
+@pytest.mark.parametrize(
+    ("domain", "epsilon", "people"),
+    [pytest.param(32, 1.0, 10_000, marks=pytest.mark.slow), (11, 2.0, 3_000)],
+)
 def test_intervals_hold_the_truth(domain: int, epsilon: float, people: int) -> None:
     band = wave(domain, epsilon)
     held: dict[str, list[float]] = {"cdf": [], "quantile": [], "share": [], "mean": []}
@@ -143,6 +146,7 @@ def test_intervals_hold_the_truth(domain: int, epsilon: float, people: int) -> N
     assert all(np.mean(found) > 0.82 for found in held.values()), held
 
 
+@pytest.mark.slow
 def test_intervals_are_no_wider_than_they_need() -> None:
     """The deviation of the CDF beside its error over many crowds, where laws agree."""
     band, law = wave(32, 1.0), two_bells(32)

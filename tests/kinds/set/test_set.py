@@ -273,7 +273,10 @@ def crowd(people: int) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     "mechanism",
     [
-        SetSelect(domain=12, cap=3, size=4, least=2, epsilon=2.0, counted="pairs"),
+        pytest.param(
+            SetSelect(domain=12, cap=3, size=4, least=2, epsilon=2.0, counted="pairs"),
+            marks=pytest.mark.slow,
+        ),
         SetBlock(domain=12, block=3, epsilon=2.0, counted="pairs"),
     ],
     ids=lambda m: m.name,

@@ -133,6 +133,7 @@ def test_words_too_long_to_be_named_are_counted() -> None:
     assert found.other == pytest.approx(1 - found.frequency.sum())
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_what_would_be_found(tmp_path: Path) -> None:
     asked = mechanism()
     done = simulate_open(asked, Counter(ENGINES), Trials(2, random=rumor.Seeded(3)))

@@ -133,6 +133,7 @@ def test_the_account_says_it(path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "relay" not in json.loads(out)
 
 
+@pytest.mark.slow
 def test_a_plan_says_it_of_every_mechanism(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("plan", "--domain", "20", "--users", "1e5", "--epsilon", "2")
     crowd = ("--crowd", "1e4", "--delta", "1e-8")

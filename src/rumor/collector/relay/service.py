@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,12 +13,12 @@ from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
+from rumor.collector.pulse import Pulse
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.store import Arrived, Class, RelayStore
-from rumor.collector.store.base import StoreUnavailable
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
-_SECONDS_TO_TAKE, _FRESH_SECONDS = 120.0, 1.0
+_SECONDS_TO_TAKE = 120.0
 
 
 @dataclass
@@ -41,7 +40,7 @@ class RelayService:
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[Arrived, bool] | None = None
         self._releaser: Releaser | None = None
-        self._pinged, self._well = -1e9, False
+        self._pulse = Pulse(self.store)
 
     def app(self) -> ASGIApp:
         """Its HTTP face."""
@@ -89,11 +88,4 @@ class RelayService:
 
     async def healthy(self) -> bool:
         """Whether envelopes can be kept now, asked at most once a second."""
-        if time.monotonic() - self._pinged > _FRESH_SECONDS:
-            self._pinged = time.monotonic()
-            try:
-                await asyncio.to_thread(self.store.ping)
-                self._well = True
-            except StoreUnavailable:
-                self._well = False
-        return self._well
+        return await self._pulse.well()

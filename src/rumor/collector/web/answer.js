@@ -111,13 +111,6 @@ async function render() {
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
   await renderBack();
-  at("cost").textContent = open().length ? await wholeCost() : "";
-}
-
-/** What answering everything costs, in words, before anything is drawn. */
-async function wholeCost() {
-  const { ceiling } = await page.person.standing(page.contract);
-  return page.words.costAll(percent(belief(ceiling)), number(ceiling, 4), page.contract.questions.length);
 }
 
 /** That two reports of a person may be joined, where the contract says so. */
@@ -312,6 +305,8 @@ async function renderSpent() {
   const rows = all.filter((row) => row.series === series);
   const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
   const { spent, ceiling } = await page.person.standing(page.contract);
+  // What answering everything costs, in words, before anything is drawn.
+  at("cost").textContent = open().length ? words.costAll(percent(belief(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
   meter.style.setProperty("--share", Math.min(1, spent / ceiling));
   const text = (row) => page.contract.questions.find((each) => each.id === row.question)?.text || row.question;
