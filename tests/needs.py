@@ -20,6 +20,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "npm": (("npm",), "npm"),
     "chromium": (("chromium", "chromium-browser", "google-chrome"), "chromium"),
     "cc": (("cc", "gcc"), "gcc"),
+    "c++": (("c++", "g++"), "g++"),
 }
 
 

@@ -238,7 +238,7 @@ def test_a_damaged_summary(work: Path, capsys: Outputs) -> None:
     ("arguments", "sentence"),
     [
         (["--method", "magic"], "method must be one of auto, refined, bayes"),
-        (["--engine", "abacus"], "an engine must be one of local, spark; got 'abacus'"),
+        (["--engine", "abacus"], "an engine must be one of local, spark, gpu; got 'abacus'"),
         (["--level", "1"], "a level must be a number above 0 and below 1; got 1.0"),
         (["--level", "many"], "Invalid value for '--level'"),
         (["--of", "everyone"], 'an interval is of "population" or "people"; got \'everyone\''),

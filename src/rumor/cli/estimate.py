@@ -21,7 +21,10 @@ Reports = Annotated[
 ]
 Engine = Annotated[
     str,
-    option("--engine local|spark", "Where to count: in threads of this process, or with Spark."),
+    option(
+        "--engine local|spark|gpu",
+        "Where to count: in threads of this process, with Spark, or on a graphics card.",
+    ),
 ]
 Master = Annotated[
     str | None,

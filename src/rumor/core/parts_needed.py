@@ -17,6 +17,7 @@ from rumor.core.errors import InputError
 
 EXTRAS = {
     "altair": "charts",
+    "cupy": "gpu",
     "vl_convert": "charts",
     "numba": "analysis",
     "pyarrow": "analysis",

@@ -5,6 +5,7 @@ This is what `rumor estimate` does, without the command line.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -22,7 +23,6 @@ from rumor.core.types import Days, Progress
 from rumor.engines import Engine, QuestionSource, Stratum
 from rumor.engines.distinct import leave_out_repeated
 from rumor.engines.kept_reports import KeptReports
-from rumor.engines.local import LocalEngine
 from rumor.engines.sources import ParquetSource
 from rumor.engines.summarize import Totals, summarize
 from rumor.estimators.data import Material
@@ -33,7 +33,12 @@ from rumor.results.rows import Columns, csv_text
 from rumor.results.shares import Share
 from rumor.results.view import View
 
-ENGINES = ("local", "spark")
+ENGINES = {
+    "local": "rumor.engines.local",
+    "spark": "rumor.engines.spark.started",
+    "gpu": "rumor.engines.gpu.engine",
+}
+"""Engines by name, and the module whose `started` begins each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +361,7 @@ def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> S
 
 def checked_engine(name: str) -> str:
     """The name of an engine."""
-    return checked_choice("an engine", name, ENGINES)
+    return checked_choice("an engine", name, tuple(ENGINES))
 
 
 def _started(
@@ -374,20 +379,8 @@ def chosen_engine(
     on_status: Callable[[Any], None] | None = None,
 ) -> Iterator[Engine]:
     """The engine of this name; Spark is started where `master` says, and ends with the block."""
-    if checked_engine(name) == "local":
-        if master is not None:
-            raise InputError(f"a master is for the Spark engine; got {shown(master)} for local")
-        yield LocalEngine()
-        return
-    try:
-        from rumor.engines.spark.engine import SparkEngine
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").split(".")[0] not in ("pyspark", "py4j"):
-            raise
-        raise InputError(
-            "the Spark engine needs PySpark (pip install 'rumor[spark]'); it is not installed"
-        ) from None
-    with SparkEngine.start(master, on_status=on_status) as engine:
+    module = importlib.import_module(ENGINES[checked_engine(name)])
+    with module.started(master, on_status) as engine:
         yield engine
 
 

@@ -55,7 +55,7 @@ class StratumPasses:
 
     def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
         """One fold over the kept reports."""
-        fold = Fold(_OfStratum(function, self.stratum), state, _added, None)
+        fold = Fold(OfStratum(function, self.stratum), state, _added, None)
         found = self.kept.engine.fold(self.kept.source, fold)
         assert found is not None  # a stratum has at least one report
         return found
@@ -75,13 +75,14 @@ class _ValidOnly:
 
 
 @dataclass(frozen=True)
-class _OfStratum:
+class OfStratum:
     """A function of reports as one of batches: None for batches of other strata."""
 
     function: Callable[[Reports, Any], Vector]
     stratum: Stratum
 
     def __call__(self, batch: Batch, state: Any) -> Vector | None:
+        """The function of a batch's reports."""
         if batch.stratum != self.stratum or not len(batch.reports):
             return None
         return self.function(batch.reports, state)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, shown
 from rumor.core.types import Progress
 from rumor.engines import Batch, Fold, Join, M, P, Part, R, S, Source, Split
 from rumor.engines.in_memory import HeldSource, PreparedSource, gathered
@@ -35,8 +36,19 @@ class LocalEngine:
         """The merged results; see `rumor.engines.Engine`."""
         parts = source.parts()
         total_rows, done_rows, total = sum(part.rows for part in parts), 0, fold.empty
-        # Twice as many parts as workers wait or run: nobody idles while the oldest is merged.
-        under_way: deque[tuple[Part, Future[M]]] = deque()
+        for part, found in self.each(parts, fold.of_part):
+            total = fold.merge(total, found)
+            done_rows += part.rows
+            if on_progress is not None:
+                on_progress(done_rows, total_rows)
+        return total
+
+    def each(
+        self, parts: Sequence[Part], function: Callable[[Part], R]
+    ) -> Iterator[tuple[Part, R]]:
+        """What a function makes of every part, in their order; it runs in threads."""
+        # Twice as many parts as workers wait or run: nobody idles while the oldest is looked at.
+        under_way: deque[tuple[Part, Future[R]]] = deque()
         left = iter(parts)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="rumor") as pool:
             try:
@@ -45,14 +57,11 @@ class LocalEngine:
                         part = next(left, None)
                         if part is None:
                             break
-                        under_way.append((part, pool.submit(fold.of_part, part)))
+                        under_way.append((part, pool.submit(function, part)))
                     if not under_way:
-                        return total
+                        return
                     part, future = under_way.popleft()
-                    total = fold.merge(total, future.result())
-                    done_rows += part.rows
-                    if on_progress is not None:
-                        on_progress(done_rows, total_rows)
+                    yield part, future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -79,6 +88,14 @@ class LocalEngine:
                     with place.open("ab") as file:
                         file.write(piece)
             return [join([place.read_bytes()] if place.exists() else []) for place in places]
+
+
+@contextmanager
+def started(master: str | None, on_status: object) -> Iterator[LocalEngine]:
+    """The engine, as commands start it by its name."""
+    if master is not None:
+        raise InputError(f"a master is for the Spark engine; got {shown(master)} for local")
+    yield LocalEngine()
 
 
 def _memory() -> int:

@@ -183,7 +183,7 @@ class _PassSums:
     """By passes over reports that are elsewhere: the state goes there, a sum comes back."""
 
     def __init__(self, oracle: FrequencyOracle, reports: Passes) -> None:
-        self._reports, self._sums = reports, _BatchSums(oracle)
+        self._reports, self._sums = reports, SupportSums(oracle)
 
     def __call__(self, h: Vector, c: float, power: int) -> tuple[Vector, float, float]:
         found = self._reports.total(self._sums, (h, c, power))
@@ -191,12 +191,16 @@ class _PassSums:
 
 
 @dataclass(frozen=True)
-class _BatchSums:
-    """The sums over one batch as one vector, in one thread: other batches have the others."""
+class SupportSums:
+    """The sums over one batch as one vector, in one thread: other batches have the others.
+
+    An engine that has a way of its own to sum over supports may take that instead.
+    """
 
     oracle: FrequencyOracle
 
     def __call__(self, reports: Reports, state: tuple[Vector, float, int]) -> Vector:
+        """For every value its total, then those of all logarithms and of all weights."""
         sums = _sums(self.oracle, reports, np.zeros(0), _Parts(len(reports), threads=1))
         totals, logs, weight = sums(*state)
         return np.append(totals, [logs, weight])
