@@ -89,7 +89,9 @@ def _updates(count: int, domain: int, scale: Scale) -> Iterable[Row]:
             Contender("dense float64 BLAS", dense(oracle, reports, np.float64), count),
         ],
         scale,
-        {"dense float32 BLAS": 2.5, "dense float64 BLAS": 5.0} if domain == 1000 else None,
+        # In double precision the dense product waits for memory, eight bytes a value, and on some
+        # machines that is faster than on others: four times is had on all that were tried.
+        {"dense float32 BLAS": 2.5, "dense float64 BLAS": 4.0} if domain == 1000 else None,
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = Path(__file__).parent
-_SOURCES = (".py", ".js", ".mjs", ".html", ".css")
+_SOURCES = (".py", ".js", ".mjs", ".html", ".css", ".cu")
 _KEYS = {"name", "find", "replace", "tests", "file", "equivalent"}
 
 

@@ -34,7 +34,7 @@ from rumor.mechanisms.oracle import FrequencyOracle
 _REPEATS = 16
 # Reports are split into this many parts for threads, always the same, so that results do
 # not depend on the number of processors.
-_PARTS, _PART_ROWS = 4, 1 << 14
+_PARTS, _PART_ROWS = 4, 1 << 12
 
 
 @dataclass(slots=True)  # not frozen: there are thousands, and on few values making one counts
