@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 from rumor.cli import main
@@ -196,6 +197,24 @@ def test_what_stata_wrote(capsys: Outputs) -> None:
     Path("r.parquet").unlink()
     Path("t.dta").write_bytes(b"nothing of the kind")
     assert "a table must be a complete .dta file" in refused(capsys, "t.dta")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_spss_wrote(packed: bool, capsys: Outputs) -> None:
+    """Labels of values are the answers, also of only some; a warning would be an error here."""
+    name = "t.zsav" if packed else "t.sav"
+    frame = pd.DataFrame({"asked": [1.0, 2.0, None, 1.0], "stars": [1.0, 2.0, None, 2.0]})
+    labels = {"asked": {1.0: "yes", 2.0: "no"}, "stars": {1.0: "one"}}
+    pyreadstat.write_sav(frame, name, variable_value_labels=labels, compress=packed)
+    assert f"{name}, column 'asked', row 3: an answer must not be missing" in refused(capsys, name)
+    assert made(capsys, name, "--missing", "drop") == 3
+    stars = question("stars").replace('["yes", "no"]', '["one", "2"]')
+    Path("c.toml").write_text(HEAD + stars)
+    assert made(capsys, name, "--missing", "drop") == 3
+    Path("r.parquet").unlink()
+    Path(name).write_bytes(b"$FL2 and nothing more")
+    suffix = Path(name).suffix
+    assert f"a table must be a complete {suffix} file" in refused(capsys, name)
 
 
 def test_what_is_missing_to_read_a_file_is_named(
