@@ -177,6 +177,15 @@ def test_several_questions_at_once(capsys: Outputs) -> None:
     assert "got two for 'b'" in run(capsys, *command, *both, *twice)[1]
 
 
+def test_the_column_that_another_question_names_is_private(capsys: Outputs) -> None:
+    """Its name is unlike the question's id, so that only the collection tells what it holds."""
+    named = question("other", more='column = "V17"')
+    Path("c.toml").write_text(HEAD + question("asked") + named)
+    Path("t.csv").write_text("asked,V17\nyes,no\n")
+    said = refused(capsys, "t.csv", "-q", "asked", "--keep", "V17")
+    assert "must hold no answers; got 'V17', which answers question 'other'" in said
+
+
 def test_column_is_for_answers_in_one_column(capsys: Outputs) -> None:
     apps = '[[questions]]\nid = "a"\nkind = "keyvalue"\nkeys = ["x", "y"]\nlow = 0\nhigh = 1\n'
     Path("c.toml").write_text(f'{HEAD}{apps}epsilon = 1.0\ncolumn = "b"\n')
