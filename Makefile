@@ -6,6 +6,7 @@ DEMO_STAMP := .venv/.installed-demo
 DOCS_STAMP := .venv/.installed-docs
 SOAK_STAMP := .venv/.installed-soak
 BENCH_STAMP := .venv-bench/.installed
+DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants npm release-check
@@ -44,6 +45,11 @@ $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[all,spark]'
 	@touch $@
 
+$(DBT_STAMP): tests/engines/dbt-requirements.txt
+	@test -x .venv-dbt/bin/python || $(PYTHON) -m venv .venv-dbt
+	@.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< || echo "dbt could not be installed: its test will be skipped"
+	@touch $@
+
 demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
@@ -53,8 +59,8 @@ test: $(STAMP) ## run the tests
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)
 
-soak: $(SOAK_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --quiet --slow -m slow
+soak: $(SOAK_STAMP) $(DBT_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
+	@DBT_HOME=$(abspath .venv-dbt) $(BIN)/python -m pytest -n 2 --dist loadfile --quiet --slow -m slow
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
 
 NPM_OUT ?= dist
@@ -92,4 +98,4 @@ release-check: $(STAMP) ## build everything a release has, twice, compare, insta
 	@$(BIN)/python -m deploy.release_check $(ARGS)
 
 clean: ## remove everything that make made
-	@rm -rf .venv .venv-bench site dist build papers-results .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-bench .venv-dbt site dist build papers-results .pytest_cache .mypy_cache .ruff_cache

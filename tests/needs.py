@@ -13,24 +13,25 @@ from pathlib import Path
 
 import pytest
 
-# What a program is called, in order of preference, and the Debian package that has it.
+# What a program is called, in order of preference, and where it is from.
 _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
-    "java": (("java",), "openjdk-17-jre-headless"),
-    "node": (("node", "nodejs"), "nodejs"),
-    "npm": (("npm",), "npm"),
-    "chromium": (("chromium", "chromium-browser", "google-chrome"), "chromium"),
-    "cc": (("cc", "gcc"), "gcc"),
-    "c++": (("c++", "g++"), "g++"),
+    "java": (("java",), "Debian package openjdk-17-jre-headless"),
+    "node": (("node", "nodejs"), "Debian package nodejs"),
+    "npm": (("npm",), "Debian package npm"),
+    "chromium": (("chromium", "chromium-browser", "google-chrome"), "Debian package chromium"),
+    "dbt": (("dbt",), "tests/engines/dbt-requirements.txt, in an environment of its own"),
+    "cc": (("cc", "gcc"), "Debian package gcc"),
+    "c++": (("c++", "g++"), "Debian package g++"),
 }
 
 
 def needs(name: str) -> Path:
     """The path of a program; where it is missing, the test (or its module) is skipped.
 
-    JAVA_HOME, NODE_HOME or CHROMIUM_HOME, where set, is looked in first, as these programs'
+    JAVA_HOME, NODE_HOME, DBT_HOME or the like, where set, is looked in first, as these programs'
     own tools do.
     """
-    commands, package = _PROGRAMS[name]
+    commands, source = _PROGRAMS[name]
     home = os.environ.get(f"{name.upper()}_HOME")
     places = [str(Path(home) / "bin"), home] if home else []
     for place in [*places, None]:
@@ -38,7 +39,7 @@ def needs(name: str) -> Path:
             found = shutil.which(command, path=place)
             if found is not None:
                 return Path(found)
-    sentence = f"{name} is needed for these tests and was not found (Debian package {package})"
+    sentence = f"{name} is needed for these tests and was not found ({source})"
     if os.environ.get("RUMOR_NO_SKIP") == "1":
         pytest.fail(f"{sentence}; RUMOR_NO_SKIP=1 forbids to skip them", pytrace=False)
     pytest.skip(sentence, allow_module_level=True)

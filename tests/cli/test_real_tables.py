@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 from rumor.cli import main
@@ -176,6 +177,15 @@ def test_several_questions_at_once(capsys: Outputs) -> None:
     assert "got two for 'b'" in run(capsys, *command, *both, *twice)[1]
 
 
+def test_the_column_that_another_question_names_is_private(capsys: Outputs) -> None:
+    """Its name is unlike the question's id, so that only the collection tells what it holds."""
+    named = question("other", more='column = "V17"')
+    Path("c.toml").write_text(HEAD + question("asked") + named)
+    Path("t.csv").write_text("asked,V17\nyes,no\n")
+    said = refused(capsys, "t.csv", "-q", "asked", "--keep", "V17")
+    assert "must hold no answers; got 'V17', which answers question 'other'" in said
+
+
 def test_column_is_for_answers_in_one_column(capsys: Outputs) -> None:
     apps = '[[questions]]\nid = "a"\nkind = "keyvalue"\nkeys = ["x", "y"]\nlow = 0\nhigh = 1\n'
     Path("c.toml").write_text(f'{HEAD}{apps}epsilon = 1.0\ncolumn = "b"\n')
@@ -196,6 +206,24 @@ def test_what_stata_wrote(capsys: Outputs) -> None:
     Path("r.parquet").unlink()
     Path("t.dta").write_bytes(b"nothing of the kind")
     assert "a table must be a complete .dta file" in refused(capsys, "t.dta")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_spss_wrote(packed: bool, capsys: Outputs) -> None:
+    """Labels of values are the answers, also of only some; a warning would be an error here."""
+    name = "t.zsav" if packed else "t.sav"
+    frame = pd.DataFrame({"asked": [1.0, 2.0, None, 1.0], "stars": [1.0, 2.0, None, 2.0]})
+    labels = {"asked": {1.0: "yes", 2.0: "no"}, "stars": {1.0: "one"}}
+    pyreadstat.write_sav(frame, name, variable_value_labels=labels, compress=packed)
+    assert f"{name}, column 'asked', row 3: an answer must not be missing" in refused(capsys, name)
+    assert made(capsys, name, "--missing", "drop") == 3
+    stars = question("stars").replace('["yes", "no"]', '["one", "2"]')
+    Path("c.toml").write_text(HEAD + stars)
+    assert made(capsys, name, "--missing", "drop") == 3
+    Path("r.parquet").unlink()
+    Path(name).write_bytes(b"$FL2 and nothing more")
+    suffix = Path(name).suffix
+    assert f"a table must be a complete {suffix} file" in refused(capsys, name)
 
 
 def test_what_is_missing_to_read_a_file_is_named(

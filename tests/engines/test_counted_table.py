@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import psycopg
 import pytest
 
 import rumor
+from docs import make_pages
 from rumor.cli import main
 from rumor.collector.store.base import Batch, open_store
 from rumor.contract.collection import Collection
@@ -23,6 +26,7 @@ from rumor.core.errors import InputError
 from rumor.engines.analysis import analyse
 from rumor.engines.counted_table import summary_of_counts
 from tests.collector.postgres import Postgres
+from tests.needs import needs
 
 DAY = datetime.date(2026, 1, 1)
 WISHES: dict[str, dict[str, Any]] = {
@@ -113,6 +117,54 @@ def test_postgres_counts_its_own_reports(capsys: pytest.CaptureFixture[str]) -> 
         rows.writerows(found.fetchall())
     theirs = estimated("counts.csv", "--counts", "-q", "rr", capsys=capsys)
     written("rr")
+    assert theirs == estimated("r.parquet", capsys=capsys)
+
+
+def dbt_project(id: str) -> Path:
+    """The files of the page, about a question of ours; returns the model."""
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "warehouse.md"
+    files = {
+        block.title: "\n".join(block.lines) + "\n"
+        for block in make_pages.blocks(page.read_text(encoding="utf-8"))
+        if block.title is not None
+    }
+    assert sorted(files) == [
+        "dbt_project.yml",
+        "models/homepage_counts.sql",
+        "models/sources.yml",
+        "profiles.yml",
+    ]
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        ours = text.replace("homepage", id).replace("72d716028d5d", everything().digest[:12])
+        Path(name).write_text(ours.replace("reports.parquet", "r.parquet"), encoding="utf-8")
+    return Path("models/homepage_counts.sql")
+
+
+def test_the_model_for_dbt_counts_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    """What dbt makes of it is a query: its source is the file, its place is where it is copied."""
+    written("bits")
+    model = dbt_project("bits").read_text(encoding="utf-8")
+    configured, _, query = model.partition("}}\n")
+    assert "location='counts.csv'" in configured
+    query = query.replace("{{ source('rumor', 'reports') }}", "'r.parquet'")
+    assert "{" not in query
+    duckdb.sql(f"COPY ({query}) TO 'counts.csv'")
+    theirs = estimated("counts.csv", "--counts", "-q", "bits", capsys=capsys)
+    assert theirs == estimated("r.parquet", capsys=capsys)
+
+
+@pytest.mark.slow
+def test_dbt_counts_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    written("bits")
+    dbt_project("bits")
+    done = subprocess.run(
+        [needs("dbt"), "run", "--profiles-dir", ".", "--project-dir", "."],
+        env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "0"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    theirs = estimated("counts.csv", "--counts", "-q", "bits", capsys=capsys)
     assert theirs == estimated("r.parquet", capsys=capsys)
 
 

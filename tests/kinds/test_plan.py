@@ -311,7 +311,10 @@ def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str
         (["--domain", "9", "--users", "10", "--epsilon", "-1"], "epsilon must be a number above 0"),
         (["--domain", "9", "--users", "10", "--error", "2"], "error must be a number above 0"),
         (["--domain", "9", "--users", "10", "--error", "1e-9"], "no epsilon up to 32 gives 1e-09"),
-        (["--domain", "9", "--users", "1.5", "--epsilon", "1"], "people must be a whole number"),
+        (
+            ["--domain", "9", "--users", "1.5", "--epsilon", "1"],
+            "must be a whole number",
+        ),
         (["--users", "10", "--epsilon", "1"], "a plan needs a domain"),
         (["--kind", "poem", "--users", "10", "--epsilon", "1"], "kind must be one of choice, "),
         (["--domain", "9", "--users", "10", "--lifetime", "2"], "a lifetime needs the number"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, Crowd, argument, option
+from rumor.cli.options import AsJson, Crowd, argument, count, option
 
 AccountCollections = Annotated[
     list[str], argument("COLLECTION...", "The collections one person takes part in.")
@@ -18,8 +18,8 @@ Relay = Annotated[
 
 def account(
     collections: AccountCollections,
-    days: Annotated[int, option("--days N", "How many days of daily reports.")] = 365,
-    changes: Annotated[int, option("--changes R", "How often the answer changes meanwhile.")] = 0,
+    days: Annotated[int, count("--days N", "How many days of daily reports.")] = 365,
+    changes: Annotated[int, count("--changes R", "How often the answer changes meanwhile.")] = 0,
     *,
     relay: Relay = False,
     crowd: Crowd,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -18,6 +19,7 @@ from rumor.cli.compare import compare
 from rumor.cli.demo import demo
 from rumor.cli.estimate import estimate
 from rumor.cli.export import export, import_
+from rumor.cli.help_text import CommandGroups
 from rumor.cli.init import init
 from rumor.cli.invite import invite
 from rumor.cli.issue import issue
@@ -38,8 +40,41 @@ from rumor.cli.statement import statement
 from rumor.cli.trend import trend
 from rumor.cli.withdraw import withdraw
 
+# In the order in which the help lists them.
+GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
+    "Ask": (demo, init, show, statement, plan, simulate),
+    "Collect": (
+        privatize,
+        serve,
+        answer,
+        withdraw,
+        relay,
+        token,
+        key,
+        invite,
+        issue,
+        export,
+        import_,
+        collections,
+        repair,
+    ),
+    "Estimate": (estimate, compare, regress, combine, trend, merge, advance),
+    "Check": (audit, account, attack, liars),
+    "Papers": (papers,),
+}
+
+
+def _name(command: Callable[..., None]) -> str:
+    return command.__name__.rstrip("_")
+
+
+class _Commands(CommandGroups):
+    groups: ClassVar = {title: [_name(one) for one in of] for title, of in GROUPS.items()}
+
+
 app = typer.Typer(
     name="rumor",
+    cls=_Commands,
     add_completion=False,
     rich_markup_mode=None,
     # A traceback with the values of variables would show answers.
@@ -75,38 +110,6 @@ def _rumor(
         raise typer.Exit
 
 
-# In the order in which the help lists them.
-for command in (
-    demo,
-    init,
-    show,
-    statement,
-    simulate,
-    privatize,
-    estimate,
-    compare,
-    regress,
-    combine,
-    trend,
-    merge,
-    advance,
-    attack,
-    serve,
-    answer,
-    withdraw,
-    relay,
-    token,
-    key,
-    invite,
-    issue,
-    export,
-    import_,
-    collections,
-    repair,
-    audit,
-    liars,
-    account,
-    plan,
-    papers,
-):
-    app.command(command.__name__.rstrip("_"), cls=MethodsInHelp)(grouped(command))
+for commands in GROUPS.values():
+    for command in commands:
+        app.command(_name(command), cls=MethodsInHelp)(grouped(command))

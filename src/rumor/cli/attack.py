@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import print_json, progress
-from rumor.cli.options import AsJson, Curves, option
+from rumor.cli.options import AsJson, Curves, count, option
 
 
 def attack(
-    bits: Annotated[int, option("--bits", "Bits of the Bloom filter.")] = 128,
-    hashes: Annotated[int, option("--hashes", "Bits that a word sets.")] = 2,
-    cohorts: Annotated[int, option("--cohorts", "Groups with hashes of their own.")] = 64,
-    f: Annotated[float, option("-f", "Permanent noise.")] = 0.5,
-    p: Annotated[float, option("-p", "P(report 1 | permanent bit 0).")] = 0.5,
-    q: Annotated[float, option("-q", "P(report 1 | permanent bit 1).")] = 0.75,
-    words: Annotated[int, option("--words", "Words a person might hold.")] = 100,
-    people: Annotated[int, option("--people", "How many people to attack.")] = 500,
-    seed: Annotated[int, option("--seed", "Makes the run repeatable.")] = 1,
+    bits: Annotated[int, count("--bits N", "Bits of the Bloom filter.")] = 128,
+    hashes: Annotated[int, count("--hashes N", "Bits that a word sets.")] = 2,
+    cohorts: Annotated[int, count("--cohorts N", "Groups with hashes of their own.")] = 64,
+    f: Annotated[float, option("-f P", "Permanent noise.")] = 0.5,
+    p: Annotated[float, option("-p P", "P(report 1 | permanent bit 0).")] = 0.5,
+    q: Annotated[float, option("-q P", "P(report 1 | permanent bit 1).")] = 0.75,
+    words: Annotated[int, count("--words N", "Words a person might hold.")] = 100,
+    people: Annotated[int, count("--people N", "How many people to attack.")] = 500,
+    seed: Annotated[int, option("--seed N", "Makes the run repeatable.")] = 1,
     plot: Curves = None,
     as_json: AsJson = False,
 ) -> None:

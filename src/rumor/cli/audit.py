@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from rumor.cli.common import print_json, progress
-from rumor.cli.options import AsJson, QuestionId, argument, option
+from rumor.cli.options import AsJson, QuestionId, argument, count, option
 
-Samples = Annotated[int, option("--samples", "Reports to sample of each of two values.", min=1000)]
+Samples = Annotated[int, count("--samples N", "Reports to sample of each of two values.", min=1000)]
 Command = Annotated[
     str | None,
     option(
-        "--command",
+        "--command COMMAND",
         "Audit this program instead: called with a value and a count as its last two "
         "arguments, it writes that many reports to its standard output. Pairs come as "
         "KEY:NUMBER with commas between them; values and keys come by number, or by "
@@ -31,7 +31,7 @@ def audit(
     question: QuestionId = None,
     samples: Samples = 1_000_000,
     command: Command = None,
-    seed: Annotated[int | None, option("--seed", "Makes the sampling repeatable.")] = None,
+    seed: Annotated[int | None, option("--seed N", "Makes the sampling repeatable.")] = None,
     certificate: Certificate = None,
     as_json: AsJson = False,
 ) -> None:

@@ -141,10 +141,3 @@ def check_new_collection(file: str) -> None:
         raise InputError(f"a collection is written to a .toml file; got {file!r}")
     if Path(file).exists():
         raise InputError(f"a collection is written to a new file; {file!r} exists")
-
-
-def whole_people(users: float | None) -> int | None:
-    """How many people, where it is said: 1e5 is fine, half a person is not."""
-    if users is not None and users != int(users):
-        raise InputError(f"people must be a whole number; got {users:g}")
-    return None if users is None else int(users)

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json, progress
-from rumor.cli.options import AsJson, option
+from rumor.cli.options import AsJson, count, option
 
 if TYPE_CHECKING:
     from rumor.demo.serving import ServiceDemo
@@ -17,7 +17,7 @@ _SERVED_DEVICES, _SERVED_PEOPLE = 50, 20_000
 _RELAYED_PEOPLE = 2_000
 
 
-People = Annotated[int, option("--people -n N", "How many answer.", min=100, max=10_000_000)]
+People = Annotated[int, count("--people -n N", "How many answer.", min=100, max=10_000_000)]
 Out = Annotated[str, option("--out -o FILE", "Where to write the report (.html).")]
 
 

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from rumor.cli.common import check_new_collection, print_json, whole_people
-from rumor.cli.options import AsJson, argument, option
+from rumor.cli.common import check_new_collection, print_json
+from rumor.cli.options import AsJson, argument, count, option
 from rumor.core.errors import InputError
 
 File = Annotated[str, argument("FILE", "Where the collection is written (.toml); a new file.")]
 From = Annotated[
     str | None, option("--from TABLE", "Begin with the columns of a table (.csv or .parquet).")
 ]
-Name = Annotated[str | None, option("--name TEXT", "What the collection is called.")]
-Contact = Annotated[str | None, option("--contact TEXT", "Whom people may ask about it.")]
-Users = Annotated[float | None, option("--users --people N", "How many people will answer.")]
+Name = Annotated[str | None, option("--name NAME", "What the collection is called.")]
+Contact = Annotated[str | None, option("--contact ADDRESS", "Whom people may ask about it.")]
+Users = Annotated[int | None, count("--users --people N", "How many people will answer.")]
 Epsilon = Annotated[
     float | None,
     option("--epsilon E", "The loss of one report, of every question (by default 1)."),
@@ -50,13 +50,12 @@ def init(
     from rumor.core.files import write_whole
 
     check_new_collection(file)
-    people = whole_people(users)
     if table is not None:
         found = questions_of(table, 1.0 if epsilon is None else epsilon)
         title = name or Path(table).stem.replace("_", " ").capitalize()
-        made = Draft(title, contact or "privacy@example.org", people or 10_000, found, PUBLIC)
+        made = Draft(title, contact or "privacy@example.org", users or 10_000, found, PUBLIC)
     else:
-        made = _interviewed(name, contact, people, epsilon)
+        made = _interviewed(name, contact, users, epsilon)
     collection = made.check()
     write_whole(file, made.text.encode())
     count = len(collection.questions)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from rumor.cli.common import ending_cleanly, print_json, progress
 from rumor.cli.handed_out import HandedOut
-from rumor.cli.options import AsJson, CollectionFile, option
+from rumor.cli.options import AsJson, CollectionFile, count, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.core.errors import InputError
 
@@ -17,7 +17,7 @@ _CHUNK = 2_000
 def invite(
     collection: CollectionFile,
     out: Annotated[str, option("--out -o FILE", "The file to write, an invitation in each line.")],
-    count: Annotated[int, option("--count -n", "How many to make.", min=1, max=1_000_000)] = 1,
+    count: Annotated[int, count("--count -n N", "How many to make.", min=1, max=1_000_000)] = 1,
     store: StoreUrl = DEFAULT_STORE,
     *,
     handed_out: HandedOut,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json
 from rumor.cli.handed_out import HandedOut
-from rumor.cli.options import AsJson, CollectionFile, argument, option
+from rumor.cli.options import AsJson, CollectionFile, argument, count, option
 from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
 from rumor.core.errors import InputError, shown
 
@@ -39,7 +39,7 @@ Out = Annotated[
     str | None, option("--out -o FILE", "The file to write, an invitation in each line (invite).")
 ]
 Count = Annotated[
-    int, option("--count -n", "How many invitations to make (invite).", min=1, max=1_000_000)
+    int, count("--count -n N", "How many invitations to make (invite).", min=1, max=1_000_000)
 ]
 Host = Annotated[str, option("--host ADDRESS", "The address to listen on (serve).")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, count, option
 
 if TYPE_CHECKING:
     from rumor.core.reports import Reports
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rumor.privacy.integrity import Integrity
 
 
-Fakes = Annotated[int | None, option("--fakes N", "How many fakes to reckon with (by default 1%).")]
-Most = Annotated[int, option("--most N", "Look at so many reports at most.", min=1000)]
-Seed = Annotated[int | None, option("--seed", "Makes the simulation behind a test repeatable.")]
+Fakes = Annotated[int | None, count("--fakes N", "How many fakes to reckon with (by default 1%).")]
+Most = Annotated[int, count("--most N", "Look at so many reports at most.", min=1000)]
+Seed = Annotated[int | None, option("--seed N", "Makes the simulation behind a test repeatable.")]
 
 
 def liars(

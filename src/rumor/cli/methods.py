@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from typer.core import TyperCommand
-
+from rumor.cli.help_text import PlainCommand
 from rumor.cli.options import option
 from rumor.core.errors import InputError, shown
 
@@ -50,7 +49,7 @@ def _read(text: str) -> object:
         return text
 
 
-class MethodsInHelp(TyperCommand):
+class MethodsInHelp(PlainCommand):
     """A command whose help lists the methods there are; they are looked up only for that."""
 
     def get_help(self, ctx: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
 import inspect
 from collections.abc import Callable
@@ -10,18 +11,56 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from rumor.core.errors import InputError
+from rumor.core.errors import InputError, shown
+
+# More digits than any count has: a number of a thousand zeros is not worth its memory.
+_DIGITS = 18
 
 
-def option(usage: str, help: str, *, min: int | None = None, max: int | None = None) -> Any:
+def option(usage: str, help: str) -> Any:
     """An option as usage lines write it: "--people -n N" has two names, and N is its value.
 
-    One without a value is a flag, or is shown with the name of its type.
+    One without a value is a flag.
     """
+    names, value = _named(usage)
+    return typer.Option(*names, metavar=value, help=help)
+
+
+def count(usage: str, help: str, *, min: int | None = None, max: int | None = None) -> Any:
+    """An option whose value is a whole number, which may be written as one says it: 1e5."""
+    names, value = _named(usage)
+    rule = "must be a whole number"
+    if max is not None:
+        rule += f" from {min:,} to {max:,}"
+    elif min is not None:
+        rule += f" from {min:,} on"
+
+    def read(given: str | int) -> int:
+        found = _whole(str(given))
+        if found is None or (min is not None and found < min) or (max is not None and found > max):
+            example = "" if found is not None else ", such as 20000 or 1e5"
+            raise typer.BadParameter(f"{rule}{example}; got {shown(given)}", param_hint=[names[0]])
+        return found
+
+    return typer.Option(*names, metavar=value, help=help, parser=read)
+
+
+def _named(usage: str) -> tuple[list[str], str | None]:
+    """The names of an option, and what its value is called, where it has one."""
     words = usage.split()
     names = [word for word in words if word.startswith("-")]
-    value = None if words == names else words[-1]
-    return typer.Option(*names, metavar=value, help=help, min=min, max=max)
+    return names, None if words == names else words[-1]
+
+
+def _whole(text: str) -> int | None:
+    """A whole number as people write them, or nothing: 20000, 20_000, 2e4."""
+    try:
+        found = decimal.Decimal(text)
+    except decimal.InvalidOperation:
+        return None
+    if not found.is_finite() or found.adjusted() > _DIGITS or found % 1:
+        return None
+    return int(found)
 
 
 def argument(name: str, help: str) -> Any:
@@ -70,7 +109,7 @@ class Crowd:
     """Others among whose reports a report is mixed."""
 
     crowd: Annotated[
-        float | None, option("--crowd N", "How many people a batch has, in all (1e5 is fine).")
+        int | None, count("--crowd N", "How many people a batch has, in all (1e5 is fine).")
     ] = None
     delta: Annotated[
         float | None, option("--delta D", "The probability with which a crowd may fail to hide.")
@@ -83,9 +122,7 @@ class Crowd:
         if self.crowd is None or self.delta is None:
             missing = "--crowd" if self.crowd is None else "--delta"
             raise InputError(f"--crowd and --delta go together; got no {missing}")
-        if self.crowd != self.crowd // 1:
-            raise InputError(f"crowd must be a whole number; got {self.crowd:g}")
-        return int(self.crowd), self.delta
+        return self.crowd, self.delta
 
 
 CollectionFile = Annotated[
@@ -94,14 +131,14 @@ CollectionFile = Annotated[
 QuestionId = Annotated[
     str | None, option("--question -q ID", "Which question, where the collection has several.")
 ]
-Level = Annotated[float, option("--level", "The confidence level of the intervals.")]
+Level = Annotated[float, option("--level L", "The confidence level of the intervals.")]
 Top = Annotated[
     int | None,
-    option("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
+    count("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
 ]
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
 Mark = Annotated[
-    str, option("--mark TEXT", "What stands between the options of a set in one cell.")
+    str, option("--mark MARK", "What stands between the options of a set in one cell.")
 ]
 MissingRule = Annotated[
     str,

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from typing import Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, argument, option
+from rumor.cli.options import AsJson, argument, count, option
 from rumor.core.errors import InputError, shown
 
 PapersTrials = Annotated[
-    int | None, option("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
+    int | None, count("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
 ]
 Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
 _ACTIONS = ("list", "run", "show", "cell", "checklist")
-Jobs = Annotated[int | None, option("--jobs -j N", "Processes (by default one a core).", min=1)]
+Jobs = Annotated[int | None, count("--jobs -j N", "Processes (by default one a core).", min=1)]
 
 
 def papers(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import check_new_collection, print_json, progress, whole_people
-from rumor.cli.options import AsJson, Crowd, Curves, option
+from rumor.cli.common import check_new_collection, print_json, progress
+from rumor.cli.options import AsJson, Crowd, Curves, count, option
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
@@ -21,10 +21,10 @@ Kind = Annotated[
 ]
 Domain = Annotated[
     int | None,
-    option("--domain N", "How many answers, options, candidate words or keys there are."),
+    count("--domain N", "How many answers, options, candidate words or keys there are."),
 ]
 Users = Annotated[
-    float | None, option("--users --people N", "How many people will answer (1e5 is fine).")
+    int | None, count("--users --people N", "How many people will answer (1e5 is fine).")
 ]
 Error = Annotated[
     float | None,
@@ -41,14 +41,14 @@ Share = Annotated[
 Power = Annotated[
     float | None, option("--power P", "How surely the difference is to be noticed (0.8).")
 ]
-Reports = Annotated[int | None, option("--reports N", "How many reports each person makes.")]
+Reports = Annotated[int | None, count("--reports N", "How many reports each person makes.")]
 Lifetime = Annotated[
     float | None,
     option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
 ]
 Cap = Annotated[
     int | None,
-    option("--cap N", "The most keys, or options of a set, that a person holds, if known."),
+    count("--cap N", "The most keys, or options of a set, that a person holds, if known."),
 ]
 CapFrom = Annotated[
     str | None,
@@ -59,7 +59,7 @@ CapFrom = Annotated[
 ]
 Questions = Annotated[
     int | None,
-    option("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
+    count("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
 ]
 Parts = Annotated[
     str | None,
@@ -145,11 +145,10 @@ def plan(
     from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
 
-    people = whole_people(users)
     if write is not None:
         check_new_collection(write)
     given: dict[str, Any] = {"kind": kind, "domain": domain}
-    given["users"] = people
+    given["users"] = users
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
     learned = None
     if cap_from is not None:

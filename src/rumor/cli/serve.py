@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, CollectionFile, argument, option
+from rumor.cli.options import AsJson, CollectionFile, argument, count, option
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def needs_server(problem: ImportError) -> InputError:
     return InputError(f"a collector needs pip install 'rumor[server]'; {problem.name} is missing")
 
 
-Port = Annotated[int, option("--port", "The port to listen on (0: any).", min=0, max=65535)]
+Port = Annotated[int, count("--port PORT", "The port to listen on (0: any).", min=0, max=65535)]
 AnalystTokenFile = Annotated[
     str | None,
     option(
@@ -67,8 +67,8 @@ Dictionary = Annotated[
     str | None,
     option("--dictionary FILE", "Candidates for questions of open answers, one in each line."),
 ]
-MaxRate = Annotated[float, option("--max-rate N", "Requests taken in a second.", min=1)]
-MaxConnections = Annotated[int, option("--max-connections N", "Connections at once.", min=1)]
+MaxRate = Annotated[float, count("--max-rate N", "Requests taken in a second.", min=1)]
+MaxConnections = Annotated[int, count("--max-connections N", "Connections at once.", min=1)]
 
 
 def serve(

@@ -17,6 +17,7 @@ from rumor.cli.options import (
     Separator,
     Top,
     argument,
+    count,
     option,
     separated,
 )
@@ -48,7 +49,7 @@ Candidates = Annotated[
     ),
 ]
 People = Annotated[
-    int | None, option("--people -n N", "Rescale to a crowd of N, with the same shares.", min=1)
+    int | None, count("--people -n N", "Rescale to a crowd of N, with the same shares.", min=1)
 ]
 Plot = Annotated[
     str | None, option("--plot FILE", "Draw the last trial beside the truth (html, png, svg).")
@@ -61,7 +62,7 @@ class Tried:
 
     candidates: Candidates = None
     people: People = None
-    trials: Annotated[int, option("--trials -t N", "How often to repeat it.", min=1)] = 1
+    trials: Annotated[int, count("--trials -t N", "How often to repeat it.", min=1)] = 1
     seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None
     method: Method = "auto"
     option: MethodOptions = None

@@ -307,6 +307,7 @@ class StatisticsFile:
                 if isinstance(column.dtype, pandas.CategoricalDtype):
                     # Of values only some may have labels: the others are called as they are.
                     frame[name] = column.cat.rename_categories(_called)
+            frame.attrs = {}  # notes of the file, such as its day, which Arrow may not take
             return cls(path, pa.Table.from_pandas(frame, preserve_index=False))
         raise InputError(
             f"{path}: a table must be a complete {ending} file; this one is damaged or something "

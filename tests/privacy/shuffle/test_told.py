@@ -156,8 +156,14 @@ def test_a_plan_says_it_of_every_mechanism(capsys: pytest.CaptureFixture[str]) -
         (("--relay",), "--relay goes with --crowd and --delta"),
         (("--relay", "--crowd", "9"), "--crowd and --delta go together; got no --delta"),
         (("--relay", "--delta", "0.1"), "--crowd and --delta go together; got no --crowd"),
-        (("--relay", "--crowd", "9.5", "--delta", "0.1"), "crowd must be a whole number; got 9.5"),
-        (("--relay", "--crowd", "nan", "--delta", "0.1"), "crowd must be a whole number; got nan"),
+        (
+            ("--relay", "--crowd", "9.5", "--delta", "0.1"),
+            "number, such as 20000 or 1e5; got '9.5'",
+        ),
+        (
+            ("--relay", "--crowd", "nan", "--delta", "0.1"),
+            "number, such as 20000 or 1e5; got 'nan'",
+        ),
         (("--relay", "--crowd", "1", "--delta", "0.1"), "from 2 to 1,000,000,000; got 1"),
         (("--relay", "--crowd", "9", "--delta", "0"), "delta must be a number from 1e-100"),
     ],
