@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from rumor.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.core.answer_table import Table
 
 
 def option(usage: str, help: str, *, min: int | None = None, max: int | None = None) -> Any:
@@ -22,6 +25,18 @@ def option(usage: str, help: str, *, min: int | None = None, max: int | None = N
     names = [word for word in words if word.startswith("-")]
     value = None if words == names else words[-1]
     return typer.Option(*names, metavar=value, help=help, min=min, max=max)
+
+
+def opt(
+    usage: str,
+    help: str,
+    *,
+    default: object = None,
+    min: int | None = None,
+    max: int | None = None,
+) -> Any:
+    """The same as a field of a group of options."""
+    return field(default=default, metadata={"option": option(usage, help, min=min, max=max)})
 
 
 def argument(name: str, help: str) -> Any:
@@ -38,26 +53,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer takes it: a parameter that is a dataclass stands for options, its fields.
 
     So options that belong together are one thing to the command, and options to everybody else.
+    A field may be such a group itself.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    flat: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name not in groups:
-            flat.append(one.replace(kind=one.KEYWORD_ONLY, annotation=hints[one.name]))
-            continue
-        inner = get_type_hints(groups[one.name], include_extras=True)
-        flat += [
-            inspect.Parameter(
-                field.name, one.KEYWORD_ONLY, default=field.default, annotation=inner[field.name]
-            )
-            for field in fields(groups[one.name])
-        ]
+    flat = [
+        option
+        for one in inspect.signature(command).parameters.values()
+        for option in _flat(one.name, hints[one.name], one.default)
+    ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = _gathered(group, given)
         command(**given)
 
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
@@ -65,16 +74,37 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _flat(name: str, kind: Any, default: object) -> list[inspect.Parameter]:
+    """An option, or those of a group, in their order."""
+    if not is_dataclass(kind):
+        only = inspect.Parameter.KEYWORD_ONLY
+        return [inspect.Parameter(name, only, default=default, annotation=kind)]
+    inner, flat = get_type_hints(kind, include_extras=True), []
+    for each in fields(kind):
+        own = inner[each.name]
+        if "option" in each.metadata:
+            own = Annotated[own, each.metadata["option"]]
+        flat += _flat(each.name, own, each.default)
+    return flat
+
+
+def _gathered(group: Any, given: dict[str, Any]) -> Any:
+    """A group of what was given, which it takes away."""
+    inner = get_type_hints(group)
+    return group(
+        **{
+            name: _gathered(kind, given) if is_dataclass(kind) else given.pop(name)
+            for name, kind in inner.items()
+        }
+    )
+
+
 @dataclass(frozen=True)
 class Crowd:
     """Others among whose reports a report is mixed."""
 
-    crowd: Annotated[
-        float | None, option("--crowd N", "How many people a batch has, in all (1e5 is fine).")
-    ] = None
-    delta: Annotated[
-        float | None, option("--delta D", "The probability with which a crowd may fail to hide.")
-    ] = None
+    crowd: float | None = opt("--crowd N", "How many people a batch has, in all (1e5 is fine).")
+    delta: float | None = opt("--delta D", "The probability with which a crowd may fail to hide.")
 
     def given(self) -> tuple[int, float] | None:
         """Both of them, or neither."""
@@ -86,6 +116,29 @@ class Crowd:
         if self.crowd != self.crowd // 1:
             raise InputError(f"crowd must be a whole number; got {self.crowd:g}")
         return int(self.crowd), self.delta
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """How a table of answers is read."""
+
+    mark: str = opt(
+        "--mark TEXT", "What stands between the options of a set in one cell.", default="|"
+    )
+    missing: str = opt(
+        "--missing LABEL|drop|error",
+        "What rows without an answer become: that label, nothing, or an error that names the row.",
+        default="error",
+    )
+    separator: str | None = opt(
+        "--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."
+    )
+
+    def open(self, path: str) -> Table:
+        """The table, looked at."""
+        from rumor.core.answer_table import Table
+
+        return Table.open(path, self.mark, self.missing, separated(self.separator))
 
 
 CollectionFile = Annotated[
@@ -100,18 +153,4 @@ Top = Annotated[
     option("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
 ]
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
-Mark = Annotated[
-    str, option("--mark TEXT", "What stands between the options of a set in one cell.")
-]
-MissingRule = Annotated[
-    str,
-    option(
-        "--missing LABEL|drop|error",
-        "What rows without an answer become: that label, nothing, or an error that names the row.",
-    ),
-]
-Separator = Annotated[
-    str | None,
-    option("--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."),
-]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]
