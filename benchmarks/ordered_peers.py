@@ -18,7 +18,7 @@ import rumor
 from rumor.core.band import Band
 from rumor.core.types import Vector
 from rumor.estimators.frequency.simplex import project
-from rumor.estimators.ordered.em import Product, em, ems, products
+from rumor.estimators.ordered.em import Channel, WrittenOut, em, ems
 from rumor.kinds.choice.choose import choose_oracle
 from rumor.kinds.planning.forecast_range import drawn_tally
 from rumor.mechanisms.summary import Summary
@@ -53,20 +53,20 @@ def wave(domain: int, epsilon: float, width: int) -> Band:
 def by_em(band: Band, counts: Vector, epsilon: float) -> Vector:
     """EM with the paper's tolerance."""
     tolerance = math.exp(epsilon) / 1000
-    return em(*_products(band), counts, band.domain, tolerance=tolerance)
+    return em(_channel(band), counts, tolerance=tolerance)
 
 
 def by_ems(band: Band, counts: Vector) -> Vector:
     """EMS with the paper's tolerance."""
-    return ems(*_products(band), counts, band.domain)
+    return ems(_channel(band), counts)
 
 
 @lru_cache(maxsize=4)
-def _products(band: Band) -> tuple[Product, Product]:
+def _channel(band: Band) -> Channel:
     """Of a small channel the matrix is quicker: EM takes up to ten thousand iterations."""
     if band.domain > _WRITTEN_OUT:
-        return band.forward, band.adjoint
-    return products(np.ascontiguousarray(band.matrix().T))
+        return band
+    return WrittenOut(np.ascontiguousarray(band.matrix().T))
 
 
 def by_tree(law: Vector, epsilon: float, people: int, rng: np.random.Generator) -> Vector:

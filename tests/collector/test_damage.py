@@ -176,8 +176,8 @@ def test_a_collector_that_finds_damage_takes_and_tells_nothing(
     token = {"Authorization": f"Bearer {add_token(tmp_path / 'tokens', 'alice')}"}
     service = Service(store, "series", tokens=Tokens(tmp_path / "tokens"), summarize_seconds=3600)
     with background(service) as url:
-        assert service._keeper is not None
-        service._keeper.stop()  # the analyst is the first to count
+        assert service._turns is not None
+        service._turns.stop()  # the analyst is the first to count
         body = rows(entry, "colour", [0] * 3).tobytes()
         assert send(url, entry.collection, "colour", body).status == 200
         changed(store_url, "UPDATE report SET report = ? WHERE number = 2", b"\x09")

@@ -10,6 +10,7 @@ import pytest
 import rumor
 from rumor.core import loops
 from rumor.core.loops.compiled import decode as kernels_decode
+from rumor.core.loops.descent import Descent
 from rumor.core.loops.plain import decode as twins_decode
 from rumor.estimators.decode.candidates import Candidates, candidate_map
 from rumor.estimators.decode.lasso import Lasso, padded
@@ -63,19 +64,9 @@ def test_descents_agree(shape: tuple[int, int, int]) -> None:
     for module in (kernels_decode, twins_decode):
         lasso = Lasso(made.rows, made.bloom.hashes, share, weight)
         b = np.zeros(20)
-        module.descend(
-            made.rows,
-            made.bloom.hashes,
-            lasso.pull,
-            lasso.weight,
-            lasso.inverse,
-            lasso.level,
-            lasso.norms,
-            0.3 * lasso.lengths,
-            b,
-            1e-9,
-            5_000,
-        )
+        everything, penalties = np.arange(20), 0.3 * lasso.lengths
+        fit = lasso.descent(everything, lasso.pull, lasso.level, penalties, b)
+        module.descend(fit, 1e-9, 5_000)
         results.append((b, lasso.pull, lasso.level))
     for ours, theirs in zip(*results, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-7)
@@ -161,18 +152,14 @@ def test_many_descents_are_the_single_ones(module: ModuleType, shape: tuple[int,
     weights, inverse, norms, penalties = start
     pull = np.repeat(lasso.pull[:, :, None], 3, axis=2)
     level, together = np.repeat(lasso.level[:, None], 3, axis=1), np.zeros((20, 3))
-    module.descend_many(
-        *(made.rows, hashes, pull, weights, inverse, level, norms, penalties, together),
-        *(barred, 1e-10, 10_000),
-    )
+    fits = Descent(made.rows, hashes, pull, weights, inverse, level, norms, penalties, together)
+    module.descend_many(fits, barred, 1e-10, 10_000)
     for k, out in enumerate(barred.tolist()):
         alone, without = np.zeros(20), norms.copy()
         without[out] = 0.0
         own_pull, own_level = lasso.pull.copy(), lasso.level.copy()
-        module.descend(
-            *(made.rows, hashes, own_pull, weights, inverse, own_level, without, penalties),
-            *(alone, 1e-10, 10_000),
-        )
+        own = fits._replace(pull=own_pull, level=own_level, norms=without, coefficients=alone)
+        module.descend(own, 1e-10, 10_000)
         assert alone.any()
         assert together[out, k] == 0.0
         # Words with equal bits may share differently; what they explain is the same.

@@ -11,16 +11,15 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
+from rumor.core.projective_space import Space, points_of
 from rumor.core.randomness import Seeded
 from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.mechanisms import projective
 from rumor.mechanisms.projective import (
     Projective,
-    Space,
     best_field,
     incidence,
     matrix,
-    points_of,
     primes,
     swept,
 )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, argument, option
+from rumor.cli.options import AsJson, argument, opt, option
 from rumor.core.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
@@ -40,22 +40,21 @@ Questions = Annotated[
 MaxEpsilon = Annotated[
     float | None, option("--max-epsilon E", "The most this device spends in all.")
 ]
-Digest = Annotated[str | None, option("--digest HEX", "The contract's digest must be this one.")]
-Invitation = Annotated[
-    str | None, option("--invitation CODE", "What admits you, where only invited people answer.")
-]
-AnswerAgree = Annotated[
-    bool, option("--agree", "Agree where a revision may cost more than was promised (or be asked).")
-]
 
 
 @dataclass(frozen=True)
 class Terms:
     """On what terms the person takes part."""
 
-    digest: Digest = None
-    invitation: Invitation = None
-    agree: AnswerAgree = False
+    digest: str | None = opt("--digest HEX", "The contract's digest must be this one.")
+    invitation: str | None = opt(
+        "--invitation CODE", "What admits you, where only invited people answer."
+    )
+    agree: bool = opt(
+        "--agree",
+        "Agree where a revision may cost more than was promised (or be asked).",
+        default=False,
+    )
 
 
 def answer(

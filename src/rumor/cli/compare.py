@@ -7,34 +7,24 @@ from typing import Annotated
 
 from rumor.cli.desk import Counted, DifferentPeople, Files
 from rumor.cli.estimate import Shown
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, option
+from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, opt
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
 B = Annotated[str | None, argument("B", "Another one; the differences are B's less A's.")]
-By = Annotated[
-    str | None, option("--by COLUMN", "Compare the groups of a public column of A, or its days.")
-]
-Against = Annotated[
-    str | None, option("--against GROUP", "Compare each group with this one, not all pairs.")
-]
-Period = Annotated[
-    list[str] | None,
-    option("--period FIRST..LAST", "Compare periods of days in A; give the option for each."),
-]
-Other = Annotated[
-    str | None,
-    option("--other FILE", "The collection of B, where it is another one that asks the same."),
-]
 
 
 @dataclass(frozen=True)
 class Groups:
     """What is compared."""
 
-    by: By = None
-    against: Against = None
-    period: Period = None
-    other: Other = None
+    by: str | None = opt("--by COLUMN", "Compare the groups of a public column of A, or its days.")
+    against: str | None = opt("--against GROUP", "Compare each group with this one, not all pairs.")
+    period: list[str] | None = opt(
+        "--period FIRST..LAST", "Compare periods of days in A; give the option for each."
+    )
+    other: str | None = opt(
+        "--other FILE", "The collection of B, where it is another one that asks the same."
+    )
     different_people: DifferentPeople = False
 
 

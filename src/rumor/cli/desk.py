@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
+from rumor.cli.common import keep_inputs, print_json, started_engine
 from rumor.cli.estimate import (
     Candidates,
+    DayRange,
     DistinctIds,
     Engine,
-    First,
     How,
-    Last,
     Master,
     Plot,
     Rows,
     SkipInvalid,
     Written,
 )
-from rumor.cli.options import option
+from rumor.cli.options import opt, option
 
 if TYPE_CHECKING:
     from rumor.engines.comparing import Counting
@@ -38,8 +37,7 @@ DifferentPeople = Annotated[
 class Counted:
     """Which reports are counted, and where."""
 
-    first: First = None
-    last: Last = None
+    days: DayRange = field(default_factory=DayRange)
     distinct_ids: DistinctIds = False
     skip_invalid: SkipInvalid = False
     engine: Engine = "local"
@@ -51,7 +49,7 @@ class Counted:
         """The same for engines, with a bar while it runs."""
         from rumor.engines.comparing import Counting
 
-        window = parse_day("--from", self.first), parse_day("--to", self.last)
+        window = self.days.window()
         with started_engine(self.engine, self.master) as (start, on_progress):
             # A new engine for each file that is counted.
             engine: Any = _Started(start)
@@ -85,7 +83,7 @@ class Files:
     """Files that are written."""
 
     plot: Plot = None
-    csv: Annotated[str | None, option("--csv FILE", "Write the rows as CSV too.")] = None
+    csv: str | None = opt("--csv FILE", "Write the rows as CSV too.")
 
     def check(self, *inputs: str | None) -> None:
         """Refuse files that would replace what is read, or that no chart can be."""
@@ -131,8 +129,7 @@ def weighed(
         )
     assert rows.weights is not None
     counted = Counted(
-        rows.first,
-        rows.last,
+        rows.days,
         rows.distinct_ids,
         skip_invalid,
         how.engine,

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
 from rumor.cli.methods import Method, MethodOptions, read_options
-from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+from rumor.cli.options import (
+    AsJson,
+    CollectionFile,
+    Level,
+    QuestionId,
+    Top,
+    argument,
+    opt,
+    option,
+)
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
+    from rumor.core.types import Days
     from rumor.engines.analysis import Analysis
 
 Reports = Annotated[
@@ -34,39 +43,8 @@ Candidates = Annotated[
     str | None,
     option("--candidates FILE", "For text questions: the words to look for, one to a line."),
 ]
-DetectionLevel = Annotated[
-    float | None,
-    option(
-        "--detection-level SHARE",
-        "For text questions: how many of the words found may be false, on average "
-        "(by default 0.05).",
-    ),
-]
-By = Annotated[str | None, option("--by COLUMN", "Estimate each value of a public column apart.")]
-First = Annotated[str | None, option("--from YYYY-MM-DD", "Only reports of this day and later.")]
-Weights = Annotated[
-    str | None,
-    option(
-        "--weights FILE",
-        "Weigh groups to a population: a CSV of a public column's values and how many have each.",
-    ),
-]
-Last = Annotated[
-    str | None, option("--to YYYY-MM-DD", "Only reports up to and including this day.")
-]
 DistinctIds = Annotated[
     bool, option("--distinct-ids", "Count reports of the same id once, where files overlap.")
-]
-Of = Annotated[
-    str,
-    option(
-        "--of population|people",
-        "What intervals are about: the population that the people were drawn from, or "
-        "these people alone.",
-    ),
-]
-Simultaneous = Annotated[
-    bool, option("--simultaneous", "Widen the intervals to cover all values at once.")
 ]
 Share = Annotated[
     list[str] | None,
@@ -75,21 +53,6 @@ Share = Annotated[
     ),
 ]
 Plot = Annotated[str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")]
-SaveSummary = Annotated[
-    str | None,
-    option("--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."),
-]
-Linked = Annotated[
-    str | None,
-    option(
-        "--linked REPORTS",
-        "Reports of the question that the collection declares linked: the table of both.",
-    ),
-]
-On = Annotated[
-    str | None,
-    option("--on COLUMN", "For --linked: the kept column that tells whose reports are whose."),
-]
 SkipInvalid = Annotated[
     bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
 ]
@@ -104,7 +67,11 @@ class How:
     engine: Engine = "local"
     master: Master = None
     candidates: Candidates = None
-    detection_level: DetectionLevel = None
+    detection_level: float | None = opt(
+        "--detection-level SHARE",
+        "For text questions: how many of the words found may be false, on average "
+        "(by default 0.05).",
+    )
 
     def options(self) -> dict[str, Any]:
         """The options of a method that are said here."""
@@ -116,33 +83,43 @@ class How:
         return found
 
 
-Counts = Annotated[
-    bool,
-    option(
-        "--counts",
-        "REPORTS is a table of counts, made elsewhere: columns report and count, or value, count "
-        "and reports.",
-    ),
-]
+@dataclass(frozen=True)
+class DayRange:
+    """The days whose reports are counted."""
+
+    first: str | None = opt("--from YYYY-MM-DD", "Only reports of this day and later.")
+    last: str | None = opt("--to YYYY-MM-DD", "Only reports up to and including this day.")
+
+    def window(self) -> Days:
+        """The first and the last day, read."""
+        return parse_day("--from", self.first), parse_day("--to", self.last)
 
 
 @dataclass(frozen=True)
 class Rows:
     """Which reports are counted, and into what."""
 
-    counts: Counts = False
+    counts: bool = opt(
+        "--counts",
+        "REPORTS is a table of counts, made elsewhere: columns report and count, or value, count "
+        "and reports.",
+        default=False,
+    )
 
-    by: By = None
-    weights: Weights = None
-    first: First = None
-    last: Last = None
+    by: str | None = opt("--by COLUMN", "Estimate each value of a public column apart.")
+    weights: str | None = opt(
+        "--weights FILE",
+        "Weigh groups to a population: a CSV of a public column's values and how many have each.",
+    )
+    days: DayRange = field(default_factory=DayRange)
     distinct_ids: DistinctIds = False
-    linked: Linked = None
-    on: On = None
-
-    def window(self) -> tuple[datetime.date | None, datetime.date | None]:
-        """The days between which reports count."""
-        return parse_day("--from", self.first), parse_day("--to", self.last)
+    linked: str | None = opt(
+        "--linked REPORTS",
+        "Reports of the question that the collection declares linked: the table of both.",
+    )
+    on: str | None = opt(
+        "--on COLUMN", "For --linked: the kept column that tells whose reports are whose."
+    )
 
 
 @dataclass(frozen=True)
@@ -150,8 +127,15 @@ class Shown:
     """What is shown of an estimate: the fields of a View, in their order."""
 
     level: Level = 0.95
-    of: Of = "population"
-    simultaneous: Simultaneous = False
+    of: str = opt(
+        "--of population|people",
+        "What intervals are about: the population that the people were drawn from, or "
+        "these people alone.",
+        default="population",
+    )
+    simultaneous: bool = opt(
+        "--simultaneous", "Widen the intervals to cover all values at once.", default=False
+    )
     top: Top = None
 
 
@@ -160,8 +144,10 @@ class Written:
     """Files that are written."""
 
     plot: Plot = None
-    csv: Annotated[str | None, option("--csv FILE", "Write the estimates as CSV too.")] = None
-    save_summary: SaveSummary = None
+    csv: str | None = opt("--csv FILE", "Write the estimates as CSV too.")
+    save_summary: str | None = opt(
+        "--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."
+    )
 
 
 def estimate(
@@ -204,7 +190,7 @@ def estimate(
         checked_chart_path(written.plot)
     common: dict[str, Any] = {
         "method": how.method,
-        "window": rows.window(),
+        "window": rows.days.window(),
         "skip_invalid": skip_invalid,
         "view": view,
         "together": share or (),

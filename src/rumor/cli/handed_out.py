@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from rumor.cli.options import option
+from rumor.cli.options import opt
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 class HandedOut:
     """A page to print and cut, with a code for telephones on each invitation."""
 
-    page: Annotated[
-        str | None,
-        option("--print FILE", "Also write a page to print (.html), with a code for telephones."),
-    ] = None
-    address: Annotated[
-        str | None,
-        option("--answer-url URL", "For --print: where people answer, such as https://.../answer."),
-    ] = None
+    page: str | None = opt(
+        "--print FILE", "Also write a page to print (.html), with a code for telephones."
+    )
+    address: str | None = opt(
+        "--answer-url URL", "For --print: where people answer, such as https://.../answer."
+    )
 
     def check(self, out: str) -> None:
         """Refuse files that exist, and a page without the address that it leads to."""

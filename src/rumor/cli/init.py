@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from rumor.cli.common import check_new_collection, print_json
-from rumor.cli.options import AsJson, argument, count, option
+from rumor.cli.options import AsJson, argument, opt, opt_count, option
 from rumor.core.errors import InputError
 
 File = Annotated[str, argument("FILE", "Where the collection is written (.toml); a new file.")]
 From = Annotated[
     str | None, option("--from TABLE", "Begin with the columns of a table (.csv or .parquet).")
 ]
-Name = Annotated[str | None, option("--name NAME", "What the collection is called.")]
-Contact = Annotated[str | None, option("--contact ADDRESS", "Whom people may ask about it.")]
-Users = Annotated[int | None, count("--users --people N", "How many people will answer.")]
-Epsilon = Annotated[
-    float | None,
-    option("--epsilon E", "The loss of one report, of every question (by default 1)."),
-]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What need not be asked for, or found in a table."""
+
+    name: str | None = opt("--name NAME", "What the collection is called.")
+    contact: str | None = opt("--contact ADDRESS", "Whom people may ask about it.")
+    users: int | None = opt_count("--users --people N", "How many people will answer.")
+    epsilon: float | None = opt(
+        "--epsilon E", "The loss of one report, of every question (by default 1)."
+    )
 
 
 def init(
     file: File = "collection.toml",
     table: From = None,
-    name: Name = None,
-    contact: Contact = None,
-    users: Users = None,
-    epsilon: Epsilon = None,
+    *,
+    said: Said,
     as_json: AsJson = False,
 ) -> None:
     """Write a collection to start from, by asking a few questions.
@@ -51,11 +55,12 @@ def init(
 
     check_new_collection(file)
     if table is not None:
-        found = questions_of(table, 1.0 if epsilon is None else epsilon)
-        title = name or Path(table).stem.replace("_", " ").capitalize()
-        made = Draft(title, contact or "privacy@example.org", users or 10_000, found, PUBLIC)
+        found = questions_of(table, 1.0 if said.epsilon is None else said.epsilon)
+        title = said.name or Path(table).stem.replace("_", " ").capitalize()
+        people, person = said.users or 10_000, said.contact or "privacy@example.org"
+        made = Draft(title, person, people, found, PUBLIC)
     else:
-        made = _interviewed(name, contact, users, epsilon)
+        made = _interviewed(said)
     collection = made.check()
     write_whole(file, made.text.encode())
     count = len(collection.questions)
@@ -67,19 +72,19 @@ def init(
     print(f"{file}: {asked}. See what it promises: rumor show {file}")
 
 
-def _interviewed(
-    name: str | None, contact: str | None, users: int | None, epsilon: float | None
-) -> Any:
+def _interviewed(said: Said) -> Any:
     """Everything, from the keyboard."""
     from rumor.contract.drafting import Draft
     from rumor.kinds.interviews import whole
 
-    title = name or _asked("What is the collection called?", str)
-    person = contact or _asked("Whom may people ask about it (an address)?", str)
-    people = users if users is not None else _asked("How many people will answer?", whole)
+    title = said.name or _asked("What is the collection called?", str)
+    person = said.contact or _asked("Whom may people ask about it (an address)?", str)
+    people = said.users
+    if people is None:
+        people = _asked("How many people will answer?", whole)
     questions: list[dict[str, object]] = []
     while not questions or typer.confirm("Another question?", default=False):
-        question = _question(epsilon)
+        question = _question(said.epsilon)
         try:
             Draft(title, person, people, [*questions, question]).check()
         except InputError as problem:

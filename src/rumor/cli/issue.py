@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json
 from rumor.cli.handed_out import HandedOut
-from rumor.cli.options import AsJson, CollectionFile, argument, count, option
+from rumor.cli.options import AsJson, CollectionFile, argument, opt, opt_count, option
 from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
 from rumor.core.errors import InputError, shown
 
@@ -34,30 +34,26 @@ IssuerStore = Annotated[
         "Where it is kept who is invited: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
-IssuerUrl = Annotated[str | None, option("--url URL", "Where devices will find the issuer (keys).")]
-Out = Annotated[
-    str | None, option("--out -o FILE", "The file to write, an invitation in each line (invite).")
-]
-Count = Annotated[
-    int, count("--count -n N", "How many invitations to make (invite).", min=1, max=1_000_000)
-]
-Host = Annotated[str, option("--host ADDRESS", "The address to listen on (serve).")]
 
 
 @dataclass(frozen=True)
 class Making:
     """What keys and invitations are made of."""
 
-    url: IssuerUrl = None
-    out: Out = None
-    count: Count = 1
+    url: str | None = opt("--url URL", "Where devices will find the issuer (keys).")
+    out: str | None = opt(
+        "--out -o FILE", "The file to write, an invitation in each line (invite)."
+    )
+    count: int = opt_count(
+        "--count -n N", "How many invitations to make (invite).", default=1, min=1, max=1_000_000
+    )
 
 
 @dataclass(frozen=True)
 class Listening:
     """Where the issuer listens."""
 
-    host: Host = "127.0.0.1"
+    host: str = opt("--host ADDRESS", "The address to listen on (serve).", default="127.0.0.1")
     port: Port = 8001
     max_connections: MaxConnections = 200
 

@@ -6,8 +6,8 @@ import decimal
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -15,6 +15,9 @@ from rumor.core.errors import InputError, shown
 
 # More digits than any count has: a number of a thousand zeros is not worth its memory.
 _DIGITS = 18
+
+if TYPE_CHECKING:
+    from rumor.core.answer_table import Table
 
 
 def option(usage: str, help: str) -> Any:
@@ -63,6 +66,23 @@ def _whole(text: str) -> int | None:
     return int(found)
 
 
+def opt(usage: str, help: str, *, default: object = None) -> Any:
+    """An option as a field of a group of options."""
+    return field(default=default, metadata={"option": option(usage, help)})
+
+
+def opt_count(
+    usage: str,
+    help: str,
+    *,
+    default: int | None = None,
+    min: int | None = None,
+    max: int | None = None,
+) -> Any:
+    """A whole number as a field of a group of options."""
+    return field(default=default, metadata={"option": count(usage, help, min=min, max=max)})
+
+
 def argument(name: str, help: str) -> Any:
     """An argument, known to the help text by this name."""
     return typer.Argument(metavar=name, help=help)
@@ -77,26 +97,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer takes it: a parameter that is a dataclass stands for options, its fields.
 
     So options that belong together are one thing to the command, and options to everybody else.
+    A field may be such a group itself.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    flat: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name not in groups:
-            flat.append(one.replace(kind=one.KEYWORD_ONLY, annotation=hints[one.name]))
-            continue
-        inner = get_type_hints(groups[one.name], include_extras=True)
-        flat += [
-            inspect.Parameter(
-                field.name, one.KEYWORD_ONLY, default=field.default, annotation=inner[field.name]
-            )
-            for field in fields(groups[one.name])
-        ]
+    flat = [
+        option
+        for one in inspect.signature(command).parameters.values()
+        for option in _flat(one.name, hints[one.name], one.default)
+    ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = _gathered(group, given)
         command(**given)
 
     run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
@@ -104,16 +118,37 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _flat(name: str, kind: Any, default: object) -> list[inspect.Parameter]:
+    """An option, or those of a group, in their order."""
+    if not is_dataclass(kind):
+        only = inspect.Parameter.KEYWORD_ONLY
+        return [inspect.Parameter(name, only, default=default, annotation=kind)]
+    inner, flat = get_type_hints(kind, include_extras=True), []
+    for each in fields(kind):
+        own = inner[each.name]
+        if "option" in each.metadata:
+            own = Annotated[own, each.metadata["option"]]
+        flat += _flat(each.name, own, each.default)
+    return flat
+
+
+def _gathered(group: Any, given: dict[str, Any]) -> Any:
+    """A group of what was given, which it takes away."""
+    inner = get_type_hints(group)
+    return group(
+        **{
+            name: _gathered(kind, given) if is_dataclass(kind) else given.pop(name)
+            for name, kind in inner.items()
+        }
+    )
+
+
 @dataclass(frozen=True)
 class Crowd:
     """Others among whose reports a report is mixed."""
 
-    crowd: Annotated[
-        int | None, count("--crowd N", "How many people a batch has, in all (1e5 is fine).")
-    ] = None
-    delta: Annotated[
-        float | None, option("--delta D", "The probability with which a crowd may fail to hide.")
-    ] = None
+    crowd: int | None = opt_count("--crowd N", "How many people a batch has, in all (1e5 is fine).")
+    delta: float | None = opt("--delta D", "The probability with which a crowd may fail to hide.")
 
     def given(self) -> tuple[int, float] | None:
         """Both of them, or neither."""
@@ -123,6 +158,29 @@ class Crowd:
             missing = "--crowd" if self.crowd is None else "--delta"
             raise InputError(f"--crowd and --delta go together; got no {missing}")
         return self.crowd, self.delta
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """How a table of answers is read."""
+
+    mark: str = opt(
+        "--mark MARK", "What stands between the options of a set in one cell.", default="|"
+    )
+    missing: str = opt(
+        "--missing LABEL|drop|error",
+        "What rows without an answer become: that label, nothing, or an error that names the row.",
+        default="error",
+    )
+    separator: str | None = opt(
+        "--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."
+    )
+
+    def open(self, path: str) -> Table:
+        """The table, looked at."""
+        from rumor.core.answer_table import Table
+
+        return Table.open(path, self.mark, self.missing, separated(self.separator))
 
 
 CollectionFile = Annotated[
@@ -137,18 +195,4 @@ Top = Annotated[
     count("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
 ]
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
-Mark = Annotated[
-    str, option("--mark MARK", "What stands between the options of a set in one cell.")
-]
-MissingRule = Annotated[
-    str,
-    option(
-        "--missing LABEL|drop|error",
-        "What rows without an answer become: that label, nothing, or an error that names the row.",
-    ),
-]
-Separator = Annotated[
-    str | None,
-    option("--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."),
-]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]

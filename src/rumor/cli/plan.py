@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import check_new_collection, print_json, progress
-from rumor.cli.options import AsJson, Crowd, Curves, count, option
+from rumor.cli.options import AsJson, Crowd, Curves, count, opt, opt_count, option
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
@@ -26,30 +26,6 @@ Domain = Annotated[
 Users = Annotated[
     int | None, count("--users --people N", "How many people will answer (1e5 is fine).")
 ]
-Error = Annotated[
-    float | None,
-    option("--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."),
-]
-Detect = Annotated[float | None, option("--detect X", "The smallest frequency to detect.")]
-Difference = Annotated[
-    float | None,
-    option("--difference X", "A difference between two groups to notice; people are then of each."),
-]
-Share = Annotated[
-    float | None, option("--share F", "The share of the first of two groups (by default 0.1).")
-]
-Power = Annotated[
-    float | None, option("--power P", "How surely the difference is to be noticed (0.8).")
-]
-Reports = Annotated[int | None, count("--reports N", "How many reports each person makes.")]
-Lifetime = Annotated[
-    float | None,
-    option("--lifetime E", "What all reports of one person may cost, the answer unchanged."),
-]
-Cap = Annotated[
-    int | None,
-    count("--cap N", "The most keys, or options of a set, that a person holds, if known."),
-]
 CapFrom = Annotated[
     str | None,
     option(
@@ -61,44 +37,57 @@ Questions = Annotated[
     int | None,
     count("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
 ]
-Parts = Annotated[
-    str | None,
-    option("--parts NxM", "How many answers each part of a joint question has, such as 5x4."),
-]
-Simulate = Annotated[bool, option("--simulate", "Also measure both errors on simulated reports.")]
-PlanWrite = Annotated[
-    str | None, option("--write FILE", "Write a collection (.toml) to start from.")
-]
 
 
 @dataclass(frozen=True)
 class Wanted:
     """How well it is to be learned, and what reports may cost, one and all."""
 
-    epsilon: Annotated[float | None, option("--epsilon E", "The loss of one report.")] = None
-    error: Error = None
-    detect: Detect = None
-    reports: Reports = None
-    lifetime: Lifetime = None
+    epsilon: float | None = opt("--epsilon E", "The loss of one report.")
+    error: float | None = opt(
+        "--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."
+    )
+    detect: float | None = opt("--detect X", "The smallest frequency to detect.")
+    reports: int | None = opt_count("--reports N", "How many reports each person makes.")
+    lifetime: float | None = opt(
+        "--lifetime E", "What all reports of one person may cost, the answer unchanged."
+    )
 
 
 @dataclass(frozen=True)
 class Groups:
     """Two groups that are to be compared; people are those of each."""
 
-    difference: Difference = None
-    share: Share = None
-    power: Power = None
+    difference: float | None = opt(
+        "--difference X", "A difference between two groups to notice; people are then of each."
+    )
+    share: float | None = opt("--share F", "The share of the first of two groups (by default 0.1).")
+    power: float | None = opt("--power P", "How surely the difference is to be noticed (0.8).")
 
 
 @dataclass(frozen=True)
 class Numbers:
     """What is known of numbers, and of keys with numbers."""
 
-    low: Annotated[float, option("--low X", "The low end of a number's range.")] = 0.0
-    high: Annotated[float, option("--high X", "The high end of a number's range.")] = 1.0
-    cap: Cap = None
-    parts: Parts = None
+    low: float = opt("--low X", "The low end of a number's range.", default=0.0)
+    high: float = opt("--high X", "The high end of a number's range.", default=1.0)
+    cap: int | None = opt_count(
+        "--cap N", "The most keys, or options of a set, that a person holds, if known."
+    )
+    parts: str | None = opt(
+        "--parts NxM", "How many answers each part of a joint question has, such as 5x4."
+    )
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is made of a plan, beside its table."""
+
+    simulate: bool = opt(
+        "--simulate", "Also measure both errors on simulated reports.", default=False
+    )
+    write: str | None = opt("--write FILE", "Write a collection (.toml) to start from.")
+    plot: Curves = None
 
 
 def plan(
@@ -112,9 +101,7 @@ def plan(
     crowd: Crowd,
     cap_from: CapFrom = None,
     questions: Questions = None,
-    simulate: Simulate = False,
-    write: PlanWrite = None,
-    plot: Curves = None,
+    also: Made,
     as_json: AsJson = False,
 ) -> None:
     """Choose people, epsilon and error: any two give the third.
@@ -145,8 +132,8 @@ def plan(
     from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
 
-    if write is not None:
-        check_new_collection(write)
+    if also.write is not None:
+        check_new_collection(also.write)
     given: dict[str, Any] = {"kind": kind, "domain": domain}
     given["users"] = users
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
@@ -163,13 +150,13 @@ def plan(
     made = make_plan(**given) if many is None else many.plan
     told = made if many is None else many
     found = None
-    if simulate:
+    if also.simulate:
         with progress("simulating") as on_progress:
             found = made.simulate(on_progress=on_progress)
-    if write is not None:
-        write_whole(write, told.to_toml().encode())
-    if plot is not None:
-        made.plot(plot)
+    if also.write is not None:
+        write_whole(also.write, told.to_toml().encode())
+    if also.plot is not None:
+        made.plot(also.plot)
     hidden = None
     if among is not None:
         from rumor.privacy.shuffle.told import crowd_choices

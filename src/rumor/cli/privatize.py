@@ -10,12 +10,9 @@ from rumor.cli.common import keep_inputs, past_day, print_json, progress, warn
 from rumor.cli.options import (
     AsJson,
     CollectionFile,
-    Mark,
-    MissingRule,
-    Separator,
+    TableReading,
     argument,
     option,
-    separated,
 )
 from rumor.core.errors import InputError
 
@@ -72,9 +69,8 @@ def privatize(
     out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
     question: Questions = None,
     column: Column = None,
-    mark: Mark = "|",
-    missing: MissingRule = "error",
-    separator: Separator = None,
+    *,
+    reading: TableReading,
     keep: Keep = None,
     day: Day = None,
     seed: Seed = None,
@@ -103,7 +99,6 @@ def privatize(
     from rumor.contract.collection import Collection
     from rumor.contract.privatize import group_sizes
     from rumor.contract.privatize_questions import check_day, privatize_questions
-    from rumor.core.answer_table import Table
     from rumor.core.randomness import Seeded
     from rumor.kinds import KINDS
 
@@ -128,8 +123,8 @@ def privatize(
                 f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
             )
     for q in asked:
-        KINDS[q.kind].check_missing(q.mechanism, missing)
-    source = Table.open(table, mark, missing, separated(separator))
+        KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+    source = reading.open(table)
     for path in outs.values():
         keep_inputs(*(str(file.path) for file in source.files), out=path)
     when = past_day("--day", day)

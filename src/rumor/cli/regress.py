@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rumor.cli.common import parse_day
 from rumor.cli.desk import DifferentPeople, Files
-from rumor.cli.estimate import First, Last, SkipInvalid
+from rumor.cli.estimate import DayRange, SkipInvalid
 from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, argument, option
 
 Reports = Annotated[
@@ -27,10 +26,9 @@ def regress(
     formula: Formula,
     question: QuestionId = None,
     reference: Reference = None,
-    first: First = None,
-    last: Last = None,
-    level: Level = 0.95,
     *,
+    days: DayRange,
+    level: Level = 0.95,
     different_people: DifferentPeople = False,
     skip_invalid: SkipInvalid = False,
     written: Files,
@@ -56,7 +54,7 @@ def regress(
         formula,
         question=question,
         reference=reference,
-        window=(parse_day("--from", first), parse_day("--to", last)),
+        window=days.window(),
         different_people=different_people,
         skip_invalid=skip_invalid,
     )

@@ -11,15 +11,13 @@ from rumor.cli.options import (
     AsJson,
     CollectionFile,
     Level,
-    Mark,
-    MissingRule,
     QuestionId,
-    Separator,
+    TableReading,
     Top,
     argument,
-    count,
+    opt,
+    opt_count,
     option,
-    separated,
 )
 
 if TYPE_CHECKING:
@@ -41,16 +39,6 @@ Column = Annotated[
         "The column of answers, where a row is a person (by default the question's id).",
     ),
 ]
-Candidates = Annotated[
-    str | None,
-    option(
-        "--candidates FILE",
-        "For text questions: the words to look for (by default those of the histogram).",
-    ),
-]
-People = Annotated[
-    int | None, count("--people -n N", "Rescale to a crowd of N, with the same shares.", min=1)
-]
 Plot = Annotated[
     str | None, option("--plot FILE", "Draw the last trial beside the truth (html, png, svg).")
 ]
@@ -60,10 +48,15 @@ Plot = Annotated[
 class Tried:
     """How a crowd is tried."""
 
-    candidates: Candidates = None
-    people: People = None
-    trials: Annotated[int, count("--trials -t N", "How often to repeat it.", min=1)] = 1
-    seed: Annotated[int | None, option("--seed N", "Make the run repeatable.")] = None
+    candidates: str | None = opt(
+        "--candidates FILE",
+        "For text questions: the words to look for (by default those of the histogram).",
+    )
+    people: int | None = opt_count(
+        "--people -n N", "Rescale to a crowd of N, with the same shares.", min=1
+    )
+    trials: int = opt_count("--trials -t N", "How often to repeat it.", default=1, min=1)
+    seed: int | None = opt("--seed N", "Make the run repeatable.")
     method: Method = "auto"
     option: MethodOptions = None
     level: Level = 0.95
@@ -92,10 +85,8 @@ def simulate(
     histogram: Histogram,
     question: QuestionId = None,
     column: Column = None,
-    mark: Mark = "|",
-    missing: MissingRule = "error",
-    separator: Separator = None,
     *,
+    reading: TableReading,
     tried: Tried,
     top: Top = None,
     plot: Plot = None,
@@ -112,7 +103,6 @@ def simulate(
       rumor simulate examples/browser.toml examples/homepages.csv --people 100000
     """
     from rumor.contract.collection import Collection
-    from rumor.core.answer_table import Table
     from rumor.core.plain_text import wrapped
     from rumor.kinds import KINDS
     from rumor.privacy.promise import question_promise
@@ -124,12 +114,12 @@ def simulate(
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
     kind = KINDS[asked.kind]
-    kind.check_missing(asked.mechanism, missing)
+    kind.check_missing(asked.mechanism, reading.missing)
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
         trials = tried.as_trials(update)
-        table = Table.open(histogram, mark, missing, separated(separator))
+        table = reading.open(histogram)
         if column is None and asked.column in table.schema.names:
             column = asked.column
         result = kind.simulate(asked.id, asked.mechanism, table, column, trials)

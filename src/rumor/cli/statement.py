@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 from rumor.cli.common import keep_inputs, print_json
-from rumor.cli.options import AsJson, CollectionFile, option
+from rumor.cli.options import AsJson, CollectionFile, opt, option
 from rumor.core.errors import InputError
 
-Html = Annotated[str | None, option("--html FILE", "Write a page that can be printed.")]
-Pdf = Annotated[str | None, option("--pdf FILE", "Write a PDF file.")]
 Audit = Annotated[
     str | None,
     option("--audit FILE", "Add what `rumor audit --certificate FILE.json` found."),
-]
-Registry = Annotated[
-    str | None, option("--registry FILE", "Write an entry for a public registry (.json).")
 ]
 Languages = Annotated[
     list[str] | None,
@@ -29,11 +24,30 @@ Languages = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Files:
+    """Files that are written."""
+
+    html: str | None = opt("--html FILE", "Write a page that can be printed.")
+    pdf: str | None = opt("--pdf FILE", "Write a PDF file.")
+    registry: str | None = opt("--registry FILE", "Write an entry for a public registry (.json).")
+
+    def check(self, *inputs: str | None) -> None:
+        """Refuse files of another kind, and those that would replace what is read."""
+        for path, suffix in ((self.html, ".html"), (self.pdf, ".pdf"), (self.registry, ".json")):
+            if path is not None and Path(path).suffix.lower() != suffix:
+                raise InputError(f"this file must end in {suffix}; got {path!r}")
+        keep_inputs(*inputs, **vars(self))
+
+    def named(self) -> list[str]:
+        """Those that were asked for."""
+        return [path for path in (self.html, self.pdf, self.registry) if path is not None]
+
+
 def statement(
     collection: CollectionFile,
-    html: Html = None,
-    pdf: Pdf = None,
-    registry: Registry = None,
+    *,
+    written: Files,
     audit: Audit = None,
     language: Languages = None,
     as_json: AsJson = False,
@@ -56,31 +70,28 @@ def statement(
     from rumor.privacy.statement.statement import read_audit
     from rumor.privacy.statement.statement import statement as stated
 
-    for path, suffix in ((html, ".html"), (pdf, ".pdf"), (registry, ".json")):
-        if path is not None and Path(path).suffix.lower() != suffix:
-            raise InputError(f"this file must end in {suffix}; got {path!r}")
-    keep_inputs(collection, audit, html=html, pdf=pdf, registry=registry)
+    written.check(collection, audit)
     loaded = Collection.load(collection)
     found = None if audit is None else read_audit(audit, loaded)
     made = stated(loaded, audit=found, languages=language)
-    if html is not None:
+    if written.html is not None:
         from rumor.privacy.statement.page import page
 
-        write_whole(html, page(made, _style()).encode("utf-8"))
-    if pdf is not None:
+        write_whole(written.html, page(made, _style()).encode("utf-8"))
+    if written.pdf is not None:
         from rumor.privacy.statement import pdf as sheet
 
         wanted = stated(loaded, audit=found, languages=language or ["en"])
-        write_whole(pdf, sheet.pdf(wanted))
-    if registry is not None:
+        write_whole(written.pdf, sheet.pdf(wanted))
+    if written.registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)
-        write_whole(registry, f"{entry}\n".encode())
+        write_whole(written.registry, f"{entry}\n".encode())
     if as_json:
         print_json(asdict(made))
-    elif html is None and pdf is None and registry is None:
+    elif not written.named():
         print(made.to_text())
     else:
-        print("written: " + ", ".join(repr(path) for path in (html, pdf, registry) if path))
+        print("written: " + ", ".join(map(repr, written.named())))
 
 
 def _style() -> str:

@@ -7,10 +7,10 @@ not even whoever takes the device, can show which of the issuer's signatures it 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rumor.client.ledger_table import LedgerTable
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import key_name, new_opening, token_id, token_message
 from rumor.core.blind_rsa import BlindingError, PublicKey, blind, finalize
@@ -46,12 +46,10 @@ class Unsigned:
     blinded: bytes
 
 
-class Purse:
-    """The table of them, in a ledger's database; the ledger's transactions are around it."""
+class Purse(LedgerTable):
+    """The table of them."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-        database.execute(_SCHEMA)
+    SCHEMA = _SCHEMA
 
     def want(self, person: bytes, collection: Collection) -> list[Unsigned]:
         """The tokens that this person's invitation still gives: of all questions alike."""

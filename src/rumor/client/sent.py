@@ -9,9 +9,10 @@ table can tell which stored reports are this person's, and nothing more about th
 from __future__ import annotations
 
 import datetime
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from rumor.client.ledger_table import LedgerTable
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sent (
@@ -33,12 +34,10 @@ class Made:
     """Which of the person's reports to its question it is, from 0: what its token is made of."""
 
 
-class Sent:
-    """The table of them, in a ledger's database; the ledger's transactions are around it."""
+class Sent(LedgerTable):
+    """The table of them."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-        database.execute(_SCHEMA)
+    SCHEMA = _SCHEMA
 
     def add(self, made: Made, retention_days: int | None) -> None:
         """Keep a report's key, as long as its question's retention says."""

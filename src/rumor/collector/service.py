@@ -24,6 +24,7 @@ from rumor.collector.next_round import chain
 from rumor.collector.overview import overview
 from rumor.collector.pulse import Pulse
 from rumor.collector.retention import Keeper
+from rumor.collector.running import Running
 from rumor.collector.store.base import (
     Accepted,
     Batch,
@@ -66,7 +67,7 @@ class EstimateQuery:
 
 
 @dataclass
-class Service:
+class Service(Running):
     """One series of collections over one store."""
 
     store: Store
@@ -85,7 +86,6 @@ class Service:
         self._checked = -1e9
         self._pulse = Pulse(self.store)
         self._writer: Writer[Batch, Outcome] | None = None
-        self._keeper: Keeper | None = None
         self._estimating = asyncio.Semaphore(1)
         self._looking = asyncio.Semaphore(1)
         self._withdrawing = asyncio.Semaphore(1)
@@ -101,17 +101,9 @@ class Service:
         await asyncio.to_thread(self._warm_up)
         await self._refresh()
         self._writer = Writer(self.store.write, self.metrics, self.limits.waiting_reports)
-        self._keeper = Keeper(self.store, self.summarize_seconds)
+        self._turns = Keeper(self.store, self.summarize_seconds)
         # Analysts wait less for their first answer; reports do not wait for this.
         threading.Thread(target=_load_estimators, name="rumor-loader", daemon=True).start()
-
-    async def stop(self) -> None:
-        """Write what is waiting and let go."""
-        if self._writer is not None:
-            await self._writer.stop()
-        if self._keeper is not None:
-            await asyncio.to_thread(self._keeper.stop)
-        await asyncio.to_thread(self.store.close)
 
     def _warm_up(self) -> None:
         """Load and compile what the first report would otherwise wait for."""

@@ -332,7 +332,7 @@ def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
     """The column of answers, where a table has one for the question."""
     if "column" not in wish:
         return None
-    if not kind.one_column:
+    if kind.many_columns is not None:
         raise InputError(
             f"column is for questions whose answers are in one column, not of kind "
             f"{kind.name!r}; got {shown(wish['column'])}"

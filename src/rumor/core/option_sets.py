@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rumor.core.columns import as_column, encode
 from rumor.core.errors import AnswerError, InputError, type_of
+from rumor.core.grouped import Grouped
 from rumor.core.randomness import Stream
 from rumor.core.types import Codes, Vector
 
@@ -34,17 +35,12 @@ _EMPTY = "values must hold at least one answer; got an empty batch"
 
 
 @dataclass(frozen=True)
-class OptionSets:
-    """The options that many people chose: those of person i from `starts[i]` to `starts[i + 1]`."""
+class OptionSets(Grouped):
+    """The options that many people chose."""
 
     options: Codes
     starts: Codes
     domain: int
-
-    @property
-    def people(self) -> int:
-        """How many people."""
-        return self.starts.size - 1
 
     def sizes(self) -> Codes:
         """How many options each person chose."""

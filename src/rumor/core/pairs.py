@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rumor.core.columns import as_column
 from rumor.core.errors import AnswerError, InputError, type_of
+from rumor.core.grouped import Grouped
 from rumor.core.loops import loops
 from rumor.core.number_range import Grid, one_number
 from rumor.core.randomness import Stream
@@ -201,19 +202,14 @@ def _settle(
 
 
 @dataclass(frozen=True)
-class LongTable:
-    """The pairs of person i are those from starts[i] to starts[i + 1], by ascending key."""
+class LongTable(Grouped):
+    """The pairs of many people, those of each by ascending key."""
 
     starts: Keys
     keys: Keys
     steps: Steps
     width: int
     grid: Grid
-
-    @property
-    def people(self) -> int:
-        """A start each."""
-        return self.starts.size - 1
 
     def at(self, start: int, keys: Keys) -> Steps:
         """By binary search for (person, key) among all pairs."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rumor.contract.asking import check_apart
 from rumor.contract.collection import Collection, Question
@@ -179,22 +179,28 @@ def stratum_name(stratum: Stratum) -> str:
     return "(not known)" if stratum is None else str(stratum)
 
 
+class Chosen(TypedDict, total=False):
+    """Which reports are counted, and where: what `count` takes."""
+
+    question: str | None
+    engine: str | Engine | AbstractContextManager[Engine]
+    by: str | None
+    window: Days
+    distinct_ids: bool
+    skip_invalid: bool
+    on_progress: Progress | None
+
+
 def analyse(
     collection_file: PathLike | Collection,
     path: PathLike | QuestionSource | Summary,
     *,
-    question: str | None = None,
     method: str = "auto",
-    engine: str | Engine | AbstractContextManager[Engine] = "local",
-    by: str | None = None,
-    window: Days = (None, None),
-    distinct_ids: bool = False,
-    skip_invalid: bool = False,
     view: View | None = None,
     together: Sequence[str] = (),
     candidates: PathLike | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
-    on_progress: Progress | None = None,
+    **chosen: Unpack[Chosen],
 ) -> Analysis:
     """Estimate one question from a reports file, a folder of them or a saved summary.
 
@@ -206,27 +212,15 @@ def analyse(
     `rumor.engines.spark.engine.SparkEngine` of your session; one that has yet to be started is
     when the rest has been checked.
     """
-    collection = opened(collection_file)
+    collection, question = opened(collection_file), chosen.get("question")
     if question is not None or len(collection.questions) == 1:
         checked_choice("method", method, KINDS[collection.question(question).kind].methods())
     words = read_words(candidates) if isinstance(candidates, (str, os.PathLike)) else candidates
     with ExitStack() as stack:
-        counted = stack.enter_context(
-            count(
-                collection,
-                path,
-                question=question,
-                engine=engine,
-                by=by,
-                window=window,
-                distinct_ids=distinct_ids,
-                skip_invalid=skip_invalid,
-                on_progress=on_progress,
-            )
-        )
+        counted = stack.enter_context(count(collection, path, **chosen))
         asked, totals = counted.question, counted.totals
         kind = KINDS[asked.kind]
-        known = kind.dictionary(asked.id, asked.mechanism, words, on_progress)
+        known = kind.dictionary(asked.id, asked.mechanism, words, chosen.get("on_progress"))
         settings = {**known, **(options or {})}
         estimates = {
             stratum: kind.estimate(
@@ -234,8 +228,9 @@ def analyse(
             )
             for stratum, summary in totals.summaries.items()
         }
+    by, repeated = chosen.get("by"), counted.repeated
     return Analysis(
-        collection, asked, totals, estimates, by, view or View(), tuple(together), counted.repeated
+        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
     )
 
 

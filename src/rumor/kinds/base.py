@@ -7,7 +7,8 @@ control on a page must know. Nobody else branches on a kind: they ask it.
 Each kind is a folder. Its `question` file is what a device needs and is light. Its further parts
 are files with fixed names, each loaded when it is asked for:
 
-    tables.py     reader(mechanism): how a column of answers is read
+    tables.py     reader(mechanism): how a column of answers is read; where an answer has many,
+                  read_people(mechanism, table, keep)
     estimate.py   OPTIONS of each method, and estimate(mechanism, data, method, options)
     simulate.py   dry_run(mechanism, table, id, column, trials)
     plan.py       planned(size)
@@ -110,8 +111,8 @@ class Kind(abc.ABC, Generic[M]):
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
 
-    one_column: ClassVar[bool] = True
-    """Whether a table has a column for the whole answer."""
+    many_columns: ClassVar[str | None] = None
+    """That a table has no column for the whole answer, in words, where it has none."""
 
     # The question: light.
 
@@ -167,6 +168,10 @@ class Kind(abc.ABC, Generic[M]):
 
     def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
         """The column that holds the answers, checked to be there; None where many do."""
+        if self.many_columns is not None:
+            if column is not None:
+                raise InputError(f"{self.many_columns}, so none is named; got {column!r}")
+            return None
         name = id if column is None else column
         table.require(name)
         return name
@@ -193,7 +198,12 @@ class Kind(abc.ABC, Generic[M]):
         self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
-        reader: Reader = self._part("tables").reader(mechanism)
+        tables = self._part("tables")
+        if self.many_columns is not None:
+            people: Iterator[tuple[Any, pa.RecordBatch | None]]
+            people = tables.read_people(mechanism, table, keep)
+            return people
+        reader: Reader = tables.reader(mechanism)
         return reader.read(table, column or id, keep)
 
     # Estimates.

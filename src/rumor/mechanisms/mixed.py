@@ -34,11 +34,12 @@ from rumor.core.parts import MAX_CELLS, Parts
 from rumor.core.randomness import Draws, Keystreams, Source, Stream
 from rumor.core.reports import Reports, Validity
 from rumor.core.settings import exact_keys
-from rumor.core.types import Codes, Tally, Vector
-from rumor.mechanisms.base import Mechanism, only_keys
+from rumor.core.types import Tally, Vector
+from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.blanket import Blanket, Part
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.mixed_design import designed
+from rumor.mechanisms.placed import PlacedAnswers
 from rumor.mechanisms.subset_selection import SubsetSelection
 
 
@@ -72,7 +73,7 @@ class Counted:
     tally: Tally
 
 
-class Mixed(Mechanism):
+class Mixed(PlacedAnswers):
     """Two to four answers in one table: a pair of them or a margin, as chance has it."""
 
     name = "mixed"
@@ -185,21 +186,10 @@ class Mixed(Mechanism):
 
     # Answers
 
-    def inputs(self) -> Sequence[object]:
-        """Every answer, in the order of cells."""
-        return self.parts.inputs()
-
-    def code(self, value: object) -> int:
-        """The cell of one person's answer."""
-        return self.parts.code(value)
-
-    def encode(self, values: object) -> Codes:
-        """The cells of many answers."""
-        return self.parts.codes(values)
-
-    def identity(self, value: object) -> str:
-        """The cell: what it is called does not matter."""
-        return str(self.code(value))
+    @property
+    def _places(self) -> Parts:
+        """Cells, in their order."""
+        return self.parts
 
     def repeated(self, value: object, count: int) -> object:
         """A column of cells."""

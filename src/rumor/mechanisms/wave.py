@@ -22,18 +22,19 @@ from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError
 from rumor.core.scale import Scale, checked_spacing, scale_of, wished_scale
-from rumor.core.types import Codes, Tally
+from rumor.core.types import Tally
 from rumor.mechanisms.base import only_keys
 from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.near_or_far import NearOrFar
+from rumor.mechanisms.placed import PlacedAnswers
 
 _MOST_SPACINGS = 3
 # What a contract says of a scale of numbers alone.
 RANGE = ("range", "outside")
 
 
-class Wave(NearOrFar, CountedIntegers):
+class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
     """A position near the true one, or anywhere else: distributions of ordered answers."""
 
     name = "wave"
@@ -128,21 +129,10 @@ class Wave(NearOrFar, CountedIntegers):
         other.window, other.inside = self.window, self.inside
         return other
 
-    def inputs(self) -> Sequence[object]:
-        """Every position, or a spread of them."""
-        return self.scale.inputs()
-
-    def encode(self, values: object) -> Codes:
-        """A column of answers as positions."""
-        return self.scale.codes(values)
-
-    def code(self, value: object) -> int:
-        """One person's answer as a position."""
-        return self.scale.code(value)
-
-    def identity(self, value: object) -> str:
-        """The position: numbers of one bin are the same answer."""
-        return str(self.code(value))
+    @property
+    def _places(self) -> Scale:
+        """Positions: numbers of one bin are the same answer."""
+        return self.scale
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether a number was taken as an end of the range."""

@@ -33,22 +33,19 @@ class Layout:
 
     domain: int
     epsilon: float
+    asked: int
+    """B: what the mixing weight assumes."""
+    block: int
+    """b: outputs of a block."""
+    existing: int
+    """C: blocks that values fill."""
 
-    @property
-    def asked(self) -> int:
-        """B: what the mixing weight assumes."""
-        most = min(2.0 * self.domain, math.exp(self.epsilon))
-        return int(2 ** math.floor(math.log2(most)))
-
-    @property
-    def block(self) -> int:
-        """b: outputs of a block."""
-        return int(2 ** math.ceil(math.log2(self.domain / self.asked + 1)))
-
-    @property
-    def existing(self) -> int:
-        """C: blocks that values fill."""
-        return -(-self.domain // (self.block - 1))
+    @classmethod
+    def of(cls, domain: int, epsilon: float) -> Layout:
+        """By the package's rule."""
+        asked = int(2 ** math.floor(math.log2(min(2.0 * domain, math.exp(epsilon)))))
+        block = int(2 ** math.ceil(math.log2(domain / asked + 1)))
+        return cls(domain, epsilon, asked, block, -(-domain // (block - 1)))
 
     @property
     def kept_epsilon(self) -> float:
@@ -89,7 +86,7 @@ def decode(layout: Layout, shares: Vector) -> Vector:
 def package_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
     """Clipped at zero and rescaled to one, as the package does unless told otherwise."""
     domain, people = int(parameters.get("domain", 1000)), int(parameters["people"])
-    layout, law = Layout(domain, float(parameters["epsilon"])), truth(parameters["law"], domain)
+    layout, law = Layout.of(domain, float(parameters["epsilon"])), truth(parameters["law"], domain)
     found: dict[str, list[float]] = {"error": [], "realised": []}
     for trial in range(seed, seed + trials):
         values = values_of(law, people, trial)

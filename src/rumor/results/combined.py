@@ -12,7 +12,7 @@ from rumor.core.plain_text import aligned, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.comparison import SHARES, Ends, finite, row_text
 from rumor.results.intervals import Bounds, critical_value
-from rumor.results.rows import Column, Tabular
+from rumor.results.rows import Column, Tabular, all_or_each
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ class Combined(Tabular):
 
     def covers(self, view: View) -> str:
         """What the intervals cover."""
-        level = percent(view.level)
-        if view.simultaneous:
-            return f"all {len(self.values):,} intervals hold at once, at a level of {level}"
-        return f"each interval covers a value named in advance, at a level of {level}"
+        return all_or_each(view, len(self.values), "a value")
 
     def facts(self) -> dict[str, object]:
         """The groups or sources."""

@@ -16,7 +16,7 @@ import numpy as np
 from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value
-from rumor.results.rows import Column, Tabular
+from rumor.results.rows import Column, Tabular, all_or_each
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -80,6 +80,16 @@ class Pair:
         return f"{one_line(self.second)} less {one_line(self.first)}"
 
 
+class _OfAllPairs:
+    """What each pair says under the same name, one after the other."""
+
+    def __set_name__(self, owner: type[Comparison], name: str) -> None:
+        self._name = name
+
+    def __get__(self, found: Comparison, owner: type[Comparison]) -> Vector:
+        return np.concatenate([getattr(pair, self._name) for pair in found.pairs])
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
     """The differences between groups of different people."""
@@ -98,25 +108,14 @@ class Comparison(Tabular):
     notes: tuple[str, ...] = ()
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
-    @property
-    def difference(self) -> Vector:
-        """Of all rows, pair after pair."""
-        return np.concatenate([pair.difference for pair in self.pairs])
-
-    @property
-    def stderr(self) -> Vector:
-        """Their standard errors."""
-        return np.concatenate([pair.stderr for pair in self.pairs])
-
-    @property
-    def p_value(self) -> Vector:
-        """Of each row alone."""
-        return np.concatenate([pair.p_value for pair in self.pairs])
-
-    @property
-    def adjusted(self) -> Vector:
-        """Of each row among all of them, by Holm."""
-        return np.concatenate([pair.adjusted for pair in self.pairs])
+    difference = _OfAllPairs()
+    """Of all rows, pair after pair."""
+    stderr = _OfAllPairs()
+    """Their standard errors."""
+    p_value = _OfAllPairs()
+    """Of each row alone."""
+    adjusted = _OfAllPairs()
+    """Of each row among all of them, by Holm."""
 
     def interval(
         self, level: float = 0.95, *, of: str | None = None, simultaneous: bool = False
@@ -177,12 +176,10 @@ class Comparison(Tabular):
 
     def covers(self, view: View) -> str:
         """Which rows the intervals cover."""
-        level = percent(view.level)
-        if view.simultaneous:
-            return f"all {self._size:,} intervals hold at once, at a level of {level}"
-        if view.chosen and view.rows is not None and view.rows < len(self.values):
-            return f"{level} of the rows shown hold the true difference"
-        return f"each interval covers a difference named in advance, at a level of {level}"
+        cut = view.rows is not None and view.rows < len(self.values)
+        if view.chosen and cut and not view.simultaneous:
+            return f"{percent(view.level)} of the rows shown hold the true difference"
+        return all_or_each(view, self._size, "a difference")
 
     def facts(self) -> dict[str, object]:
         """The groups, and the test of each pair."""

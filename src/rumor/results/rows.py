@@ -204,11 +204,16 @@ class Tabular(abc.ABC):
 
 def coverage(view: View, values: int, shown: str, named: str) -> str:
     """Which rows are covered: all at once, those shown, or each one named in advance."""
+    if view.chosen and not view.simultaneous:
+        return f"{percent(view.level)} of the {shown}"
+    return all_or_each(view, values, named)
+
+
+def all_or_each(view: View, values: int, named: str) -> str:
+    """The same where what came out decides about no row: all at once, or each by itself."""
     level = percent(view.level)
     if view.simultaneous:
         return f"all {values:,} intervals hold at once, at a level of {level}"
-    if view.chosen:
-        return f"{level} of the {shown}"
     return f"each interval covers {named} named in advance, at a level of {level}"
 
 

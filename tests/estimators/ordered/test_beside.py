@@ -12,7 +12,7 @@ from rumor.core.band import Band
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.ordered.change import changed
-from rumor.estimators.ordered.em import em, ems, products, smoothed
+from rumor.estimators.ordered.em import WrittenOut, em, ems, smoothed
 from rumor.estimators.ordered.forecast import FOUND, forecast
 from rumor.estimators.ordered.mean import linear_mean
 
@@ -62,10 +62,10 @@ def test_em_ends_where_the_likelihood_is_largest() -> None:
     matrix = _channel(5, 9)
     law = np.array([0.5, 0.0, 0.2, 0.3, 0.0])
     counts = np.random.default_rng(3).multinomial(20_000, law @ matrix).astype(np.float64)
-    forward, adjoint = products(matrix)
-    found = em(forward, adjoint, counts, 5, tolerance=1e-13, iterations=200_000)
+    channel = WrittenOut(matrix)
+    found = em(channel, counts, tolerance=1e-13, iterations=200_000)
     assert found.sum() == pytest.approx(1)
-    pull = adjoint(counts / forward(found)) / counts.sum()
+    pull = channel.adjoint(counts / channel.forward(found)) / counts.sum()
     held = found > 1e-3
     np.testing.assert_allclose(pull[held], 1.0, atol=1e-4)
     assert (pull < 1 + 1e-4).all()
@@ -73,8 +73,8 @@ def test_em_ends_where_the_likelihood_is_largest() -> None:
     band = wave(8, 3)
     even = np.full(8, 1 / 8)
     seen = np.random.default_rng(4).multinomial(1000, band.forward(even)).astype(np.float64)
-    by_band = em(band.forward, band.adjoint, seen, 8)
-    by_matrix = em(*products(band.matrix().T), seen, 8)
+    by_band = em(band, seen)
+    by_matrix = em(WrittenOut(band.matrix().T), seen)
     np.testing.assert_allclose(by_band, by_matrix, rtol=1e-9)
 
 
@@ -86,10 +86,10 @@ def test_ems_smooths_after_every_iteration() -> None:
     law = np.zeros(40)
     law[20] = 1.0
     counts = band.forward(law) * 1e5
-    plain = em(band.forward, band.adjoint, counts, 40)
-    smooth = ems(band.forward, band.adjoint, counts, 40)
+    plain = em(band, counts)
+    smooth = ems(band, counts)
     # One iteration with known numbers: the update, then 1-2-1.
-    once = ems(band.forward, band.adjoint, counts, 40, iterations=1)
+    once = ems(band, counts, iterations=1)
     even = np.full(40, 1 / 40)
     moved = even * band.adjoint(counts / band.forward(even))
     np.testing.assert_allclose(once, smoothed(moved / moved.sum()), rtol=1e-12)
@@ -97,15 +97,15 @@ def test_ems_smooths_after_every_iteration() -> None:
 
 
 def test_what_em_refuses() -> None:
-    forward, adjoint = products(_channel(3, 4))
+    channel = WrittenOut(_channel(3, 4))
     with pytest.raises(InputError, match="each of the 4 outputs; got shape"):
-        em(forward, adjoint, np.ones(3), 3)
+        em(channel, np.ones(3))
     with pytest.raises(InputError, match="from 0 on, not all of them 0"):
-        em(forward, adjoint, np.zeros(4), 3)
+        em(channel, np.zeros(4))
     with pytest.raises(InputError, match="at least two values; got 1"):
-        em(forward, adjoint, np.ones(4), 1)
+        em(WrittenOut(_channel(1, 4)), np.ones(4))
     with pytest.raises(InputError, match="tolerance must be a number above 0; got -1"):
-        em(forward, adjoint, np.ones(4), 3, tolerance=-1)
+        em(channel, np.ones(4), tolerance=-1)
 
 
 def test_the_test_for_change_errs_as_often_as_it_says() -> None:

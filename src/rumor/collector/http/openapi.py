@@ -63,26 +63,34 @@ def openapi(limits: Limits) -> dict[str, Any]:
     }
 
 
+_ROWS = {"type": "array", "items": {"type": "object"}}
+
+
 def _collection() -> dict[str, Any]:
-    schema = {
-        "type": "object",
-        "required": ["digest", "open", "contract"],
-        "properties": {
-            "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-            "open": {"type": "boolean"},
-            "contract": {"type": "object", "description": "The contract that was digested."},
-        },
-    }
+    schema = _object(
+        digest={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        open={"type": "boolean"},
+        contract={"type": "object", "description": "The contract that was digested."},
+    )
     return {
         "summary": "The contract that new reports are made under, and its digest.",
         "responses": {"200": _content(JSON_TYPE, schema), **_refusals(503)},
     }
 
 
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has all of these."""
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _without(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The same object, which may lack one of them."""
+    return {**schema, "required": [each for each in schema["required"] if each != name]}
+
+
 def _numbers(*names: str) -> dict[str, Any]:
     """An object of integers."""
-    properties = {name: {"type": "integer"} for name in names}
-    return {"type": "object", "required": list(names), "properties": properties}
+    return _object(**{name: {"type": "integer"} for name in names})
 
 
 def _strictly(**properties: dict[str, Any]) -> dict[str, Any]:
@@ -208,16 +216,7 @@ def _estimates() -> dict[str, Any]:
     }
     path = _path("question")
     queries = [{"name": name, "in": "query", "schema": schema} for name, schema in options.items()]
-    schema = {
-        "type": "object",
-        "required": ["collection", "question", "reports", "estimates"],
-        "properties": {
-            "collection": text,
-            "question": text,
-            "reports": {"type": "integer"},
-            "estimates": {"type": "array", "items": {"type": "object"}},
-        },
-    }
+    schema = _object(collection=text, question=text, reports={"type": "integer"}, estimates=_ROWS)
     return {
         "summary": "The estimate of a question, with intervals, from all reports so far.",
         "security": [{"analyst": []}],
@@ -230,58 +229,45 @@ def _estimates() -> dict[str, Any]:
 
 
 def _overview() -> dict[str, Any]:
-    table = {"type": "array", "items": {"type": "object"}}
-    schema = {
-        "type": "object",
-        "required": ["collection", "name", "collections", "questions"],
-        "properties": {
-            "collection": {"type": "string"},
-            "name": {"type": "string"},
-            "collections": {**table, "description": "All of the series, oldest first."},
-            "asks": {
-                "type": ["string", "null"],
-                "description": "What each person is asked, if not all.",
-            },
-            "questions": {**table, "description": "With reports in all and by day."},
-        },
-    }
+    asks = {"type": ["string", "null"], "description": "What each person is asked, if not all."}
+    schema = _object(
+        collection={"type": "string"},
+        name={"type": "string"},
+        collections={**_ROWS, "description": "All of the series, oldest first."},
+        asks=asks,
+        questions={**_ROWS, "description": "With reports in all and by day."},
+    )
     return {
         "summary": "The collections of the series, and the questions of one of them.",
         "security": [{"analyst": []}],
         "parameters": [_which_collection()],
-        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+        "responses": {
+            "200": _content(JSON_TYPE, _without("asks", schema)),
+            **_refusals(401, 403, 404, 422, 503),
+        },
     }
 
 
 def _trends() -> dict[str, Any]:
-    rows = {"type": "array", "items": {"type": "object"}}
-    schema = {
-        "type": "object",
-        "required": ["question", "reports", "periods", "changes", "estimates"],
-        "properties": {
-            "question": {"type": "string"},
-            "reports": {"type": "integer"},
-            "periods": {"type": "array", "items": {"type": "string", "format": "date"}},
-            "changes": {**rows, "description": "For each value its largest change."},
-            "estimates": {**rows, "description": "A row for each period and value."},
-        },
-    }
+    schema = _object(
+        question={"type": "string"},
+        reports={"type": "integer"},
+        periods={"type": "array", "items": {"type": "string", "format": "date"}},
+        changes={**_ROWS, "description": "For each value its largest change."},
+        estimates={**_ROWS, "description": "A row for each period and value."},
+    )
     summary = "How the answers to a question moved from day to day."
     return _between_days(summary, schema, {"every": {"enum": ["day", "week"], "default": "day"}})
 
 
 def _comparisons() -> dict[str, Any]:
-    schema = {
-        "type": "object",
-        "required": ["question", "reports", "groups", "tests", "estimates"],
-        "properties": {
-            "question": {"type": "string"},
-            "reports": {"type": "integer"},
-            "groups": {"type": "object", "description": "The reports of each period."},
-            "tests": {"type": "array", "items": {"type": "object"}},
-            "estimates": {"type": "array", "items": {"type": "object"}},
-        },
-    }
+    schema = _object(
+        question={"type": "string"},
+        reports={"type": "integer"},
+        groups={"type": "object", "description": "The reports of each period."},
+        tests=_ROWS,
+        estimates=_ROWS,
+    )
     period = {"type": "string", "description": "Days, written FIRST..LAST."}
     level: dict[str, Any] = {"type": "number", "default": 0.95}
     options: dict[str, dict[str, Any]] = {"first": period, "second": period, "level": level}
@@ -303,23 +289,22 @@ def _between_days(
 
 
 def _integrity() -> dict[str, Any]:
-    schema = {
-        "type": "object",
-        "required": ["question", "reports", "testable", "alarm", "explanation"],
-        "properties": {
-            "question": {"type": "string"},
-            "reports": {"type": "integer", "description": "How many were looked at."},
-            "testable": {"type": "boolean"},
-            "alarm": {"type": "boolean"},
-            "deviations": {"type": ["number", "null"]},
-            "explanation": {"type": "string"},
-        },
-    }
+    schema = _object(
+        question={"type": "string"},
+        reports={"type": "integer", "description": "How many were looked at."},
+        testable={"type": "boolean"},
+        alarm={"type": "boolean"},
+        deviations={"type": ["number", "null"]},
+        explanation={"type": "string"},
+    )
     return {
         "summary": "Whether the newest reports of a question look crafted.",
         "security": [{"analyst": []}],
         "parameters": [_path("question"), _which_collection()],
-        "responses": {"200": _content(JSON_TYPE, schema), **_refusals(401, 403, 404, 422, 503)},
+        "responses": {
+            "200": _content(JSON_TYPE, _without("deviations", schema)),
+            **_refusals(401, 403, 404, 422, 503),
+        },
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,13 +15,14 @@ from rumor.collector.metrics import Metrics
 from rumor.collector.pulse import Pulse
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.store import Arrived, Class, RelayStore
+from rumor.collector.running import Running
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
 _SECONDS_TO_TAKE = 120.0
 
 
 @dataclass
-class RelayService:
+class RelayService(Running):
     """Envelopes in, whole classes of them out."""
 
     store: RelayStore
@@ -39,7 +39,6 @@ class RelayService:
         self._gateway = Transport(self.gateway, _SECONDS_TO_TAKE)
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[Arrived, bool] | None = None
-        self._releaser: Releaser | None = None
         self._pulse = Pulse(self.store)
 
     def app(self) -> ASGIApp:
@@ -51,17 +50,9 @@ class RelayService:
     async def start(self) -> None:
         """Begin to take envelopes."""
         self._writer = Writer(self.store.keep, self.metrics, self.limits.waiting_reports)
-        self._releaser = Releaser(
+        self._turns = Releaser(
             self.store, self._gateway, self.token, self.metrics, self.every, self.look_seconds
         )
-
-    async def stop(self) -> None:
-        """Write what is waiting and let go."""
-        if self._writer is not None:
-            await self._writer.stop()
-        if self._releaser is not None:
-            await asyncio.to_thread(self._releaser.stop)
-        await asyncio.to_thread(self.store.close)
 
     def kind(self, digest: str, question: str) -> Class:
         """The class that an envelope is said to be of."""

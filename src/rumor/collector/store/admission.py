@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from rumor.collector.store.base import Batch
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Repeated
+from rumor.collector.store.named import NameList
 from rumor.collector.store.tables import Run
+
+_TOKENS = NameList("admission", "key")
 
 
 def admit(database: Database, series: str, keys: Sequence[bytes]) -> None:
     """Keep the keys of tokens."""
-    with database.writing() as run:
-        for key in sorted(keys):
-            run("INSERT INTO admission (key, series) VALUES (?, ?)", key, series)
+    _TOKENS.add(database, series, keys)
 
 
 def admissions(database: Database, series: str) -> int:
     """How many tokens are still to be used."""
-    with database.reading() as run:
-        ((count,),) = run("SELECT COUNT(*) FROM admission WHERE series = ?", series)
-    return int(count)
+    return _TOKENS.count(database, series)
 
 
 def admitted(run: Run, batches: Sequence[Batch]) -> set[bytes]:

@@ -10,21 +10,20 @@ from collections.abc import Sequence
 
 from rumor.collector.store.base import Wanted
 from rumor.collector.store.database import Database
+from rumor.collector.store.named import NameList
 from rumor.collector.store.tables import Run
+
+_INVITED = NameList("invited", "person")
 
 
 def invite(database: Database, series: str, people: Sequence[bytes]) -> None:
     """Let these people enrol."""
-    with database.writing() as run:
-        for person in sorted(people):
-            run("INSERT INTO invited (person, series) VALUES (?, ?)", person, series)
+    _INVITED.add(database, series, people)
 
 
 def invited(database: Database, series: str) -> int:
     """How many people may enrol."""
-    with database.reading() as run:
-        ((count,),) = run("SELECT COUNT(*) FROM invited WHERE series = ?", series)
-    return int(count)
+    return _INVITED.count(database, series)
 
 
 class _Against(Exception):  # noqa: N818 (an answer, not a mistake)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Candidates
-from rumor.estimators.frequency.likelihood import Likelihood, MatrixLikelihood, Update
-from rumor.estimators.passes import Passes, total
+from rumor.estimators.frequency.likelihood import Likelihood, MatrixLikelihood
+from rumor.estimators.frequency.pass_likelihood import PassLikelihood
+from rumor.estimators.passes import Passes
 from rumor.mechanisms.rappor import Rappor
 
 # Entries of the matrix of reports by words that are kept between updates (80 MB).
@@ -36,7 +37,7 @@ def bloom_likelihood(
     batch = _Batch(rappor, candidates.rows)
     if not isinstance(reports, Passes) and len(reports) * len(candidates) <= _KEPT:
         return MatrixLikelihood(batch.ratios(reports), np.ones(len(reports)))
-    return _PassLikelihood(batch, reports, len(candidates))
+    return PassLikelihood(batch, reports, len(candidates))
 
 
 @dataclass(frozen=True)
@@ -73,21 +74,3 @@ class _Batch:
             found[:-1] += (1 / d) @ ratios
             found[-1] += np.log(d).sum()
         return found
-
-
-class _PassLikelihood:
-    """By passes over the reports: nothing of their number is kept."""
-
-    def __init__(self, batch: _Batch, reports: Reports | Passes, values: int) -> None:
-        self._batch, self._reports, self.values = batch, reports, values
-        count = reports.count if isinstance(reports, Passes) else len(reports)
-        self.reports = self.independent = float(count)
-
-    def update(self, h: Vector) -> Update:
-        """One pass."""
-        found = total(self._reports, self._batch, h)
-        return Update(found[:-1] / self.reports, float(found[-1]))
-
-    def curvature(self, h: Vector) -> Vector:
-        """Not needed: iterations are all there is."""
-        raise NotImplementedError

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.loops import decode_loops
+from rumor.core.loops.descent import Descent
 from rumor.core.types import Vector
 from rumor.estimators.decode.candidates import Map
 from rumor.estimators.decode.counts import Table
@@ -98,20 +99,17 @@ class Lasso:
 
     def _descend(self, chosen: NDArray[np.intp], penalties: Vector) -> None:
         coefficients = self.coefficients[chosen]
-        decode_loops().descend(
-            self.rows[chosen],
-            self.hashes,
-            self.pull,
-            self.weight,
-            self.inverse,
-            self.level,
-            self.norms[chosen],
-            penalties[chosen],
-            coefficients,
-            self.tolerance,
-            _MOST_SWEEPS,
-        )
+        fit = self.descent(chosen, self.pull, self.level, penalties, coefficients)
+        decode_loops().descend(fit, self.tolerance, _MOST_SWEEPS)
         self.coefficients[chosen] = coefficients
+
+    def descent(
+        self, chosen: NDArray[np.intp], pull: Table, level: Vector, penalties: Vector, now: Vector
+    ) -> Descent:
+        """A descent of these candidates from where their coefficients are `now`."""
+        rows, norms = self.rows[chosen], self.norms[chosen]
+        fixed = (rows, self.hashes, pull, self.weight, self.inverse)
+        return Descent(*fixed, level, norms, penalties[chosen], now)
 
     def _score(self) -> None:
         decode_loops().column_scores(self.rows, self.hashes, self.residual_pull(), self.scores)

@@ -161,20 +161,9 @@ class _Block:
 
     def _descend(self) -> None:
         lasso, chosen = self.lasso, self.working
-        decode_loops().descend_many(
-            lasso.rows[chosen],
-            lasso.hashes,
-            self.pull,
-            lasso.weight,
-            lasso.inverse,
-            self.level,
-            lasso.norms[chosen],
-            self.penalties[chosen],
-            self.coefficients,
-            np.searchsorted(chosen, self.words),
-            lasso.tolerance,
-            _MOST_SWEEPS,
-        )
+        fits = lasso.descent(chosen, self.pull, self.level, self.penalties, self.coefficients)
+        barred = np.searchsorted(chosen, self.words)
+        decode_loops().descend_many(fits, barred, lasso.tolerance, _MOST_SWEEPS)
 
     def _wanted(self, fits: Chosen) -> NDArray[np.int64]:
         """The words that these fits would take and have not at hand, -1 for none (fits, places)."""

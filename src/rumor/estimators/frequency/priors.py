@@ -17,6 +17,7 @@ cent off the error on geometric data and add at most 1 per cent elsewhere.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,13 +52,13 @@ class Grid:
     points: Vector
     domain: int
 
-    @property
+    @functools.cached_property
     def edges(self) -> Vector:
         """Where cells meet: half-way between neighbours."""
         middle = (self.points[1:] + self.points[:-1]) / 2
         return np.concatenate([[0.0], middle, [1.0]])
 
-    @property
+    @functools.cached_property
     def even(self) -> int:
         """The position of 1/D, which is always a point."""
         return int(np.abs(self.points - 1 / self.domain).argmin())

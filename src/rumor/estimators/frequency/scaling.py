@@ -17,44 +17,19 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.frequency.likelihood import Update
+from rumor.estimators.frequency.pass_likelihood import PassLikelihood
 from rumor.estimators.passes import Passes, total
 from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
 
 
-class ProbabilityLikelihood:
-    """Rows of two probabilities: of the report, given a value that it supports and one not."""
-
-    def __init__(
-        self,
-        oracle: BitPerValue,
-        reports: Reports | Passes,
-        weights: Vector | None,
-        shared: tuple[int, int],
-    ) -> None:
-        self._reports, self._terms = reports, _Terms(oracle, weights, shared)
-        self.values = oracle.domain
-        if weights is not None:
-            self.reports = float(weights.sum())
-            self.independent = self.reports**2 / float(weights @ weights)
-        else:
-            count = reports.count if isinstance(reports, Passes) else len(reports)
-            self.reports = self.independent = float(count)
-
-    def update(self, h: Vector) -> Update:
-        """As SupportLikelihood does, with factors that do not cancel here."""
-        found = total(self._reports, self._terms, h)
-        return Update(found[:-1] / self.reports, float(found[-1]))
-
-    def curvature(self, h: Vector) -> Vector:
-        """Not needed by plain updates."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class _Terms:
-    """What reports add to the gradient and, last, to the log-likelihood."""
+    """What reports add to the gradient and, last, to the log-likelihood.
+
+    As SupportLikelihood has it, with factors that do not cancel here: of two probabilities, of the
+    report given a value that it supports and given one that it does not.
+    """
 
     oracle: BitPerValue
     weights: Vector | None
@@ -85,7 +60,7 @@ class _Terms:
 
 def probability_likelihood(
     oracle: FrequencyOracle, reports: Reports | Passes, weights: Vector | None, *, scaled: bool
-) -> ProbabilityLikelihood:
+) -> PassLikelihood:
     """Equation 11 of CSS 2020, or equation 12 when scaled; of unary encodings only."""
     if not isinstance(oracle, BitPerValue):
         raise InputError(
@@ -96,7 +71,7 @@ def probability_likelihood(
         # The least over all reports is what they share.
         seen = np.flatnonzero(total(reports, _ones_counts, oracle.domain + 1))
         shared = (max(int(seen[0]) - 1, 0), max(oracle.domain - 1 - int(seen[-1]), 0))
-    return ProbabilityLikelihood(oracle, reports, weights, shared)
+    return PassLikelihood(_Terms(oracle, weights, shared), reports, oracle.domain, weights)
 
 
 def _ones_counts(reports: Reports, size: int) -> Vector:

@@ -8,6 +8,7 @@ asked for alone mends the table that others were asked for.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ class Moments:
     mean: Vector
     covariance: Matrix
 
-    @property
+    @functools.cached_property
     def deviation(self) -> Vector:
         """The standard error of each."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))

@@ -11,24 +11,58 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from rumor.core.errors import InputError, shown
 from rumor.core.types import Vector
 
-Product = Callable[[Vector], Vector]
-
 _TOLERANCE = 1e-3
 _ITERATIONS = 10_000
 
 
+class Channel(Protocol):
+    """What takes values to outputs."""
+
+    @property
+    def domain(self) -> int:
+        """How many values there are."""
+        ...
+
+    def forward(self, weights: Vector, /) -> Vector:
+        """A distribution over the values as that of the outputs."""
+        ...
+
+    def adjoint(self, weights: Vector, /) -> Vector:
+        """The transpose."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenOut:
+    """A channel as a matrix, a row for each value."""
+
+    matrix: Vector
+
+    @property
+    def domain(self) -> int:
+        """The rows."""
+        return len(self.matrix)
+
+    def forward(self, weights: Vector) -> Vector:
+        """By the matrix."""
+        return weights @ self.matrix
+
+    def adjoint(self, weights: Vector) -> Vector:
+        """By its transpose."""
+        return self.matrix @ weights
+
+
 def em(
-    forward: Product,
-    adjoint: Product,
+    channel: Channel,
     counts: Vector,
-    domain: int,
     *,
     smooth: bool = False,
     tolerance: float = _TOLERANCE,
@@ -36,16 +70,15 @@ def em(
 ) -> Vector:
     """The distribution of largest likelihood, or how near it the stopping rule lets one come.
 
-    `forward` takes a distribution over the values to that of the outputs, `adjoint` is its
-    transpose; `smooth` averages neighbours after every iteration. The paper's tolerance is
-    e^epsilon / 1000.
+    `smooth` averages neighbours after every iteration. The paper's tolerance is e^epsilon / 1000.
     """
+    domain = channel.domain
     if domain < 2:
         raise InputError(f"a distribution needs at least two values; got {domain}")
     if not tolerance > 0:
         raise InputError(f"tolerance must be a number above 0; got {shown(tolerance)}")
     here = np.full(domain, 1 / domain)
-    outputs = forward(here)
+    outputs = channel.forward(here)
     seen = np.asarray(counts, dtype=np.float64)
     if seen.shape != outputs.shape:
         raise InputError(
@@ -56,11 +89,11 @@ def em(
         raise InputError("counts must be numbers from 0 on, not all of them 0; got others")
     height = -math.inf
     for _ in range(iterations):
-        moved = here * adjoint(seen / outputs)
+        moved = here * channel.adjoint(seen / outputs)
         here = moved / moved.sum()
         if smooth:
             here = smoothed(here)
-        outputs = forward(here)
+        outputs = channel.forward(here)
         reached = float(seen @ np.log(outputs))
         # With smoothing the likelihood may fall too: the rule is about the size of the change.
         if abs(reached - height) < tolerance:
@@ -71,11 +104,6 @@ def em(
 
 ems = functools.partial(em, smooth=True)
 """The same with neighbours averaged after every iteration."""
-
-
-def products(matrix: Vector) -> tuple[Product, Product]:
-    """The products of a channel that is written out, a row for each value."""
-    return (lambda weights: weights @ matrix), (lambda outputs: matrix @ outputs)
 
 
 def smoothed(law: Vector) -> Vector:

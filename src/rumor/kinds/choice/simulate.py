@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
-from rumor.core.randomness import Source, System
-from rumor.core.types import Codes, Progress, Tally, Vector
+from rumor.core.randomness import System
+from rumor.core.types import Codes, Tally, Vector
 from rumor.kinds.choice.estimate import estimate
 from rumor.kinds.choice.tables import reader
 from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
@@ -107,23 +106,13 @@ class Simulation:
         save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
 
 
-def simulate(
-    oracle: FrequencyOracle,
-    counts: Tally,
-    *,
-    trials: int = 1,
-    method: str = "auto",
-    options: Mapping[str, Any] | None = None,
-    level: float = 0.95,
-    random: Source | None = None,
-    on_progress: Progress | None = None,
-) -> Simulation:
+def simulate(oracle: FrequencyOracle, counts: Tally, trials: Trials) -> Simulation:
     """Privatise and estimate people with these answers (so many for each value), some times."""
     people = int(counts.sum())
-    checked_trials(trials)
+    checked_trials(trials.count)
     if people == 0:
         raise InputError("a simulation needs at least one person; got none")
-    source = System() if random is None else random
+    source = System() if trials.random is None else trials.random
     numbered, truth = oracle.unlabelled(), counts / people
 
     def trial(number: int) -> Estimate:
@@ -131,12 +120,12 @@ def simulate(
         for codes in _crowd(counts, max(1, _CHUNK_BYTES // oracle.width)):
             summary = summary.update(numbered.privatize(codes, random=source))
             done += codes.size
-            if on_progress is not None:
-                on_progress(number * people + done, trials * people)
-        return estimate(oracle, summary, method, options or {})
+            if trials.on_progress is not None:
+                trials.on_progress(number * people + done, trials.count * people)
+        return estimate(oracle, summary, trials.method, trials.options)
 
     expected = np.sqrt(oracle.variance(truth, people, "people"))
-    return repeated(trial, truth, expected, people, trials, level)
+    return repeated(trial, truth, expected, people, trials)
 
 
 def repeated(
@@ -144,28 +133,27 @@ def repeated(
     truth: Vector,
     expected: Vector,
     people: int,
-    trials: int,
-    level: float,
+    trials: Trials,
 ) -> Simulation:
     """What came of so many trials, each with its number, on people whose shares are known."""
     total, squares, covered = (np.zeros(truth.size) for _ in range(3))
     result: Estimate
-    for number in range(checked_trials(trials)):
+    for number in range(checked_trials(trials.count)):
         result = trial(number)
-        low, high = result.interval(level, of="people")
+        low, high = result.interval(trials.level, of="people")
         total += result.frequency
         squares += (result.frequency - truth) ** 2
         covered += (low <= truth) & (truth <= high)
     return Simulation(
         values=result.values,
         truth=truth,
-        frequency=total / trials,
-        error=np.sqrt(squares / trials),
+        frequency=total / trials.count,
+        error=np.sqrt(squares / trials.count),
         expected=expected,
-        coverage=covered / trials,
+        coverage=covered / trials.count,
         people=people,
-        trials=trials,
-        level=level,
+        trials=trials.count,
+        level=trials.level,
         last=result,
     )
 
@@ -186,13 +174,4 @@ def dry_run(
     counts = read_histogram(oracle, reader(oracle), table, id, column)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
-    return simulate(
-        oracle,
-        counts,
-        trials=trials.count,
-        method=trials.method,
-        options=trials.options,
-        level=trials.level,
-        random=trials.random,
-        on_progress=trials.on_progress,
-    )
+    return simulate(oracle, counts, trials)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
@@ -11,36 +11,13 @@ from rumor.mechanisms.mixed import Mixed
 
 if TYPE_CHECKING:
     import altair as alt
-    import pyarrow as pa
 
-    from rumor.core.answer_table import Table
     from rumor.kinds.planning.planned import Size
     from rumor.results.view import View
 
 
 class Joint(JointQuestion):
     """Two to four answers; tables, margins and how they go together are learned."""
-
-    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
-        """None: a person's answer has a column for each part."""
-        if column is not None:
-            raise InputError(
-                f"a joint answer has a column for each part, so none is named; got {column!r}"
-            )
-        return None
-
-    def read(
-        self,
-        id: str,
-        mechanism: Mixed,
-        table: Table,
-        column: str | None,
-        keep: Sequence[str] = (),
-    ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
-        """A row for each person."""
-        from rumor.kinds.joint.tables import read_cells
-
-        return read_cells(mechanism, table, keep)
 
     def stand_ins(self, mechanism: Mixed) -> Sequence[str]:
         """Labels that all parts have."""

@@ -22,7 +22,7 @@ TAKEN = (*COLUMNS, "stratum", "count", "value")
 class JointQuestion(Kind[Mixed]):
     """Two to four answers that make one table, as a device knows them."""
 
-    one_column = False
+    many_columns = "a joint answer has a column for each part"
     name = "joint"
     keys = ("parts", "epsilon", "mechanism")
     names = ("parts",)

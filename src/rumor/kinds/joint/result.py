@@ -11,7 +11,6 @@ import numpy as np
 
 from rumor.core.errors import InputError, shown
 from rumor.core.parts import Parts
-from rumor.core.plain_text import percent
 from rumor.core.types import Vector, checked_target
 from rumor.estimators.joint.association import Ends
 from rumor.estimators.joint.linear import Moments
@@ -19,7 +18,7 @@ from rumor.kinds.joint.pair_table import PairTable, stretched
 from rumor.kinds.joint.question import COLUMNS
 from rumor.results.comparison import finite
 from rumor.results.intervals import critical_value
-from rumor.results.rows import Column, Tabular
+from rumor.results.rows import Column, Tabular, all_or_each
 from rumor.results.shares import Share
 from rumor.results.view import View, Wishes, viewed
 
@@ -200,10 +199,7 @@ class JointEstimate(Tabular):
 
     def covers(self, view: View) -> str:
         """What the intervals cover."""
-        level = percent(view.level)
-        if view.simultaneous:
-            return f"all {self.frequency.size:,} intervals hold at once, at a level of {level}"
-        return f"each interval covers a cell or a margin named in advance, at a level of {level}"
+        return all_or_each(view, self.frequency.size, "a cell or a margin")
 
     def facts(self) -> dict[str, object]:
         """How the answers go together, and how many were asked what, as plain data."""

@@ -30,7 +30,7 @@ class _Part:
         return self.parts.column(self.part, values)
 
 
-def read_cells(
+def read_people(
     mechanism: Mixed, table: Table, keep: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[Codes, pa.RecordBatch]]:
     """People's cells, a batch at a time, with kept columns and columns of integers."""
@@ -51,7 +51,7 @@ def read_counts(mechanism: Mixed, table: Table) -> Tally:
     """How many people are in each cell: from a row for each, or from cells with a count."""
     counts = np.zeros(mechanism.parts.cells, dtype=np.int64)
     counted = [COUNT] if COUNT in table.schema.names else []
-    for cells, batch in read_cells(mechanism, table, numbers=counted):
+    for cells, batch in read_people(mechanism, table, numbers=counted):
         people = [1] * len(batch) if not counted else batch.column(COUNT).to_pylist()
         if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in people):
             raise InputError(

@@ -9,6 +9,7 @@ PrivKV, and "em" too, which runs over the states of any mechanism.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -223,17 +224,13 @@ def estimate_rounds(
     if len(summaries) == 1:
         return first
     last = estimate_keyvalue(summaries[-1], "calibration")
-    return KeyValueEstimate(
-        values=last.values,
+    return replace(
+        last,
         frequency=first.frequency,
-        mean=last.mean,
         unbiased=first.unbiased,
         product=first.product,
         stderr=first.stderr,
-        mean_stderr=last.mean_stderr,
         frequency_known=first.frequency_known,
-        mean_known=last.mean_known,
-        range=last.range,
         reports=sum(s.reports for s in summaries),
         epsilon=max(m.epsilon for m in rounds),
         method=f"{first.method}, means of round {rounds[-1].round}",

@@ -17,7 +17,7 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 class KeyValueQuestion(Kind[KeyValueMechanism]):
     """Some of a fixed list of keys, each with a number, as a device knows it."""
 
-    one_column = False
+    many_columns = "key-value answers have many columns"
     name = "keyvalue"
     keys = ("keys", "cap", *RANGE, "epsilon", "mechanism")
     names = ("labels", "parent")

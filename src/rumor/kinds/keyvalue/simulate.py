@@ -15,7 +15,7 @@ from rumor.core.types import Vector
 from rumor.kinds.dry_run import Trials
 from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.result import KeyValueEstimate
-from rumor.kinds.keyvalue.tables import is_long, read_pairs
+from rumor.kinds.keyvalue.tables import is_long, read_people
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
@@ -118,7 +118,7 @@ def _shares(mechanism: KeyValueMechanism, table: Table, people: int | None) -> C
 def _pairs(mechanism: KeyValueMechanism, table: Table, people: int | None) -> Crowd:
     """The people of a wide or long table; more or fewer of them are drawn at random."""
     read, before = [], 0
-    for values, _ in read_pairs(mechanism, table):
+    for values, _ in read_people(mechanism, table):
         with table.placing(before=before):
             read.append(mechanism.checked(values))
         before += read[-1].people

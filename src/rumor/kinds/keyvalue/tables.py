@@ -28,7 +28,7 @@ def is_long(table: Table) -> bool:
     return set(LONG) <= set(table.schema.names)
 
 
-def read_pairs(
+def read_people(
     mechanism: KeyValueMechanism, table: Table, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
     """People's pairs as the mechanism takes them, with the kept columns of a wide table."""

@@ -70,11 +70,11 @@ def _answer(
 ) -> Vector:
     if method not in _ITERATED:
         return fit.frequency
-    band, seen = mechanism.band, summary.tally.astype(np.float64)
+    seen = summary.tally.astype(np.float64)
     # As published: e^epsilon / 1000 for "em", 1 / 1000 for "ems".
     factor = math.exp(mechanism.epsilon) if method == "em" else 1.0
     wished = {"tolerance": factor * _PUBLISHED_TOLERANCE, **options}
-    return _ITERATED[method](band.forward, band.adjoint, seen, band.domain, **wished)
+    return _ITERATED[method](mechanism.band, seen, **wished)
 
 
 def least_variance(mechanism: Wave) -> float:

@@ -52,7 +52,7 @@ def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: Trials) ->
         return estimate(mechanism, summary, trials.method, trials.options)
 
     expected = np.sqrt(mechanism.variance(truth, people, "people"))
-    return repeated(trial, truth, expected, people, trials.count, trials.level)
+    return repeated(trial, truth, expected, people, trials)
 
 
 def _parts(crowd: OptionSets) -> Iterator[OptionSets]:

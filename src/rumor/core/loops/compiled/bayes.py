@@ -97,21 +97,28 @@ def _update(words, count, width, table, c, weights, power, collected):
         product = 1.0
         for i in range(here):
             d = 1.0 + c * sums[i]
-            weight = 1.0
-            if weights.size:
-                weight = weights[start + i]
-                logs += weight * np.log(d)
-            else:
-                # One logarithm for eight rows: odds of e^32 leave room enough.
-                product *= d
-                if i & 7 == 7:
-                    logs += np.log(product)
-                    product = 1.0
-            shares[i] = weight / d if power == 1 else weight / (d * d)
+            shares[i], logs, product = _weighed(d, weights, start + i, power, logs, product, i)
             total += shares[i]
         logs += np.log(product)
         previous = here
     return logs, total
+
+
+@_inline
+def _weighed(d, weights, row, power, logs, product, turn):
+    """What a row shares out; the sum of logarithms with it, and what is still to be in that."""
+    weight = 1.0
+    if weights.size:
+        weight = weights[row]
+        logs += weight * np.log(d)
+    else:
+        # One logarithm for eight rows: odds of e^32 leave room enough.
+        product *= d
+        if turn & 7 == 7:
+            logs += np.log(product)
+            product = 1.0
+    share = weight / d if power == 1 else weight / (d * d)
+    return share, logs, product
 
 
 @_inline
@@ -204,16 +211,7 @@ def lists_update(starts, values, h, c, weights, power, collected):
         if (end - begin) & 1:
             a += h[values[end - 1]]
         d = 1.0 + c * (a + b)
-        weight = 1.0
-        if weights.size:
-            weight = weights[i]
-            logs += weight * np.log(d)
-        else:
-            product *= d
-            if i & 7 == 7:
-                logs += np.log(product)
-                product = 1.0
-        share = weight / d if power == 1 else weight / (d * d)
+        share, logs, product = _weighed(d, weights, i, power, logs, product, i)
         total += share
         for k in range(begin, end):
             collected[values[k]] += share

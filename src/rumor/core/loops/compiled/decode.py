@@ -85,24 +85,13 @@ def _shift(row, hashes, pull, weights, inverse, level, step):
 
 
 @_jit
-def descend(
-    rows,
-    hashes,
-    pull,
-    weights,
-    inverse,
-    level,
-    norms,
-    penalties,
-    coefficients,
-    tolerance,
-    most,
-):
+def descend(fit, tolerance, most):
     """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took.
 
-    `pull` (weight times residual), `level` and `coefficients` are updated in place. It ends
-    when no coefficient moves the fit by more than `tolerance` standard deviations.
+    The `fit` (rumor.core.loops.descent) moves in place. It ends when no coefficient moves it by
+    more than `tolerance` standard deviations.
     """
+    rows, hashes, pull, weights, inverse, level, norms, penalties, coefficients = fit
     for sweep in range(most):
         largest = 0.0
         for j in range(rows.shape[0]):
@@ -121,26 +110,14 @@ def descend(
 
 
 @_jit
-def descend_many(
-    rows,
-    hashes,
-    pull,
-    weights,
-    inverse,
-    level,
-    norms,
-    penalties,
-    coefficients,
-    barred,
-    tolerance,
-    most,
-):
+def descend_many(fits, barred, tolerance, most):
     """The same descent for many fits at once, each without one candidate.
 
     `pull` (cohorts, bits + 1, fits), `level` (cohorts, fits) and `coefficients` (candidates,
     fits) are updated in place; fit k never takes candidate barred[k]. Fits stand next to each
     other in memory, so a step of all of them costs little more than one of one.
     """
+    rows, hashes, pull, weights, inverse, level, norms, penalties, coefficients = fits
     count, many = coefficients.shape
     score, step = np.empty(many), np.empty(many)
     for sweep in range(most):

@@ -6,13 +6,16 @@ floats may differ in the last bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.core.loops.descent import F64, Descent
 from rumor.core.mixing import mix64_array
 
 Map = NDArray[np.unsignedinteger]
-F64 = NDArray[np.float64]
+_Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK = 1 << 14
@@ -54,73 +57,55 @@ def column_scores(rows: Map, hashes: int, table: F64, out: F64) -> None:
         out[part] = _taken(table, rows[part], hashes).sum(axis=(1, 2))
 
 
-def descend(
-    rows: Map,
-    hashes: int,
-    pull: F64,
-    weights: F64,
-    inverse: F64,
-    level: F64,
-    norms: F64,
-    penalties: F64,
-    coefficients: F64,
-    tolerance: float,
-    most: int,
-) -> int:
+def descend(fit: Descent, tolerance: float, most: int) -> int:
     """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took."""
-    grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
-    cohort = np.arange(len(level))[:, None]
-    for sweep in range(most):
-        largest = 0.0
-        for j in np.flatnonzero(norms > 0).tolist():
-            at = (cohort, grouped[j])
-            weight, old = weights[at], coefficients[j]
-            score = float((pull[at] - level[:, None] * weight).sum())
-            new = max(0.0, old + (score - penalties[j]) / norms[j])
-            if new != old:
-                coefficients[j] = new
-                # No bit of a row is named twice, but for the one that has no weight.
-                pull[at] -= (new - old) * weight
-                level -= (new - old) * weight.sum(axis=1) * inverse
-                largest = max(largest, abs(new - old) * float(np.sqrt(norms[j])))
-        if largest <= tolerance:
-            return sweep + 1
-    return most
+    pull, weights, level, coefficients = fit.pull, fit.weights, fit.level, fit.coefficients
+
+    def move(j: int, at: _Places) -> float:
+        weight, old, norm = weights[at], coefficients[j], fit.norms[j]
+        score = float((pull[at] - level[:, None] * weight).sum())
+        new = max(0.0, old + (score - fit.penalties[j]) / norm)
+        if new == old:
+            return 0.0
+        coefficients[j] = new
+        # No bit of a row is named twice, but for the one that has no weight.
+        pull[at] -= (new - old) * weight
+        level[:] -= (new - old) * weight.sum(axis=1) * fit.inverse
+        return float(abs(new - old) * np.sqrt(norm))
+
+    return _sweeps(fit, move, tolerance, most)
 
 
-def descend_many(
-    rows: Map,
-    hashes: int,
-    pull: F64,
-    weights: F64,
-    inverse: F64,
-    level: F64,
-    norms: F64,
-    penalties: F64,
-    coefficients: F64,
-    barred: NDArray[np.int64],
-    tolerance: float,
-    most: int,
-) -> int:
+def descend_many(fits: Descent, barred: NDArray[np.int64], tolerance: float, most: int) -> int:
     """The same descent for many fits at once, each without one candidate."""
-    grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
-    cohort = np.arange(len(level))[:, None]
+    pull, level, coefficients = fits.pull, fits.level, fits.coefficients
+
+    def move(j: int, at: _Places) -> float:
+        weight, old = fits.weights[at], coefficients[j].copy()
+        in_cohort = weight.sum(axis=1)
+        score = pull[at].sum(axis=(0, 1)) - in_cohort @ level
+        new = np.maximum(0.0, old + (score - fits.penalties[j]) / fits.norms[j])
+        new[barred == j] = 0.0
+        step = new - old
+        if not step.any():
+            return 0.0
+        coefficients[j] = new
+        pull[at] -= weight[:, :, None] * step
+        level[:] -= (in_cohort * fits.inverse)[:, None] * step
+        return float(np.abs(step).max() * np.sqrt(fits.norms[j]))
+
+    return _sweeps(fits, move, tolerance, most)
+
+
+def _sweeps(
+    fit: Descent, move: Callable[[int, _Places], float], tolerance: float, most: int
+) -> int:
+    """Move one coefficient after the other until none moves the fit by more than the tolerance."""
+    grouped = fit.rows.reshape(len(fit.rows), -1, fit.hashes).astype(np.int64)
+    cohort = np.arange(len(fit.level))[:, None]
+    able = np.flatnonzero(fit.norms > 0).tolist()
     for sweep in range(most):
-        largest = 0.0
-        for j in np.flatnonzero(norms > 0).tolist():
-            at = (cohort, grouped[j])
-            weight, old = weights[at], coefficients[j].copy()
-            in_cohort = weight.sum(axis=1)
-            score = pull[at].sum(axis=(0, 1)) - in_cohort @ level
-            new = np.maximum(0.0, old + (score - penalties[j]) / norms[j])
-            new[barred == j] = 0.0
-            step = new - old
-            if step.any():
-                coefficients[j] = new
-                pull[at] -= weight[:, :, None] * step
-                level -= (in_cohort * inverse)[:, None] * step
-                largest = max(largest, float(np.abs(step).max() * np.sqrt(norms[j])))
-        if largest <= tolerance:
+        if max((move(j, (cohort, grouped[j])) for j in able), default=0.0) <= tolerance:
             return sweep + 1
     return most
 

@@ -1,0 +1,27 @@
+"""What a descent of the non-negative Lasso works on, compiled or plain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+
+
+class Descent(NamedTuple):
+    """A fit, or many next to each other; `pull`, `level` and `coefficients` move."""
+
+    rows: NDArray[np.unsignedinteger]
+    """The bits of each candidate."""
+    hashes: int
+    pull: F64
+    """Weight times residual of every bit."""
+    weights: F64
+    inverse: F64
+    """One over the total weight of each cohort, or 0 where its level is not free."""
+    level: F64
+    norms: F64
+    penalties: F64
+    coefficients: F64
