@@ -4,12 +4,10 @@
  */
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
-import { at, h } from "./dom.js";
+import { at, h } from "/client/view/dom.js";
 import { askConsent } from "./consent.js";
-import { control, loadControls, mark, shownValue, wrongWith } from "./controls.js";
-import { reportView } from "./bits.js";
-
-const LANGUAGES = ["en", "ja", "zh"];
+import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
+import { reportView } from "/client/view/report.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
@@ -27,15 +25,17 @@ const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
   const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
-  return found.find((tag) => LANGUAGES.includes(tag)) ?? "en";
+  // The collector lists what there is.
+  const known = [...at("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
+  return found.find((tag) => known.includes(tag)) ?? "en";
 }
 
 async function speak(lang) {
   page.wanted = lang;
-  const words = (await import(`./words-${lang}.js`)).default;
+  const words = (await import(`/client/view/words/${lang}.js`)).default;
   if (page.wanted !== lang) return; // another was chosen while this one loaded
   Object.assign(page, { words, lang });
-  document.documentElement.lang = lang === "zh" ? "zh-Hans" : lang;
+  document.documentElement.lang = words.tag;
   for (const link of at("languages").querySelectorAll("a")) {
     if (link.hreflang === lang) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
@@ -58,7 +58,7 @@ function complain(problem) {
   const known = problem instanceof RumorError;
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? page.one?.WORDS[page.lang][problem.code === "asked" && "error"]);
+  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? (problem.code === "asked" ? words.asked.error : undefined));
   const own = known ? refusal : null;
   const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
@@ -102,7 +102,7 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, page.lang)] : []), ...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, words, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, words)] : []), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -117,7 +117,7 @@ async function render() {
 function linkedViews() {
   if (!page.linked) return [];
   const both = page.contract.linked.reduce((sum, id) => sum + lossOf(page.contract.question(id)).answer, 0);
-  return [page.linked.linkedView(page.contract, number(both, 4), page.lang)];
+  return [page.linked.linkedView(page.contract, number(both, 4), page.words)];
 }
 
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
@@ -129,7 +129,7 @@ function invitationView() {
     id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
     "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value.trim()),
   });
-  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.blind?.WORDS[page.lang] ?? words.invitationHint)];
+  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.contract.issuer ? words.blind : words.invitationHint)];
 }
 
 /** An address that ends in #invitation=... brings its invitation along; what follows the # is not sent. */
@@ -176,7 +176,7 @@ async function rehearse(card, place) {
     return;
   }
   const { rehearsalView } = await import("./rehearsal.js");
-  place.replaceChildren(await rehearsalView(card, page.lang));
+  place.replaceChildren(await rehearsalView(card, page.words));
 }
 
 function answerAgain(card) {
@@ -372,7 +372,6 @@ async function start() {
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
     if (contract.ask) page.one = await import("./asked.js");
-    if (contract.issuer) page.blind = await import("./blind.js");
     if (contract.linked) page.linked = await import("./linked.js");
     if (contract.relay) page.relay = await import("./relay.js");
     page.contract = contract;

@@ -1,6 +1,6 @@
 /** The question that a person is asked before a revision may cost more than they agreed to. */
 
-import { h } from "./dom.js";
+import { h } from "/client/view/dom.js";
 
 /**
  * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.
