@@ -12,7 +12,7 @@ import { reportView } from "/client/view/report.js";
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, asking: false, asked: null, one: null, linked: null, relay: null,
+  refusal: null, steps: null, asking: false, asked: null, one: null, linked: null, relay: null,
 };
 
 const number = (value, digits = 3) =>
@@ -21,6 +21,9 @@ const percent = (value) =>
   new Intl.NumberFormat(page.lang, { style: "percent", maximumSignificantDigits: 3 }).format(value);
 /** What a guess that is right half of the time becomes at most. */
 const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+
+/** Where the window is narrow, one question is a screen. */
+const narrow = matchMedia("(max-width: 30rem)");
 
 function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
@@ -107,6 +110,7 @@ async function render() {
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
   );
+  page.steps?.arrange();
   renderAction();
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
@@ -183,6 +187,7 @@ function answerAgain(card) {
   Object.assign(card, { state: "open", value: undefined, envelopes: [] });
   announce(null);
   render();
+  page.steps?.show(card);
   at(`q-${card.question.id}`).focus();
 }
 
@@ -225,7 +230,7 @@ function renderAction() {
   const [ready, waiting] = [answered().length, drawn().length + page.older];
   if (!open().length && !waiting) {
     at("action").replaceChildren();
-    at("hint").textContent = "";
+    at("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
     return;
   }
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
@@ -233,11 +238,13 @@ function renderAction() {
     page.busy ? words.sending : label);
   at("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
   at("action").replaceChildren(button);
+  page.steps?.bar();
 }
 
 async function addNoise() {
   const cards = answered();
   const wrong = cards.map((card) => [card, wrongWith(card, page.words)]).filter(([, sentence]) => sentence);
+  if (wrong.length) page.steps?.show(wrong[0][0]);
   const [field] = wrong.map(([card, sentence]) => mark(card, sentence));
   if (wrong.length) {
     (field ?? at(`q-${wrong[0][0].question.id}`)).focus();
@@ -253,8 +260,10 @@ async function addNoise() {
     await takeStock();
     announce("drawn", cards.length);
   });
-  if (page.wrong) mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
-  else at(`q-${cards[0].question.id}`).focus();
+  if (page.wrong) {
+    page.steps?.show(page.cards.get(page.wrong));
+    mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
+  } else at(`q-${cards[0].question.id}`).focus();
   page.wrong = null;
 }
 
@@ -362,6 +371,11 @@ async function takeBack() {
   at("status").scrollIntoView({ block: "nearest" });
 }
 
+async function loadSteps() {
+  if (!narrow.matches || page.steps) return;
+  page.steps = (await import("./steps.js")).makeSteps(page, narrow, { open, drawn, renderAction });
+}
+
 async function start() {
   takeInvitation();
   await speak(wantedLanguage());
@@ -377,8 +391,13 @@ async function start() {
     page.contract = contract;
     await speak(page.lang);
     await takeStock();
+    await loadSteps();
     announce(null);
     await render();
+    narrow.addEventListener("change", async () => {
+      await loadSteps();
+      await render();
+    });
   } catch (problem) {
     announce(null);
     complain(problem);
@@ -390,7 +409,7 @@ async function start() {
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.replaceState(null, "", link.href);
+    history.replaceState(history.state, "", link.href);
     calm();
     await speak(link.hreflang);
     if (page.cards.size) await render();

@@ -18,10 +18,28 @@ export function reportView(card, description, report, value, words) {
   const drawn = description.parts.some((part) => part.kind === "bits");
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
+    coinsView(description.coins, words),
     labelled ? [others(description.parts, words), bitTable(labelled, value, ownOf(labelled, card, value), words)] : split(description.parts, value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
-    !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null);
+    !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null,
+    whoElseView(card, report, words));
+}
+
+/** How likely chance makes each bit what it is, from the mechanism's own numbers. */
+function coinsView(coins, words) {
+  if (!coins) return null;
+  const percent = (number) => number && new Intl.NumberFormat(words.tag, { style: "percent", maximumSignificantDigits: 3 }).format(number);
+  return h("p", { class: "soft coins" }, words.coins[coins.of](percent(coins.own), percent(coins.other)));
+}
+
+/** Who else could have sent this: worked out for whoever asks. */
+function whoElseView(card, report, words) {
+  const place = h("div", {});
+  const opened = async ({ target }) => {
+    if (target.open && !place.hasChildNodes()) place.append(...(await (await import("./who.js")).whoView(card, report, words)).filter(Boolean));
+  };
+  return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.who.title), place);
 }
 
 /** What a report says beside its labelled bits. */
