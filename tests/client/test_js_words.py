@@ -43,6 +43,15 @@ def test_the_page_lists_the_files_that_there_are() -> None:
     assert {"en", "ja", "zh"} <= set(listed)
 
 
+def test_elements_on_other_pages_have_them_all() -> None:
+    """Bundlers follow written names alone, so a language has a line there too."""
+    text = (WORDS.parent / "words.js").read_text("utf-8")
+    for stem in FILES:
+        line = f'{stem}: () => import("./words/{stem}.js"),'
+        assert line in text, f"LOADERS in view/words.js needs the line {line}"
+    assert text.count("import(") == len(FILES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

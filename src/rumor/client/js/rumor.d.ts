@@ -220,12 +220,12 @@ export class Respondent {
   /**
    * Send everything that waits for this collection; `pause` is the first, in seconds. A report that
    * was refused for its invitation goes out with this one, the same bytes at no further cost. What
-   * goes through a relay goes after a random `delay` of up to so many seconds (2).
+   * goes through a relay goes after a random `delay` of up to so many seconds (2). Only reports of `question` where it is said.
    */
   send(
     baseUrl: string,
     contract: Contract,
-    options?: { attempts?: number; pause?: number; invitation?: string; delay?: number },
+    options?: { attempts?: number; pause?: number; invitation?: string; delay?: number; question?: string },
   ): Promise<Outcome>;
   /** How many reports can still be taken back, waiting ones among them. */
   sent(series?: string): Promise<number>;

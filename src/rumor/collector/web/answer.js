@@ -5,9 +5,10 @@
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
 import { at, h } from "/client/view/dom.js";
-import { askConsent } from "./consent.js";
+import { belief, figure, oddsView, percentage } from "/client/view/odds.js";
 import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
-import { reportView } from "/client/view/report.js";
+import { most, reportView, takeStockOf } from "/client/view/report.js";
+import { styled } from "/client/view/style.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
@@ -15,12 +16,8 @@ const page = {
   refusal: null, steps: null, asking: false, asked: null, one: null, linked: null, relay: null,
 };
 
-const number = (value, digits = 3) =>
-  new Intl.NumberFormat(page.lang, { maximumSignificantDigits: digits }).format(value);
-const percent = (value) =>
-  new Intl.NumberFormat(page.lang, { style: "percent", maximumSignificantDigits: 3 }).format(value);
-/** What a guess that is right half of the time becomes at most. */
-const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+const number = (value, digits) => figure(page.words, value, digits);
+const percent = (value) => percentage(page.words, value);
 
 /** Where the window is narrow, one question is a screen. */
 const narrow = matchMedia("(max-width: 30rem)");
@@ -85,17 +82,10 @@ async function takeStock() {
   const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    const row = spending.find((each) => each.series === page.contract.series && each.question === question.id);
-    const waiting = pending.filter((envelope) => envelope.question === question.id);
-    card.made = row ? row.reports : 0;
-    if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-    else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : page.asked.open ? "open" : "away";
+    takeStockOf(card, page.contract, spending, pending, page.asked.open);
     page.cards.set(question.id, card);
   }
 }
-
-/** How many reports a question takes of a person, over the rounds so far. */
-const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
 
 const open = () => [...page.cards.values()].filter((card) => card.state === "open");
 const answered = () => open().filter((card) => card.value !== undefined);
@@ -157,7 +147,7 @@ function body(card, title) {
   if (card.state === "open") {
     const tried = h("div", {});
     const button = h("button", { type: "button", class: "quiet", onclick: () => rehearse(card, tried) }, words.rehearse);
-    return [oddsView(card.question), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
+    return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
   const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
   const description = (envelope) => describeReport(card.question, envelope.report);
@@ -189,38 +179,6 @@ function answerAgain(card) {
   render();
   page.steps?.show(card);
   at(`q-${card.question.id}`).focus();
-}
-
-/** What a question costs: a sentence, and the belief that it allows at most. */
-function oddsView(question) {
-  const loss = lossOf(question);
-  const sure = belief(loss.answer);
-  const { words } = page;
-  const meter = h("div", { class: "belief", "aria-hidden": "true" },
-    h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
-    h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(sure)} ${words.belief[1]}`)));
-  meter.style.setProperty("--belief", sure);
-  return h("div", { class: "odds" }, h("p", {}, [oddsOf(question, loss), ...oftenOf(question, loss)].join(words.space)), meter);
-}
-
-/** What one answer costs, in all rounds that there are. */
-function oddsOf(question, { answer, round, rounds }) {
-  const { words } = page;
-  const [factor, sure, epsilon] = [number(Math.exp(answer)), percent(belief(answer)), number(answer, 4)];
-  if (rounds > 1) return words.oddsRounds(round, rounds, factor, sure, epsilon);
-  // The first question explains itself; the others say what is different.
-  return question === open()[0]?.question ? words.odds(factor, sure, epsilon) : words.oddsAgain(sure, epsilon);
-}
-
-/** What being asked again costs, and which answer stands for how long. */
-function oftenOf(question, { unchanged }) {
-  const { words } = page;
-  const { reports_per_person: times, period_days: days } = question;
-  const again = days ? words.repeatedPeriod : words.repeated;
-  return [
-    ...(times > 1 ? [again(number(times, 9), percent(belief(unchanged)))] : []),
-    ...(days ? [words.period(days)] : []),
-  ];
 }
 
 // What can be done now
@@ -381,13 +339,13 @@ async function start() {
   await speak(wantedLanguage());
   announce("loading");
   try {
-    const consent = (change) => askConsent(change, page.words, (epsilon) => number(epsilon, 4), (epsilon) => percent(belief(epsilon)));
+    const consent = async (change) => (await import("/client/view/consent.js")).askConsent(change, page.words);
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
-    if (contract.ask) page.one = await import("./asked.js");
-    if (contract.linked) page.linked = await import("./linked.js");
-    if (contract.relay) page.relay = await import("./relay.js");
+    if (contract.ask) page.one = await import("/client/view/asked.js");
+    if (contract.linked) page.linked = await import("/client/view/linked.js");
+    if (contract.relay) page.relay = await import("/client/view/relay.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();
@@ -419,4 +377,5 @@ async function start() {
   addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());
 }
 
+styled(document);
 start();

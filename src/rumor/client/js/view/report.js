@@ -1,8 +1,22 @@
-/** A report drawn: what it says, and its bits. */
+/** How far a question has come, and a report drawn: what it says, and its bits. */
 
 import { h } from "./dom.js";
+import { percentage } from "./odds.js";
 
 const SHOWN_BYTES = 48;
+
+/** How many reports a question takes of a person, over the rounds so far. */
+export const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
+
+/** Bring a card up to what the ledger says; `asked` is whether today is its day. */
+export function takeStockOf(card, contract, spending, pending, asked) {
+  const { question } = card;
+  const row = spending.find((each) => each.series === contract.series && each.question === question.id);
+  const waiting = pending.filter((envelope) => envelope.question === question.id);
+  card.made = row ? row.reports : 0;
+  if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
+  else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : asked ? "open" : "away";
+}
 
 /**
  * "Stays here" beside "is sent".
@@ -29,8 +43,7 @@ export function reportView(card, description, report, value, words) {
 /** How likely chance makes each bit what it is, from the mechanism's own numbers. */
 function coinsView(coins, words) {
   if (!coins) return null;
-  const percent = (number) => number && new Intl.NumberFormat(words.tag, { style: "percent", maximumSignificantDigits: 3 }).format(number);
-  return h("p", { class: "soft coins" }, words.coins[coins.of](percent(coins.own), percent(coins.other)));
+  return h("p", { class: "soft coins" }, words.coins[coins.of](percentage(words, coins.own), percentage(words, coins.other)));
 }
 
 /** Who else could have sent this: worked out for whoever asks. */

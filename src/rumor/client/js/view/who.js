@@ -4,6 +4,7 @@ import { share } from "../checks.js";
 import { mechanismOf } from "../contract.js";
 import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
+import { figure, percentage } from "./odds.js";
 
 // More answers than this take long to go through, and more names than that nobody reads.
 const [CHEAP, NAMED] = [20_000, 12];
@@ -30,19 +31,18 @@ export async function whoElse(question, report, value) {
 
 /** The same in words. */
 export async function whoView({ question, value }, report, words) {
-  const format = (options, number) => new Intl.NumberFormat(words.tag, { maximumSignificantDigits: 3, ...options }).format(number);
   const { who } = words;
   const listed = (names) => {
     const some = names.slice(0, NAMED).join(who.comma);
-    return names.length > NAMED ? some + who.more(format({}, names.length - NAMED)) : some;
+    return names.length > NAMED ? some + who.more(figure(words, names.length - NAMED, 9)) : some;
   };
   const often = (ratio) => {
     if (ratio === 1) return value === undefined ? who.likeliest : who.same;
-    return ratio > 1 ? who.times(format({}, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(format({ style: "percent" }, ratio));
+    return ratio > 1 ? who.times(figure(words, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(percentage(words, ratio));
   };
   const groups = (await whoElse(question, report, value)) ?? [];
   return [
-    h("p", {}, who.all(format({}, Math.exp(lossOf(question).report)))),
+    h("p", {}, who.all(figure(words, Math.exp(lossOf(question).report)))),
     groups.length ? h("dl", {}, groups.map(({ ratio, names }) => h("div", {}, h("dt", {}, often(ratio)), h("dd", { dir: "auto" }, listed(names))))) : null,
   ];
 }

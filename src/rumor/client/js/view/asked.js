@@ -1,6 +1,6 @@
 /** What a person is told where each is asked some of many questions, or on one of many days. */
 
-import { h } from "/client/view/dom.js";
+import { h } from "./dom.js";
 
 /** What was drawn, and why nothing else is asked. */
 export function askedView({ questions, of, day, days, open }, { asked: words }, lang) {

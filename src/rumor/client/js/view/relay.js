@@ -1,6 +1,6 @@
 /** What a person is told where reports go through a relay. */
 
-import { h } from "/client/view/dom.js";
+import { h } from "./dom.js";
 
 /** The sentences about the relay of a contract. */
 export const relayView = ({ relay: { url, crowd, days } }, words) =>

@@ -1,6 +1,6 @@
 /** What a person is told where the reports of two of the questions may be joined. */
 
-import { h } from "/client/view/dom.js";
+import { h } from "./dom.js";
 
 /** The sentence about two questions, with what both cost as it is to be shown. */
 export function linkedView({ linked, question }, epsilon, words) {
