@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playwright
 
 from rumor.demo.showcase import Showcase, showcase
 
@@ -29,13 +29,24 @@ _LATELY = 700
 _SECONDS = 60_000
 
 
+def reach(page: Page, question: str) -> Locator:
+    """A question's card, on its own screen where the window is narrow."""
+    page.locator("#action button").first.wait_for()
+    if page.locator("#begin").count():
+        page.locator("#begin").click()
+    card = page.locator(f"[data-question={question}]")
+    while not card.is_visible():
+        page.locator("#next").click()
+    return card
+
+
 def answered(page: Page, running: Showcase) -> None:
     """The form, with an answer of each kind."""
     page.goto(running.answer_url)
-    page.get_by_label("migraine").check()
-    page.locator("[data-question=sleep] input").fill("6.5")
-    page.locator("[data-question=word] input").fill("hopeful")
-    pair = page.locator("[data-question=habits] .pair").first
+    reach(page, "health").get_by_label("migraine").check()
+    reach(page, "sleep").locator("input").fill("6.5")
+    reach(page, "word").locator("input").fill("hopeful")
+    pair = reach(page, "habits").locator(".pair").first
     pair.locator("input[type=checkbox]").check()
     pair.locator("input[type=number]").fill("3")
 

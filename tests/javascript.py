@@ -15,7 +15,7 @@ from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
-WEB = Path(__file__).parent.parent / "src" / "rumor" / "collector" / "web"
+VIEW = CLIENT / "view"
 SCRIPTS = Path(__file__).parent / "js"
 
 
@@ -97,10 +97,10 @@ def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str
     return problems
 
 
-def missing_controls(kinds: Sequence[str], web: Path = WEB) -> list[str]:
+def missing_controls(kinds: Sequence[str], view: Path = VIEW) -> list[str]:
     """What is left to write until every kind can be answered on the page, in sentences."""
     wanted = {kind: f"controls/{kind}.js" for kind in kinds}
-    return _missing("kind", wanted, "src/rumor/collector/web", "controls.js", web)
+    return _missing("kind", wanted, "src/rumor/client/js/view", "controls.js", view)
 
 
 def _missing(

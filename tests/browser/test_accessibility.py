@@ -6,6 +6,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from playwright.sync_api import Page, expect
 
+from docs.make_screenshots import reach
 from rumor.demo.showcase import Showcase
 from tests.browser.conftest import OpenPage
 
@@ -40,14 +41,20 @@ def test_the_answer_page(
 ) -> None:
     page = open_page(size=size, scheme=scheme, locale="ja-JP" if size == "phone" else "en-GB")
     page.goto(shown.answer_url)
-    page.get_by_label("back pain").check()
-    page.locator("[data-question=sleep] input").fill("7")
-    page.locator("[data-question=word] input").fill("busy")
-    page.locator("[data-question=habits] .pair input[type=checkbox]").first.check()
-    page.locator("[data-question=habits] .pair input[type=number]").first.fill("2")
+    expect(page.locator("#action button").first).to_be_visible()
+    assert objections(page, axe) == []
+    reach(page, "health").get_by_label("back pain").check()
+    reach(page, "sleep").locator("input").fill("7")
+    assert objections(page, axe) == []
+    reach(page, "word").locator("input").fill("busy")
+    habits = reach(page, "habits")
+    habits.locator(".pair input[type=checkbox]").first.check()
+    habits.locator(".pair input[type=number]").first.fill("2")
     assert objections(page, axe) == []
     page.locator("#go").click()
     expect(page.locator(".card.drawn")).to_have_count(4)
+    page.locator("[data-question=health] .who summary").click()
+    expect(page.locator("[data-question=health] .who dl")).to_be_visible()
     assert objections(page, axe) == []
     page.locator("#go").click()
     expect(page.locator(".card.sent")).to_have_count(4)

@@ -170,31 +170,11 @@ def test_three_languages(open_page: OpenPage, shown: Showcase, lang: str) -> Non
     assert "null" not in text
 
 
-def test_languages_say_the_same_things(open_page: OpenPage, shown: Showcase) -> None:
-    page = open_page()
-    page.goto(shown.answer_url)
-    shape = """async (lang) => {
-        const words = (await import(`/assets/words-${lang}.js`)).default;
-        const keys = (table) => Object.entries(table).flatMap(([name, value]) =>
-            typeof value === "object" && name !== "captions"
-                ? keys(value).map((key) => `${name}.${key}`) : [`${name} ${typeof value}`]);
-        return keys(words).sort();
-    }"""
-    english = page.evaluate(shape, "en")
-    assert len(english) > 50
-    assert page.evaluate(shape, "ja") == english
-    assert page.evaluate(shape, "zh") == english
-    # A mechanism that nobody described in another language yet has its English caption there.
-    japanese, chinese = captions_in(page, "ja"), captions_in(page, "zh")
-    assert japanese == chinese <= set(BY_NAME)
-    assert len(japanese) >= 14
-    assert captions_in(page, "en") == set()
-
-
 def captions_in(page: Page, lang: str) -> set[str]:
     """The mechanisms whose reports are described in the words of a language."""
     script = (
-        "async (lang) => Object.keys((await import(`/assets/words-${lang}.js`)).default.captions)"
+        "async (lang) => "
+        "Object.keys((await import(`/client/view/words/${lang}.js`)).default.captions)"
     )
     return set(page.evaluate(script, lang))
 
@@ -288,14 +268,14 @@ def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
     page.on("requestfinished", lambda request: asked.append(request.url.removeprefix(url)))
     page.goto(f"{url}/answer")
     expect(page.locator(".card.open")).to_have_count(3)
-    folders = ("/assets/controls/", "/client/kinds/", "/client/mechanisms/")
+    folders = ("/client/view/controls/", "/client/kinds/", "/client/mechanisms/")
     loaded = {path.rpartition("/")[2] for path in asked if path.startswith(folders[0])}
     assert loaded == {"choice.js", "number.js", "text.js"}  # a choice may be a number
     mechanisms = {path.rpartition("/")[2] for path in asked if path.startswith(folders[2])}
     shared = {"two-stage.js", "labels.js", "mix64.js"}
     assert mechanisms == {"rappor.js", "randomized-response.js", *shared}
     assert not [path for path in asked if path.startswith(folders[1])]
-    for file in ("assets/controls/text.js", "client/mechanisms/rappor.js"):
+    for file in ("client/view/controls/text.js", "client/mechanisms/rappor.js"):
         page.route(f"**/{file}", lambda route: route.abort())
         page.reload()
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached just now")

@@ -18,7 +18,7 @@ from tests.browser.test_accessibility import objections
 from tests.browser.test_answer import state_of
 
 WORDS = """async (lang) => {
-    const { consent, errors } = (await import(`/assets/words-${lang}.js`)).default;
+    const { consent, errors } = (await import(`/client/view/words/${lang}.js`)).default;
     return [consent.title, consent.no, consent.yes, errors.consent];
 }"""
 

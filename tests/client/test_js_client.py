@@ -883,8 +883,10 @@ def test_the_modules_depend_on_nothing_else_and_weigh_little() -> None:
             r'^(?:import|export) .*?from "([^"]+)"', text, re.MULTILINE | re.DOTALL
         )
         assert all(source.startswith(("./", "../")) for source in sources), module
-        # Thresholds decide coins and whole numbers losses: no double is computed from another.
-        assert not re.search(r"Math\.(exp|log|pow|sqrt)", text), module
+        # Thresholds decide coins and whole numbers losses: no double is computed from another,
+        # but for people to look at.
+        shown = module.startswith("view/")
+        assert shown or not re.search(r"Math\.(exp|log|pow|sqrt)", text), module
     first = imports("rumor.js")
     assert first <= modules
     assert not [module for module in first if module.startswith("mechanisms/")]

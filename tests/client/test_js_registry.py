@@ -54,7 +54,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 
 
 def test_a_kind_without_a_control_is_said() -> None:
-    place = "src/rumor/collector/web/controls"
+    place = "src/rumor/client/js/view/controls"
     line = '"further": () => import("./controls/further.js"),'
     assert missing_controls([*KINDS, "further"]) == [
         f"the kind 'further' has no file for browsers: write {place}/further.js",

@@ -54,3 +54,6 @@ export function loss(above, below) {
   if (above <= below) refuse("a value must be likelier in reports of its own people", `${above}/${below}`);
   return logUp(above, below);
 }
+
+/** A threshold, or another fraction of whole numbers, for people to read: nothing is decided by it. */
+export const share = (above, below = WORD) => Number((above << 53n) / below) / 2 ** 53;

@@ -108,9 +108,9 @@ export async function fetchContract(url, { digest } = {}) {
  * @param {Uint8Array} report
  */
 export function describeReport(question, report) {
-  const { caption, parts, width } = mechanismOf(question);
+  const { caption, coins = null, parts, width } = mechanismOf(question);
   if (report.length !== width) refuse(`a report of this question must have ${width} bytes`, report.length);
-  return { caption, parts: parts(report) };
+  return { caption, coins, parts: parts(report) };
 }
 
 function parsed(given) {

@@ -207,10 +207,10 @@ export class Respondent {
    * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
    * What goes through a relay goes alone, after a random `delay` of up to so many seconds.
    */
-  async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2 } = {}) {
+  async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, problem: null, refusal: null };
-    const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series));
+    const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series && (!question || row.question === question)));
     sending: for (let group of groups(await waiting())) {
       while (group.length) {
         try {

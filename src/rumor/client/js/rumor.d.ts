@@ -220,12 +220,12 @@ export class Respondent {
   /**
    * Send everything that waits for this collection; `pause` is the first, in seconds. A report that
    * was refused for its invitation goes out with this one, the same bytes at no further cost. What
-   * goes through a relay goes after a random `delay` of up to so many seconds (2).
+   * goes through a relay goes after a random `delay` of up to so many seconds (2). Only reports of `question` where it is said.
    */
   send(
     baseUrl: string,
     contract: Contract,
-    options?: { attempts?: number; pause?: number; invitation?: string; delay?: number },
+    options?: { attempts?: number; pause?: number; invitation?: string; delay?: number; question?: string },
   ): Promise<Outcome>;
   /** How many reports can still be taken back, waiting ones among them. */
   sent(series?: string): Promise<number>;
@@ -265,11 +265,23 @@ export type Part =
   | { name: string; kind: "number"; value: number }
   | { name: string; kind: "text"; value: string };
 
+/**
+ * How likely chance makes what a report says of one's `own` answer, and of each `other` where that is one
+ * number. `of` says what: a `bit` is 1, the `answer` is told, it is in the `set`, the `number` stands for it or
+ * lies `near` it, it is in the `box`, a bit that the `word` sets is 1, the bit is 1 at the two `ends`, or what is
+ * told is the `truth`.
+ */
+export interface Coins {
+  of: "bit" | "answer" | "set" | "number" | "near" | "box" | "word" | "ends" | "truth";
+  own: number;
+  other: number | null;
+}
+
 /** What a report says, for people to look at. */
 export function describeReport(
   question: Question,
   report: Uint8Array,
-): { caption: string; parts: Part[] };
+): { caption: string; coins: Coins | null; parts: Part[] };
 
 /** A randomiser made from a contract's description; inside the package only. */
 export interface Mechanism {
@@ -304,6 +316,10 @@ export interface Mechanism {
   settle?(code: any, person: any, noise: any): Promise<Uint8Array>;
   /** A report of a permanent answer: fresh noise on top of it. */
   restate?(settled: Uint8Array, draws: any): Uint8Array;
+  /** Which values a report supports, and how likely it is of those that it does and of those that it does not, times a common factor. */
+  supports?(report: Uint8Array): (code: number) => boolean;
+  odds?: [bigint, bigint];
+  coins?: Coins;
   /** What a report is, in a sentence. */
   caption: string;
   /** What a report says. */

@@ -11,6 +11,7 @@ import asyncio
 import functools
 import gzip
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ from rumor.core.errors import shown
 WEB = Path(rumor.collector.__file__).parent / "web"
 CLIENT = Path(rumor.client.__file__).parent / "js"
 """The client for browsers: modules that any site may load, as it may send reports."""
+
+WORDS = CLIENT / "view" / "words"
+_SAID = ("tag", "name")
 
 VEGA = "vega.js"
 _TYPES = {
@@ -82,6 +86,28 @@ def _files(folder: Path) -> Mapping[str, Path]:
     }
 
 
+@functools.cache
+def languages() -> Mapping[str, tuple[str, str]]:
+    """The languages of the answer page, English first: each file's own tag and name for itself."""
+    found = {}
+    for path in sorted(WORDS.glob("*.js"), key=lambda path: (path.stem != "en", path.stem)):
+        text = path.read_text(encoding="utf-8")
+        said = [re.search(rf'^  {key}: "([^"<&]+)",$', text, re.MULTILINE) for key in _SAID]
+        found[path.stem] = (str(said[0] and said[0][1]), str(said[1] and said[1][1]))
+    return found
+
+
+@functools.cache
+def _answer_page() -> Asset:
+    """The page of the people who are asked, with a link for each language."""
+    links = "".join(
+        f'\n<a href="?lang={stem}" hreflang="{stem}" lang="{tag}">{name}</a>'
+        for stem, (tag, name) in languages().items()
+    )
+    text = (WEB / "answer.html").read_text(encoding="utf-8")
+    return Asset.of(text.replace("></nav>", f">{links}\n</nav>").encode(), ".html")
+
+
 class Pages:
     """The routes of the pages."""
 
@@ -102,16 +128,15 @@ class Pages:
 
     async def dashboard(self, request: Request) -> Response:
         """The page of the analysts; it shows nothing without a token."""
-        return self._page(request, "dashboard.html", DASHBOARD_POLICY)
+        return self._said(request, self._asset(WEB / "dashboard.html"), DASHBOARD_POLICY)
 
     async def answer(self, request: Request) -> Response:
         """The page of the people who are asked."""
         policy = answer_policy(*await self._reached())
-        return self._page(request, "answer.html", policy)
+        return self._said(request, _answer_page(), policy)
 
-    def _page(self, request: Request, name: str, policy: str) -> Response:
-        headers = {"Content-Security-Policy": policy}
-        return self._count(self._asset(WEB / name).response(request, headers))
+    def _said(self, request: Request, page: Asset, policy: str) -> Response:
+        return self._count(page.response(request, {"Content-Security-Policy": policy}))
 
     async def assets(self, request: Request) -> Response:
         """Styles and scripts of the pages."""

@@ -4,38 +4,38 @@
  */
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
-import { at, h } from "./dom.js";
-import { askConsent } from "./consent.js";
-import { control, loadControls, mark, shownValue, wrongWith } from "./controls.js";
-import { reportView } from "./bits.js";
-
-const LANGUAGES = ["en", "ja", "zh"];
+import { at, h } from "/client/view/dom.js";
+import { belief, figure, oddsView, percentage } from "/client/view/odds.js";
+import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
+import { most, reportView, takeStockOf } from "/client/view/report.js";
+import { styled } from "/client/view/style.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, asking: false, asked: null, one: null, linked: null, relay: null,
+  refusal: null, steps: null, asking: false, asked: null, one: null, linked: null, relay: null,
 };
 
-const number = (value, digits = 3) =>
-  new Intl.NumberFormat(page.lang, { maximumSignificantDigits: digits }).format(value);
-const percent = (value) =>
-  new Intl.NumberFormat(page.lang, { style: "percent", maximumSignificantDigits: 3 }).format(value);
-/** What a guess that is right half of the time becomes at most. */
-const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+const number = (value, digits) => figure(page.words, value, digits);
+const percent = (value) => percentage(page.words, value);
+
+/** Where the window is narrow, one question is a screen. */
+const narrow = matchMedia("(max-width: 30rem)");
 
 function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
   const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
-  return found.find((tag) => LANGUAGES.includes(tag)) ?? "en";
+  // The collector lists what there is.
+  const known = [...at("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
+  return found.find((tag) => known.includes(tag)) ?? "en";
 }
 
 async function speak(lang) {
   page.wanted = lang;
-  const words = (await import(`./words-${lang}.js`)).default;
+  const words = (await import(`/client/view/words/${lang}.js`)).default;
   if (page.wanted !== lang) return; // another was chosen while this one loaded
   Object.assign(page, { words, lang });
-  document.documentElement.lang = lang === "zh" ? "zh-Hans" : lang;
+  document.documentElement.lang = words.tag;
   for (const link of at("languages").querySelectorAll("a")) {
     if (link.hreflang === lang) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
@@ -58,7 +58,7 @@ function complain(problem) {
   const known = problem instanceof RumorError;
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? page.one?.WORDS[page.lang][problem.code === "asked" && "error"]);
+  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? (problem.code === "asked" ? words.asked.error : undefined));
   const own = known ? refusal : null;
   const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
@@ -82,17 +82,10 @@ async function takeStock() {
   const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    const row = spending.find((each) => each.series === page.contract.series && each.question === question.id);
-    const waiting = pending.filter((envelope) => envelope.question === question.id);
-    card.made = row ? row.reports : 0;
-    if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-    else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : page.asked.open ? "open" : "away";
+    takeStockOf(card, page.contract, spending, pending, page.asked.open);
     page.cards.set(question.id, card);
   }
 }
-
-/** How many reports a question takes of a person, over the rounds so far. */
-const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
 
 const open = () => [...page.cards.values()].filter((card) => card.state === "open");
 const answered = () => open().filter((card) => card.value !== undefined);
@@ -102,11 +95,12 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, page.lang)] : []), ...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, words, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, words)] : []), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
   );
+  page.steps?.arrange();
   renderAction();
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
@@ -117,7 +111,7 @@ async function render() {
 function linkedViews() {
   if (!page.linked) return [];
   const both = page.contract.linked.reduce((sum, id) => sum + lossOf(page.contract.question(id)).answer, 0);
-  return [page.linked.linkedView(page.contract, number(both, 4), page.lang)];
+  return [page.linked.linkedView(page.contract, number(both, 4), page.words)];
 }
 
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
@@ -129,7 +123,7 @@ function invitationView() {
     id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
     "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value.trim()),
   });
-  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.blind?.WORDS[page.lang] ?? words.invitationHint)];
+  return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.contract.issuer ? words.blind : words.invitationHint)];
 }
 
 /** An address that ends in #invitation=... brings its invitation along; what follows the # is not sent. */
@@ -153,7 +147,7 @@ function body(card, title) {
   if (card.state === "open") {
     const tried = h("div", {});
     const button = h("button", { type: "button", class: "quiet", onclick: () => rehearse(card, tried) }, words.rehearse);
-    return [oddsView(card.question), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
+    return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
   const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
   const description = (envelope) => describeReport(card.question, envelope.report);
@@ -176,46 +170,15 @@ async function rehearse(card, place) {
     return;
   }
   const { rehearsalView } = await import("./rehearsal.js");
-  place.replaceChildren(await rehearsalView(card, page.lang));
+  place.replaceChildren(await rehearsalView(card, page.words));
 }
 
 function answerAgain(card) {
   Object.assign(card, { state: "open", value: undefined, envelopes: [] });
   announce(null);
   render();
+  page.steps?.show(card);
   at(`q-${card.question.id}`).focus();
-}
-
-/** What a question costs: a sentence, and the belief that it allows at most. */
-function oddsView(question) {
-  const loss = lossOf(question);
-  const sure = belief(loss.answer);
-  const { words } = page;
-  const meter = h("div", { class: "belief", "aria-hidden": "true" },
-    h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
-    h("p", {}, h("span", {}, `${percent(0.5)} ${words.belief[0]}`), h("span", {}, `${percent(sure)} ${words.belief[1]}`)));
-  meter.style.setProperty("--belief", sure);
-  return h("div", { class: "odds" }, h("p", {}, [oddsOf(question, loss), ...oftenOf(question, loss)].join(words.space)), meter);
-}
-
-/** What one answer costs, in all rounds that there are. */
-function oddsOf(question, { answer, round, rounds }) {
-  const { words } = page;
-  const [factor, sure, epsilon] = [number(Math.exp(answer)), percent(belief(answer)), number(answer, 4)];
-  if (rounds > 1) return words.oddsRounds(round, rounds, factor, sure, epsilon);
-  // The first question explains itself; the others say what is different.
-  return question === open()[0]?.question ? words.odds(factor, sure, epsilon) : words.oddsAgain(sure, epsilon);
-}
-
-/** What being asked again costs, and which answer stands for how long. */
-function oftenOf(question, { unchanged }) {
-  const { words } = page;
-  const { reports_per_person: times, period_days: days } = question;
-  const again = days ? words.repeatedPeriod : words.repeated;
-  return [
-    ...(times > 1 ? [again(number(times, 9), percent(belief(unchanged)))] : []),
-    ...(days ? [words.period(days)] : []),
-  ];
 }
 
 // What can be done now
@@ -225,7 +188,7 @@ function renderAction() {
   const [ready, waiting] = [answered().length, drawn().length + page.older];
   if (!open().length && !waiting) {
     at("action").replaceChildren();
-    at("hint").textContent = "";
+    at("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
     return;
   }
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
@@ -233,11 +196,13 @@ function renderAction() {
     page.busy ? words.sending : label);
   at("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
   at("action").replaceChildren(button);
+  page.steps?.bar();
 }
 
 async function addNoise() {
   const cards = answered();
   const wrong = cards.map((card) => [card, wrongWith(card, page.words)]).filter(([, sentence]) => sentence);
+  if (wrong.length) page.steps?.show(wrong[0][0]);
   const [field] = wrong.map(([card, sentence]) => mark(card, sentence));
   if (wrong.length) {
     (field ?? at(`q-${wrong[0][0].question.id}`)).focus();
@@ -253,8 +218,10 @@ async function addNoise() {
     await takeStock();
     announce("drawn", cards.length);
   });
-  if (page.wrong) mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
-  else at(`q-${cards[0].question.id}`).focus();
+  if (page.wrong) {
+    page.steps?.show(page.cards.get(page.wrong));
+    mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
+  } else at(`q-${cards[0].question.id}`).focus();
   page.wrong = null;
 }
 
@@ -362,24 +329,33 @@ async function takeBack() {
   at("status").scrollIntoView({ block: "nearest" });
 }
 
+async function loadSteps() {
+  if (!narrow.matches || page.steps) return;
+  page.steps = (await import("./steps.js")).makeSteps(page, narrow, { open, drawn, renderAction });
+}
+
 async function start() {
   takeInvitation();
   await speak(wantedLanguage());
   announce("loading");
   try {
-    const consent = (change) => askConsent(change, page.words, (epsilon) => number(epsilon, 4), (epsilon) => percent(belief(epsilon)));
+    const consent = async (change) => (await import("/client/view/consent.js")).askConsent(change, page.words);
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
-    if (contract.ask) page.one = await import("./asked.js");
-    if (contract.issuer) page.blind = await import("./blind.js");
-    if (contract.linked) page.linked = await import("./linked.js");
-    if (contract.relay) page.relay = await import("./relay.js");
+    if (contract.ask) page.one = await import("/client/view/asked.js");
+    if (contract.linked) page.linked = await import("/client/view/linked.js");
+    if (contract.relay) page.relay = await import("/client/view/relay.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();
+    await loadSteps();
     announce(null);
     await render();
+    narrow.addEventListener("change", async () => {
+      await loadSteps();
+      await render();
+    });
   } catch (problem) {
     announce(null);
     complain(problem);
@@ -391,7 +367,7 @@ async function start() {
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.replaceState(null, "", link.href);
+    history.replaceState(history.state, "", link.href);
     calm();
     await speak(link.hreflang);
     if (page.cards.size) await render();
@@ -401,4 +377,5 @@ async function start() {
   addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());
 }
 
+styled(document);
 start();

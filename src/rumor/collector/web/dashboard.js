@@ -3,7 +3,7 @@
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
 import { place, remember } from "./address.js";
 import { days, differences, draw, moved } from "./charts.js";
-import { at, h } from "./dom.js";
+import { at, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
 import { range } from "./range.js";

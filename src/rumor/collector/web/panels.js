@@ -1,6 +1,6 @@
 /** What the dashboard says about a question, beside its charts. */
 
-import { h } from "./dom.js";
+import { h } from "/client/view/dom.js";
 import { counted, decimals, plain, share, whole } from "./numbers.js";
 import * as joint from "./panels/joint.js";
 import * as keyvalue from "./panels/keyvalue.js";

@@ -1,6 +1,6 @@
 /** Which days are looked at: all of them, unless somebody chooses. */
 
-import { h } from "./dom.js";
+import { h } from "/client/view/dom.js";
 
 /**
  * @param {{day: string}[]} days those with reports

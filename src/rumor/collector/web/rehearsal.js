@@ -2,20 +2,12 @@
 
 import { describeReport } from "/client/rumor.js";
 import { rehearse } from "/client/rehearsal.js";
-import { h } from "./dom.js";
+import { h } from "/client/view/dom.js";
 
 const [TIMES, ROWS] = [20, 8];
 
-// What only this says comes with it: no other page need load it.
-const WORDS = {
-  en: { title: "Twenty draws for this answer. None of them is sent or counted.", yours: "your answer", rest: (n) => `and ${n} others`, what: "What a report says", often: "How often of 20" },
-  ja: { title: "この答えについての20回の抽選です。どれも送られず、数えられません。", yours: "あなたの答え", rest: (n) => `ほか ${n} 件`, what: "報告の内容", often: "20回のうち" },
-  zh: { title: "针对这个答案的二十次抽取。都不会发送，也不计入。", yours: "您的答案", rest: (n) => `另有 ${n} 项`, what: "报告内容", often: "20 次中出现" },
-};
-
 /** A table of what came out how often. */
-export async function rehearsalView({ question, value }, lang) {
-  const words = WORDS[lang] ?? WORDS.en;
+export async function rehearsalView({ question, value }, { rehearsal: words }) {
   const counts = new Map();
   for (const report of await rehearse(question, value, TIMES)) {
     for (const said of saidBy(describeReport(question, report).parts)) counts.set(said, (counts.get(said) ?? 0) + 1);

@@ -1,6 +1,6 @@
 /** Basic RAPPOR: a bit for each answer of a known list, safe to ask again. */
 
-import { packBits, unpackBits } from "../bytes.js";
+import { bitAt, packBits, unpackBits } from "../bytes.js";
 import { choice } from "./labels.js";
 import { FRESH, NOISE, twoStage } from "./two-stage.js";
 
@@ -25,6 +25,9 @@ export function make(p, labels) {
     draw: (code, draws) => noise.report(bit(code, draws), draws),
     settle: (code, _, kept) => kept.draw((own) => bit(code, own)),
     restate: (settled, draws) => noise.report(settled, draws),
+    odds: noise.odds,
+    coins: { of: "bit", ...noise.coins },
+    supports: (report) => (code) => bitAt(report, code) === 1,
     caption: "A bit for each answer, every one of them noisy; part of the noise stays the same.",
     parts: (report) => [drawn("bits", unpackBits(report, domain))],
   };

@@ -1,7 +1,7 @@
 /** Block: randomised response on what a few publicly drawn options say together. */
 
 import { bytesFor, concat, integers, littleEndian } from "../bytes.js";
-import { loss, refuse, size, threshold } from "../checks.js";
+import { loss, refuse, share, size, threshold } from "../checks.js";
 import { WORD } from "../randomness.js";
 import { SETS, places, sets } from "./sets.js";
 
@@ -26,6 +26,7 @@ export function make(p, labels) {
       if (!draws.coin(truth)) state = draws.another(states, state);
       return concat(littleEndian(integer, ...asked), littleEndian(1, state));
     },
+    coins: { of: "truth", own: share(truth.big), other: null },
     caption: `${block} of the ${domain} options, drawn by chance, and whether they were chosen: perhaps the truth.`,
     parts: (report) =>
       integers(report, integer, block).map((option, i) =>

@@ -1,7 +1,7 @@
 /** Hadamard response: one number that supports half of its block of answers. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, refuse, size, threshold } from "../checks.js";
+import { loss, refuse, share, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -16,10 +16,13 @@ export function make(p, labels) {
   const block = 1 << (32 - Math.clz32(Math.ceil(base.domain / blocks)));
   const [half, outcomes] = [block / 2, blocks * block];
   const width = bytesFor(outcomes);
+  const odds = [supported.big * BigInt(outcomes - half), (WORD - supported.big) * BigInt(half)];
   return {
     ...base,
     width,
-    epsilon: loss(supported.big * BigInt(outcomes - half), (WORD - supported.big) * BigInt(half)),
+    epsilon: loss(...odds),
+    odds,
+    coins: { of: "number", own: share(supported.big), other: null },
     draw(code, draws) {
       const even = draws.coin(supported);
       const pick = draws.below(even ? half : outcomes - half);
@@ -33,6 +36,13 @@ export function make(p, labels) {
       const lowest = row & -row;
       const spread = ((pick & -lowest) << 1) | (pick & (lowest - 1));
       return littleEndian(width, start + (spread | (odd(row & spread) === even ? lowest : 0)));
+    },
+    supports(report) {
+      const said = fromLittleEndian(report);
+      return (code) => {
+        const place = said - Math.floor(code / (block - 1)) * block;
+        return place >= 0 && place < block && !odd((1 + (code % (block - 1))) & place);
+      };
     },
     caption: `One number from 0 to ${outcomes - 1}; each stands for about half of the answers of a block.`,
     parts: (report) => [{ name: "number", kind: "number", value: fromLittleEndian(report) }],

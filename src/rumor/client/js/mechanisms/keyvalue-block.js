@@ -1,7 +1,7 @@
 /** The block mechanism: randomised response on everything that a few sampled keys say. */
 
 import { concat, integers, littleEndian } from "../bytes.js";
-import { loss, size, threshold } from "../checks.js";
+import { loss, share, size, threshold } from "../checks.js";
 import { PAIRS, pairs, said } from "./pairs.js";
 import { WORD } from "../randomness.js";
 
@@ -26,6 +26,7 @@ export function make(p, labels) {
       if (!draws.coin(truth)) state = draws.another(states, state);
       return concat(littleEndian(integer, ...chosen), littleEndian(1, state));
     },
+    coins: { of: "truth", own: share(truth.big), other: null },
     caption: `${block} of the ${base.keys} keys, drawn by chance, and what they say: perhaps the truth.`,
     parts: (report) =>
       integers(report, integer, block).map((key, i) =>

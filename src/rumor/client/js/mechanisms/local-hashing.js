@@ -1,7 +1,7 @@
 /** Local hashing: a hash seed, and randomised response on the bucket of the value. */
 
 import { bytesFor, concat, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, size, threshold } from "../checks.js";
+import { loss, share, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -17,16 +17,22 @@ export function make(p, labels) {
     const view = new DataView(report.buffer, report.byteOffset);
     return [0, half].map((at) => (half === 4 ? BigInt(view.getUint32(at, true)) : view.getBigUint64(at, true)));
   };
+  const odds = [truth.big * BigInt(buckets - 1), WORD - truth.big];
+  const bucketOf = ([a, b], code) => Number((BigInt.asUintN(8 * half, a * BigInt(code) + b) * BigInt(buckets)) >> BigInt(8 * half));
   return {
     ...base,
     width: 2 * half + tail,
-    epsilon: loss(truth.big * BigInt(buckets - 1), WORD - truth.big),
+    epsilon: loss(...odds),
+    odds,
+    coins: { of: "box", own: share(truth.big), other: share(odds[1]) / (buckets - 1) },
     draw(code, draws) {
       const seed = draws.public(2 * half);
-      const [a, b] = seedOf(seed);
-      const hashed = BigInt.asUintN(8 * half, a * BigInt(code) + b);
-      const bucket = Number((hashed * BigInt(buckets)) >> BigInt(8 * half));
+      const bucket = bucketOf(seedOf(seed), code);
       return concat(seed, littleEndian(tail, draws.coin(truth) ? bucket : draws.another(buckets, bucket)));
+    },
+    supports(report) {
+      const [seed, box] = [seedOf(report), fromLittleEndian(report.subarray(2 * half))];
+      return (code) => bucketOf(seed, code) === box;
     },
     caption: `A random way to sort all answers into ${buckets} boxes, and a box: yours or, by chance, another.`,
     parts(report) {

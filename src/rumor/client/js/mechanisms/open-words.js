@@ -1,7 +1,7 @@
 /** Words that nobody listed: a noisy hash of a word's beginning, at a level drawn for each person. */
 
 import { bytesFor, fromHex, fromLittleEndian, littleEndian, utf8 } from "../bytes.js";
-import { loss, refuse, refuseAnswer, size, threshold } from "../checks.js";
+import { loss, refuse, refuseAnswer, share, size, threshold } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { encodeContext, subtle, WORD } from "../randomness.js";
 import { mix64 } from "./mix64.js";
@@ -87,6 +87,7 @@ export function make(p) {
       return kept.draw((own) => settled(word, level, cohort, own));
     },
     restate: (report) => report,
+    coins: { of: "box", own: share(truth.big), other: share(WORD - truth.big) / (buckets - 1) },
     caption:
       `How much of the word is looked at and a way to sort words into ${buckets} boxes, both drawn by chance, ` +
       "and a box: your word's or, by chance, another.",

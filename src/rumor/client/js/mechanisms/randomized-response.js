@@ -1,7 +1,7 @@
 /** k-ary randomised response: the truth, or one of the others. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, threshold } from "../checks.js";
+import { loss, share, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -12,11 +12,18 @@ export function make(p, labels) {
   const { domain, called } = base;
   const truth = threshold("truth", p.truth);
   const width = bytesFor(domain);
+  const odds = [truth.big * BigInt(domain - 1), WORD - truth.big];
   return {
     ...base,
     width,
-    epsilon: loss(truth.big * BigInt(domain - 1), WORD - truth.big),
+    epsilon: loss(...odds),
+    odds,
+    coins: { of: "answer", own: share(truth.big), other: share(odds[1]) / (domain - 1) },
     draw: (code, draws) => littleEndian(width, draws.coin(truth) ? code : draws.another(domain, code)),
+    supports(report) {
+      const said = fromLittleEndian(report);
+      return (code) => code === said;
+    },
     caption: `One of the ${domain} answers: the true one or, by chance, another.`,
     parts: (report) => [{ name: "answer", kind: "text", value: called(fromLittleEndian(report)) }],
   };

@@ -58,6 +58,7 @@ export function make(p) {
       return join(cohort, await kept.draw((own) => noise.settle(filter(seed, cohort), own)));
     },
     restate: (settled, draws) => concat(settled.subarray(0, head), noise.report(settled.subarray(head), draws)),
+    coins: { of: "word", ...noise.coins },
     caption: "The number of a group drawn by chance, and noisy bits that many words could have set.",
     parts: (report) => [
       ...(head ? [{ name: "group", kind: "number", value: fromLittleEndian(report.subarray(0, head)) }] : []),

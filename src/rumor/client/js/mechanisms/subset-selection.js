@@ -1,7 +1,7 @@
 /** Subset selection: a random set of values that is likelier to hold the truth. */
 
 import { bytesFor, integers, littleEndian, packBits, unpackBits } from "../bytes.js";
-import { loss, size, threshold } from "../checks.js";
+import { loss, share, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -14,16 +14,24 @@ export function make(p, labels) {
   const inclusion = threshold("inclusion", p.inclusion);
   const [integer, packed] = [bytesFor(domain), (domain + 7) >> 3];
   const bitmap = count > 1 && packed <= count * integer;
+  const odds = [inclusion.big * BigInt(domain - count), (WORD - inclusion.big) * BigInt(count)];
+  const setOf = (report) => (bitmap ? unpackBits(report, domain).flatMap((bit, code) => (bit ? [code] : [])) : integers(report, integer, count));
   return {
     ...base,
     width: bitmap ? packed : count * integer,
-    epsilon: loss(inclusion.big * BigInt(domain - count), (WORD - inclusion.big) * BigInt(count)),
+    epsilon: loss(...odds),
+    odds,
+    coins: { of: "set", own: share(inclusion.big), other: (count - share(inclusion.big)) / (domain - 1) },
     draw(code, draws) {
       const included = draws.coin(inclusion);
       const others = draws.sample(domain - 1, count - Number(included));
       const set = others.map((other) => other + Number(other >= code));
       if (included) set.push(code);
       return bitmap ? packBits(domain, set) : littleEndian(integer, ...set.sort((a, b) => a - b));
+    },
+    supports(report) {
+      const set = new Set(setOf(report));
+      return (code) => set.has(code);
     },
     caption: `A random set of ${count} of the ${domain} answers, likelier to hold the true one.`,
     parts(report) {

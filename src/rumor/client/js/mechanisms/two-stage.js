@@ -4,7 +4,7 @@
  */
 
 import { bitAt, makeBits } from "../bytes.js";
-import { refuse, threshold } from "../checks.js";
+import { refuse, share, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { WORD } from "../randomness.js";
 
@@ -29,11 +29,16 @@ export function twoStage(p, count) {
   // With t how likely reports that are all 1 (all 0) are if the permanent bit is 0 (1), over how
   // likely they are if it is 1 (0), they tell by at most ln (a + (1-a)t) / (1-a + at) of the bit.
   const told = ([t, unit]) => [keep * unit + flip.big * t, flip.big * unit + keep * t];
+  // How likely a bit of a report is 1 where the filter's is 1, and where it is 0, over 2^128.
+  const [one, zero] = [keep * high.big + flip.big * low.big, flip.big * high.big + keep * low.big];
   return {
     low: low.big,
     high: high.big,
     /** Whether there is a permanent stage. */
     permanent,
+    coins: { own: share(one, WORD * WORD), other: share(zero, WORD * WORD) },
+    /** A bit that is 1, as evidence for the one answer that sets it. */
+    odds: [one * (WORD * WORD - zero), zero * (WORD * WORD - one)],
     /**
      * The loss of reports of one permanent answer between filters that set `first` and `second`
      * bits alone. `made` says whose fresh noise they have, and how many of each: f is the same.

@@ -21,7 +21,7 @@ export function make(p) {
   const values = checked(p.values);
   const base = number(p);
   const cells = 2 * values.length;
-  const { window, draw, ...drawn } = nearOrFar(p, cells - p.window, cells - 1);
+  const { window, draw, supports: _, ...drawn } = nearOrFar(p, cells - p.window, cells - 1);
   const worth = [...values.map((value) => -value).reverse(), ...values];
   const sums = Array.from({ length: cells - window + 1 }, (_, k) =>
     worth.slice(k, k + window).reduce((total, value) => total + value, 0),

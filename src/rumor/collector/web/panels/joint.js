@@ -1,7 +1,7 @@
 /** Several answers in one table: each table as a heat map, and how its answers go together. */
 
 import { tables } from "../charts.js";
-import { h } from "../dom.js";
+import { h } from "/client/view/dom.js";
 import { decimals, interval, plain, share } from "../numbers.js";
 import * as shares from "./shares.js";
 

@@ -1,6 +1,6 @@
 /** Sets: the share of people who chose each option, and of those who chose two of them. */
 
-import { h } from "../dom.js";
+import { h } from "/client/view/dom.js";
 import { decimals, interval, share } from "../numbers.js";
 
 export * from "./shares.js";

@@ -1,6 +1,8 @@
-/** The respondent's page in Chinese. */
+/** Everything that people who are asked read, in Chinese. */
 
 export default {
+  name: "中文",
+  tag: "zh-Hans",
   title: "私密作答",
   lead: "您的答案不会离开这台设备。发送之前，噪声就在这里加入，因此看到报告的人都无法确定您答了什么。许多报告汇集在一起，仍能显示大家总体的回答。",
   language: "语言",
@@ -105,6 +107,54 @@ export default {
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `如果回答全部问题，对全部答案一半对一半的猜测最多有 ${percent} 的机会正确（epsilon 合计 ${epsilon}）。`),
   said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少", chosen: "已选", "not chosen": "未选" },
   parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
+  asked: {
+    asked: (k, of) =>
+      `${of} 个问题中只问您 ${k} 个，由本设备随机抽取；按目前的内容，其余问题不会发送任何内容。这样每个答案需要的噪声更少；即使以后修订，未经您同意也不会超过下面写明的上限。`,
+    day: (day, days) => `您只在 ${days} 天中的一天作答，由本设备随机抽取：${day}（协调世界时）。`,
+    early: "这一天还没有到。请到那天再来，在此之前不会发送任何内容。",
+    late: "这一天已经过去，不会再问您别的。",
+    error: "这个问题没有问您，或者今天不是抽到的那一天。没有发送任何内容。",
+  },
+  linked: (first, second, epsilon) =>
+    `您对“${first}”和“${second}”的报告可能会被关联起来：持有报告的一方能看出两者来自同一个人。两份报告合起来最多透露两者代价之和（epsilon 为 ${epsilon}），已计入下方的总额。`,
+  relay: (where, crowd, days) =>
+    `您的报告会密封后经由 ${where} 转交。对方无法打开报告，每次至少凑够 ${crowd} 份才一并转交。只要对方不与提问方串通，且其他报告来自真实的人，您的报告就只是其中之一；否则，报告中的噪声仍会保护您。${days} 天内凑不够份数的报告会被丢弃。`,
+  blind: "只有受邀的人可以作答。您的邀请码只出示给签发方，签发方在看不到内容的情况下为每个回答签署凭证。回答不会发送到那里，签发方和收集方都无法得知哪份报告是您的。",
+  rehearsal: { title: "针对这个答案的二十次抽取。都不会发送，也不计入。", yours: "您的答案", rest: (n) => `另有 ${n} 项`, what: "报告内容", often: "20 次中出现" },
+  jointly: "无论您怎样回答，报告是关于其中几个答案的组合，还是只关于一个答案，都由随机决定。只发送一份加入噪声的报告。",
+  reach: (chance) => `会加入噪声：发送的值有 ${Math.round(100 * chance)}% 的概率落在这条线上标出的部分，否则落在线上的其他位置。`,
+  upTo: (cap) => `最多选择 ${cap} 项。如果更多，本设备会随机抽取其中 ${cap} 项。`,
+  steps: {
+    of: (i, n) => `第 ${i} 题，共 ${n} 题`,
+    begin: (n) => `开始（${n} 个问题）`,
+    rest: (n) => `回答其余 ${n} 个问题`,
+    back: "上一题",
+    next: "下一题",
+    skip: "跳过",
+  },
+  thanks: "全部完成，您可以关闭本页。您的答案从未离开这台设备。",
+  coins: {
+    bit: (own, other) => `随机规则：您的答案对应的比特为 1 的概率是 ${own}，其他每个比特是 ${other}。`,
+    answer: (own, other) => `随机规则：发送您的答案的概率是 ${own}，其他每个答案是 ${other}。`,
+    set: (own, other) => `随机规则：您的答案在集合中的概率是 ${own}，其他每个答案是 ${other}。`,
+    number: (own) => `随机规则：这个数代表您的答案的概率是 ${own}。`,
+    near: (own) => `随机规则：这个数落在您的答案附近的概率是 ${own}。`,
+    box: (own, other) => `随机规则：是您的箱子的概率是 ${own}，其他每个箱子是 ${other}。`,
+    word: (own, other) => `随机规则：您的词所置的比特为 1 的概率是 ${own}，其他每个比特是 ${other}。`,
+    ends: (own, other) => `随机规则：比特为 1 的概率，最小的数是 ${own}，最大的数是 ${other}。`,
+    truth: (own) => `随机规则：所发送内容为真的概率是 ${own}。`,
+  },
+  who: {
+    title: "还有谁可能发出这份报告？",
+    all: (factor) => `任何人。无论怎样回答，都可能产生完全相同的这份报告；不同答案产生它的频率最多相差 ${factor} 倍。`,
+    same: "与您的答案同样常见",
+    times: (factor) => `频率是您的答案的 ${factor} 倍`,
+    share: (percent) => `频率是您的答案的 ${percent}`,
+    likeliest: "最常来自",
+    shareLikeliest: (percent) => `频率是它们的 ${percent}`,
+    comma: "、",
+    more: (n) => `，另有 ${n} 个`,
+  },
   captions: {
     "randomized-response": "所有答案中的一个：真实的那个，或者碰巧是另一个。",
     unary: "每个答案对应一个比特，每个比特都带有噪声。",

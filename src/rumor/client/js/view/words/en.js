@@ -1,6 +1,8 @@
-/** The respondent's page in English. */
+/** Everything that people who are asked read, in English: every other language has the same names (CONTRIBUTING says how one is added). */
 
 export default {
+  name: "English",
+  tag: "en",
   title: "Answer in private",
   lead: "Your answers stay on this device. Noise is added here, before anything is sent, so that nobody who sees a report can be sure what you said. Many reports together still show how everyone answers.",
   language: "Language",
@@ -105,5 +107,53 @@ export default {
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `If you answer everything, a guess about all of it that is right half of the time becomes right at most ${percent} of the time (epsilon ${epsilon} in all).`),
   said: { nothing: "no", plus: "yes, rather much", minus: "yes, rather little", chosen: "chosen", "not chosen": "not chosen" },
   parts: { answer: "answer", set: "set", number: "number", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "asked" },
+  asked: {
+    asked: (k, of) =>
+      `You were asked ${k} of ${of} questions, drawn at random on this device; as the collection stands, nothing is sent about the others. An answer then needs less noise, and a revision takes no more than is stated below unless you agree.`,
+    day: (day, days) => `You answer on one of ${days} days, drawn at random on this device: ${day} (UTC).`,
+    early: "That day has not come. Please come back then; nothing can be sent before.",
+    late: "That day is over, and nothing more is asked of you.",
+    error: "This was not asked of you, or not today. Nothing was sent.",
+  },
+  linked: (first, second, epsilon) =>
+    `Your reports on “${first}” and “${second}” may be joined: whoever holds them can see that both are of one person. Together they tell at most what both cost, epsilon ${epsilon}, which is counted below.`,
+  relay: (where, crowd, days) =>
+    `Your reports are sealed and go through ${where}, which cannot open them and passes them on in groups of at least ${crowd}. As long as it does not work together with whoever asks, and the others in a group are real people, your report is one among theirs; otherwise the noise in your report still protects you. What finds no such group within ${days} days is dropped.`,
+  blind: "Only invited people may answer. Your invitation is shown to the issuer alone, which signs a token for every answer without seeing it. No answer goes there, and neither the issuer nor the collector can tell which report is yours.",
+  rehearsal: { title: "Twenty draws for this answer. None of them is sent or counted.", yours: "your answer", rest: (n) => `and ${n} others`, what: "What a report says", often: "How often of 20" },
+  jointly: "Chance decides, whatever you answer, whether the report is about some of these answers together or about one of them alone. One report is sent, with noise.",
+  reach: (chance) => `Noise is added: with a chance of ${Math.round(100 * chance)} in 100 what is sent lies in the marked part of this line, otherwise anywhere else on it.`,
+  upTo: (cap) => `Choose up to ${cap}. Of more, ${cap} are drawn at random on this device.`,
+  steps: {
+    of: (i, n) => `${i} of ${n}`,
+    begin: (n) => `Begin: ${n} questions`,
+    rest: (n) => `Answer the other ${n}`,
+    back: "Back",
+    next: "Next",
+    skip: "Skip",
+  },
+  thanks: "That was everything: you can close this page. What you answered never left this device.",
+  coins: {
+    bit: (own, other) => `By chance alone: the bit of your answer is 1 with ${own}, each other bit with ${other}.`,
+    answer: (own, other) => `By chance alone: your answer is told with ${own}, each other one with ${other}.`,
+    set: (own, other) => `By chance alone: your answer is in the set with ${own}, each other one with ${other}.`,
+    number: (own) => `By chance alone: the number stands for your answer with ${own}.`,
+    near: (own) => `By chance alone: the number lies near your answer's place with ${own}.`,
+    box: (own, other) => `By chance alone: the box is yours with ${own}, each other one with ${other}.`,
+    word: (own, other) => `By chance alone: a bit that your word sets is 1 with ${own}, each other bit with ${other}.`,
+    ends: (own, other) => `By chance alone: the bit is 1 with ${own} for the lowest number, and with ${other} for the highest.`,
+    truth: (own) => `By chance alone: what is told is the truth with ${own}.`,
+  },
+  who: {
+    title: "Who else could have sent this?",
+    all: (factor) => `Everybody. Whatever one answers, exactly this report can come of it, and from no answer more than ${factor} times as often as from another.`,
+    same: "As often as from yours",
+    times: (factor) => `${factor} times as often as from yours`,
+    share: (percent) => `${percent} as often as from yours`,
+    likeliest: "Most often from",
+    shareLikeliest: (percent) => `${percent} as often as from those`,
+    comma: ", ",
+    more: (n) => ` and ${n} more`,
+  },
   captions: {},
 };

@@ -1,8 +1,22 @@
-/** A report drawn: what it says, and its bits. */
+/** How far a question has come, and a report drawn: what it says, and its bits. */
 
 import { h } from "./dom.js";
+import { percentage } from "./odds.js";
 
 const SHOWN_BYTES = 48;
+
+/** How many reports a question takes of a person, over the rounds so far. */
+export const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
+
+/** Bring a card up to what the ledger says; `asked` is whether today is its day. */
+export function takeStockOf(card, contract, spending, pending, asked) {
+  const { question } = card;
+  const row = spending.find((each) => each.series === contract.series && each.question === question.id);
+  const waiting = pending.filter((envelope) => envelope.question === question.id);
+  card.made = row ? row.reports : 0;
+  if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
+  else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : asked ? "open" : "away";
+}
 
 /**
  * "Stays here" beside "is sent".
@@ -18,10 +32,27 @@ export function reportView(card, description, report, value, words) {
   const drawn = description.parts.some((part) => part.kind === "bits");
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
+    coinsView(description.coins, words),
     labelled ? [others(description.parts, words), bitTable(labelled, value, ownOf(labelled, card, value), words)] : split(description.parts, value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
-    !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null);
+    !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null,
+    whoElseView(card, report, words));
+}
+
+/** How likely chance makes each bit what it is, from the mechanism's own numbers. */
+function coinsView(coins, words) {
+  if (!coins) return null;
+  return h("p", { class: "soft coins" }, words.coins[coins.of](percentage(words, coins.own), percentage(words, coins.other)));
+}
+
+/** Who else could have sent this: worked out for whoever asks. */
+function whoElseView(card, report, words) {
+  const place = h("div", {});
+  const opened = async ({ target }) => {
+    if (target.open && !place.hasChildNodes()) place.append(...(await (await import("./who.js")).whoView(card, report, words)).filter(Boolean));
+  };
+  return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.who.title), place);
 }
 
 /** What a report says beside its labelled bits. */

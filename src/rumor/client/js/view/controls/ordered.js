@@ -4,19 +4,11 @@ import { h } from "../dom.js";
 import * as choice from "./choice.js";
 import { numeric } from "./number.js";
 
-// What only this control says, and how it looks, comes with it: no other page need load it.
-const REACH = {
-  en: (chance) => `Noise is added: with a chance of ${Math.round(100 * chance)} in 100 what is sent lies in the marked part of this line, otherwise anywhere else on it.`,
-  ja: (chance) => `ノイズが加わります。送られる値は ${Math.round(100 * chance)}% の確率でこの線の印の部分に入り、それ以外は線上のほかの場所になります。`,
-  zh: (chance) => `会加入噪声：发送的值有 ${Math.round(100 * chance)}% 的概率落在这条线上标出的部分，否则落在线上的其他位置。`,
-};
-const reachOf = (chance) => (REACH[document.documentElement.lang.slice(0, 2)] ?? REACH.en)(chance);
-
 export { wrong } from "./number.js";
 
 export function control(card, title, words, set) {
   const { labels, mechanism } = card.question;
-  const strip = reach(mechanism);
+  const strip = reach(mechanism, words);
   const place = labels ? (value) => labels.indexOf(value) : placeOn(mechanism);
   const shown = (value) => strip.show(value === undefined ? null : place(value));
   shown(card.value);
@@ -61,11 +53,11 @@ const placeOn = ({ range: [low, high], bins }) => (value) =>
   Math.max(0, Math.min(Math.floor(((value - low) * bins) / (high - low)), bins - 1));
 
 /** The line of everything that may be sent, and on it the part in which the report of an answer is likeliest. */
-function reach({ bins, window, inside }) {
+function reach({ bins, window, inside }, words) {
   const part = h("span", {});
   const view = h("div", {},
     h("div", { class: "track", "aria-hidden": "true" }, part),
-    h("p", { class: "soft" }, reachOf(Number(inside) / 2 ** 64)));
+    h("p", { class: "soft" }, words.reach(Number(inside) / 2 ** 64)));
   view.style.marginTop = "0.9rem";
   const show = (place) => {
     view.hidden = place === null;

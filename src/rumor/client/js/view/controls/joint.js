@@ -3,13 +3,6 @@
 import { h } from "../dom.js";
 import * as choice from "./choice.js";
 
-// What only this control says comes with it: no other page need load it.
-const DRAWN = {
-  en: "Chance decides, whatever you answer, whether the report is about some of these answers together or about one of them alone. One report is sent, with noise.",
-  ja: "報告がいくつかの答えの組み合わせについてか、一つの答えだけについてかは、答えに関係なく偶然で決まります。送られるのはノイズを加えた報告一つだけです。",
-  zh: "无论您怎样回答，报告是关于其中几个答案的组合，还是只关于一个答案，都由随机决定。只发送一份加入噪声的报告。",
-};
-
 export function control(card, title, words, set) {
   const { id, parts, mechanism } = card.question;
   const given = { ...card.value };
@@ -25,8 +18,7 @@ export function control(card, title, words, set) {
     view.style.marginBottom = "0.9rem";
     return view;
   });
-  const lang = document.documentElement.lang.slice(0, 2);
-  return [views, mechanism.components.length > 1 ? h("p", { class: "soft" }, DRAWN[lang] ?? DRAWN.en) : null];
+  return [views, mechanism.components.length > 1 ? h("p", { class: "soft" }, words.jointly) : null];
 }
 
 /** Each part with its answer. */

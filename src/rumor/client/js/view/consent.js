@@ -1,18 +1,18 @@
 /** The question that a person is asked before a revision may cost more than they agreed to. */
 
 import { h } from "./dom.js";
+import { belief, figure, percentage } from "./odds.js";
 
 /**
  * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.
  * @param {{ spent: number, before: number, after: number }} change what it has cost, may cost, would be allowed to cost
  * @param {any} words
- * @param {(epsilon: number) => string} number
- * @param {(epsilon: number) => string} belief how often a guess that was right half of the time can be right
+ * @param {Node} place where the question is put
  * @returns {Promise<boolean>}
  */
-export function askConsent({ spent, before, after }, words, number, belief) {
+export function askConsent({ spent, before, after }, words, place = document.body) {
   const { title, text, spent: soFar, before: agreed, after: wanted, otherwise, yes, no } = words.consent;
-  const line = (name, epsilon) => h("div", {}, h("dt", {}, name), h("dd", {}, words.epsilon(number(epsilon))));
+  const line = (name, epsilon) => h("div", {}, h("dt", {}, name), h("dd", {}, words.epsilon(figure(words, epsilon, 4))));
   return new Promise((resolve) => {
     const button = (said, look, label) =>
       h("button", { type: "button", class: look, autofocus: said === "no", onclick: () => dialog.close(said) }, label);
@@ -24,11 +24,11 @@ export function askConsent({ spent, before, after }, words, number, belief) {
       },
     },
       h("h2", { id: "consent-title" }, title),
-      h("p", { id: "consent-text" }, text(belief(before), belief(after))),
+      h("p", { id: "consent-text" }, text(...[before, after].map((epsilon) => percentage(words, belief(epsilon))))),
       h("dl", { id: "consent-costs" }, line(soFar, spent), line(agreed, before), line(wanted, after)),
       h("p", { class: "soft" }, otherwise),
       h("div", { class: "choices" }, button("no", null, no), button("yes", "primary", yes)));
-    document.body.append(dialog);
+    place.append(dialog);
     dialog.showModal();
   });
 }

@@ -4,7 +4,7 @@
  * control keeps its card's value: undefined is no answer.
  */
 
-import { RumorError } from "/client/rumor.js";
+import { RumorError } from "../errors.js";
 import { h } from "./dom.js";
 
 const LOADERS = {
@@ -35,7 +35,8 @@ export function control(card, title, words, changed) {
     mark(card, null);
     changed();
   };
-  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, words, set), h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" }));
+  card.wrong = h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" });
+  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, words, set), card.wrong);
 }
 
 /** What is wrong with an answer, in words for whoever gave it; null where nothing is. */
@@ -43,8 +44,8 @@ export const wrongWith = (card, words) => loaded[card.question.kind].wrong?.(car
 
 /** Say at a question what is wrong with its answer, or that nothing is. */
 export function mark(card, sentence) {
-  const place = document.getElementById(`q-${card.question.id}-wrong`);
-  if (!place) return null;
+  const place = card.wrong;
+  if (!place?.isConnected) return null;
   place.textContent = sentence ?? "";
   const field = place.parentElement.querySelector("input, select");
   if (sentence) field?.setAttribute("aria-invalid", "true");

@@ -1,0 +1,272 @@
+/**
+ * `<rumor-question collector="https://collector.example" question="homepage">`: a question of a collection on any
+ * page, with the controls of the answer page and the ledger of the page's origin. Importing this defines it.
+ *
+ * Attributes: `collector`, the address of the collector (the page's own origin unless said); `question`, its id;
+ * `digest` pins the contract; `lang` is one of the languages that there are, else the one around it. An invitation is a property, not an
+ * attribute, so that it is in no markup. Events, which bubble and never hold an answer: `rumor-drawn` and
+ * `rumor-sent` with the question, `rumor-problem` with a code. Looks: the custom properties of `HOST`.
+ */
+
+import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "./rumor.js";
+import { control, loadControls, mark, shownValue, wrongWith } from "./view/controls.js";
+import { h } from "./view/dom.js";
+import { figure, oddsView } from "./view/odds.js";
+import { most, reportView, takeStockOf } from "./view/report.js";
+import { styled } from "./view/style.js";
+import { wordsFor } from "./view/words.js";
+
+// Light or dark as the page is; each colour can be set from outside.
+const HOST = `
+:host {
+  --card: var(--rumor-card, light-dark(#ffffff, #1b1e23)); --ink: var(--rumor-ink, light-dark(#1d1f23, #e9e8e5));
+  --soft: var(--rumor-soft, light-dark(#5c6168, #a3a8b0)); --line: var(--rumor-line, light-dark(#e3e0da, #2e333a));
+  --accent: var(--rumor-accent, light-dark(#1d5a96, #8cc1f5)); --on-accent: var(--rumor-on-accent, light-dark(#ffffff, #0c1a28));
+  --wash: var(--rumor-wash, light-dark(#eaf1f8, #1d2a38)); --warn: var(--rumor-warn, light-dark(#9a3412, #f4a98a));
+  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+  display: block; box-sizing: border-box; padding: var(--rumor-padding, 1.5rem); color: var(--ink); background: var(--card);
+  border: 1px solid var(--line); border-radius: var(--rumor-radius, 1rem); font: var(--rumor-font, 400 1rem/1.6 system-ui, sans-serif);
+}
+:host([hidden]) { display: none; }
+*, ::before, ::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
+h2, h3, p { margin: 0; }
+[part="spent"] { margin-top: 0.9rem; }
+.title { font-size: 1.25em; font-weight: 620; line-height: 1.25; overflow-wrap: anywhere; color: inherit; letter-spacing: 0; }
+.soft { color: var(--soft); font-size: 0.9em; }
+.notice, .status { margin-top: 0.8rem; }
+.notice { color: var(--warn); }
+.action { margin-top: 1.1rem; display: grid; gap: 0.5rem; justify-items: start; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.title:focus-visible, .status:focus-visible { outline-color: transparent; }
+button, input, select { font: inherit; color: inherit; }
+button { border: 1px solid var(--line); border-radius: 0.6rem; background: var(--card); padding: 0.5rem 0.95rem; cursor: pointer; }
+button.primary { background: var(--accent); color: var(--on-accent); border-color: var(--accent); font-weight: 600; padding: 0.8rem 1.4rem; }
+button.primary:disabled { background: var(--wash); color: var(--soft); border-color: var(--wash); cursor: default; }
+button.quiet { border: 0; background: none; color: var(--soft); padding: 0.35rem 0; font-size: 0.9em; text-decoration: underline; }
+input:where([type="text"], [type="number"]), select { width: 100%; padding: 0.7rem 0.9rem; border: 1px solid var(--soft); border-radius: 0.6rem; background: var(--card); }
+input:where([type="radio"], [type="checkbox"]) { accent-color: var(--accent); width: 1.15rem; height: 1.15rem; margin: 0; flex: none; }
+`;
+
+// Elements of one collection share its contract.
+const contracts = new Map();
+
+function contractOf(collector, digest) {
+  const key = JSON.stringify([collector, digest]);
+  if (!contracts.has(key)) {
+    const fetched = fetchContract(`${collector}/v1/collection`, digest ? { digest } : {});
+    contracts.set(key, fetched);
+    fetched.catch(() => contracts.delete(key)); // to be tried again
+  }
+  return contracts.get(key);
+}
+
+export class RumorQuestion extends HTMLElement {
+  static observedAttributes = ["collector", "question", "digest", "lang"];
+
+  /** The person's invitation, where the collection is for invited people. */
+  invitation = "";
+  #run = 0;
+  #busy = false;
+  #root = this.attachShadow({ mode: "open" });
+  #known = null;
+
+  constructor() {
+    super();
+    styled(this.#root, HOST);
+  }
+
+  connectedCallback() {
+    this.#start();
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected) this.#start();
+  }
+
+  /** The collector's address, without the slash at its end. */
+  get #collector() {
+    return (this.getAttribute("collector") ?? "").replace(/\/+$/, "");
+  }
+
+  async #start() {
+    const run = ++this.#run;
+    // Attributes that change together start it once.
+    await null;
+    if (run !== this.#run) return;
+    this.#known = null;
+    const words = await wordsFor(this.lang, this.closest("[lang]")?.lang, ...(navigator.languages ?? []));
+    this.#put(words, h("p", { class: "soft", role: "status" }, words.loading));
+    try {
+      const contract = await contractOf(this.#collector, this.getAttribute("digest"));
+      const question = contract.question(this.getAttribute("question") ?? "");
+      await loadControls([question]);
+      const consent = async (change) => (await import("./view/consent.js")).askConsent(change, words, this.#root);
+      const person = await Respondent.open({ store: new BrowserStore(), consent });
+      const known = { words, contract, person, card: { question, value: undefined, state: "open", envelopes: [] }, notices: [] };
+      known.notices = await notices(known);
+      if (run !== this.#run) return;
+      this.#known = known;
+      await this.#stock();
+      this.#render();
+    } catch (problem) {
+      if (run === this.#run) this.#complain(problem, words, () => this.#start());
+    }
+  }
+
+  async #stock() {
+    const { person, contract, card } = this.#known;
+    const asked = await person.asked(contract);
+    takeStockOf(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id));
+    this.#known.standing = await person.standing(contract);
+  }
+
+  #put(words, ...children) {
+    const box = h("div", { lang: words.tag, part: "box" }, ...children);
+    for (const old of this.#root.querySelectorAll("[part=box]")) old.remove();
+    this.#root.append(box);
+  }
+
+  #render(status = null) {
+    const { words, card, notices: told, standing } = this.#known;
+    const { question, state } = card;
+    const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
+    const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
+    const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(figure(words, standing.ceiling), figure(words, standing.spent)));
+    const place = h("div", { class: "action", part: "action" });
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, words.limit(card.made)), away: () => null }[state]();
+    this.#put(words, title, state === "full" ? null : told, body, h("div", { role: "alert" }), said, place, spent);
+  }
+
+  /** The question: what it costs, its control, and the button that draws. */
+  #asking(place) {
+    const { words, card, contract } = this.#known;
+    const button = h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#draw() });
+    const changed = () => {
+      button.disabled = card.value === undefined;
+      button.textContent = button.disabled ? words.addNone : words.add(1);
+    };
+    changed();
+    place.append(h("p", { class: "soft" }, words.addHint), button);
+    const invited = contract.admission !== "open" && h("p", {},
+      h("label", { for: "code" }, words.invitation),
+      h("input", { id: "code", type: "text", autocomplete: "off", value: this.invitation, oninput: ({ target }) => (this.invitation = target.value.trim()) }));
+    return [oddsView(card.question, words, true), invited, control(card, "title", words, changed)];
+  }
+
+  #drawn(place) {
+    const { words } = this.#known;
+    place.append(h("p", { class: "soft" }, words.sendHint), h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#send() }, words.send(1)));
+    return this.#reports();
+  }
+
+  #sent(place) {
+    const { words, card } = this.#known;
+    const again = () => {
+      Object.assign(card, { state: "open", value: undefined, envelopes: [] });
+      this.#render();
+      this.#focus(".title");
+    };
+    if (card.made < most(card.question)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
+    return this.#reports();
+  }
+
+  #reports() {
+    const { words, card } = this.#known;
+    const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
+    return [
+      value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
+      value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice" }, words.told[note.code](note))),
+      card.envelopes.map(({ report }) => reportView(card, describeReport(card.question, report), report, value, words)),
+    ];
+  }
+
+  async #draw() {
+    const { words, contract, person, card } = this.#known;
+    const sentence = wrongWith(card, words);
+    if (sentence) {
+      mark(card, sentence)?.focus();
+      return;
+    }
+    // What is spent is counted here: a browser that clears storage when it is short should spare it.
+    navigator.storage?.persist?.().catch(() => {});
+    await this.#once(async () => {
+      const [made] = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
+      card.told = made.told;
+      await this.#stock();
+      this.#render(words.drawn(1));
+      this.#focus(".title");
+      this.#tell("rumor-drawn", { question: card.question.id });
+    });
+  }
+
+  async #send() {
+    const { words, contract, person, card } = this.#known;
+    await this.#once(async () => {
+      const outcome = await person.send(this.#collector, contract, { invitation: this.invitation, question: card.question.id });
+      if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
+      if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
+      card.state = "sent";
+      await this.#stock();
+      this.#render(words.sentAll(1));
+      this.#focus(".status");
+      this.#tell("rumor-sent", { question: card.question.id, accepted: outcome.accepted });
+    });
+  }
+
+  /** Do something once at a time; what goes wrong becomes a sentence. */
+  async #once(work) {
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      await work();
+    } catch (problem) {
+      const { words, card } = this.#known;
+      if (problem.code === "answer") mark(card, words.wrong.answer)?.focus();
+      else {
+        await this.#stock().catch(() => {});
+        this.#render();
+        this.#complain(problem, words, card.state === "drawn" ? () => this.#send() : null);
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Say what is wrong, in the language of the element where it has a sentence for it. */
+  #complain(problem, words, retry) {
+    // What another's error says might hold an answer: its place alone is told.
+    if (!(problem instanceof RumorError)) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
+    const waits = problem.code === "unreachable" && this.#known?.card.state === "drawn" ? words.waiting : undefined;
+    const own = waits ?? words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : problem.code === "asked" ? words.asked.error : words.errors[problem.code]);
+    const known = problem instanceof RumorError ? problem.message : null;
+    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), !own && known ? h("p", { lang: "en" }, known) : null);
+    if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
+    const place = this.#root.querySelector("[role=alert]");
+    if (this.#known && place) place.replaceChildren(notice);
+    else this.#put(words, h("div", { role: "alert" }, notice));
+    this.#tell("rumor-problem", { code: problem.code ?? "other" });
+  }
+
+  #focus(where) {
+    this.#root.querySelector(where).focus();
+  }
+
+  #tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+}
+
+/** What a person is to be told before they answer: what was drawn of many, what may be joined, who passes reports on. */
+async function notices({ words, contract, person, card: { question } }) {
+  const told = [];
+  if (contract.ask) told.push((await import("./view/asked.js")).askedView(await person.asked(contract), words, words.tag));
+  if (contract.linked?.includes(question.id)) {
+    const both = contract.linked.reduce((sum, id) => sum + lossOf(contract.question(id)).answer, 0);
+    told.push((await import("./view/linked.js")).linkedView(contract, figure(words, both, 4), words));
+  }
+  if (contract.relay) told.push((await import("./view/relay.js")).relayView(contract, words));
+  return told;
+}
+
+if (!customElements.get("rumor-question")) customElements.define("rumor-question", RumorQuestion);

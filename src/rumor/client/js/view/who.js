@@ -1,0 +1,48 @@
+/** Who else could have sent a report: how often each other answer would have sent exactly this one. */
+
+import { share } from "../checks.js";
+import { mechanismOf } from "../contract.js";
+import { lossOf } from "../loss.js";
+import { h } from "./dom.js";
+import { figure, percentage } from "./odds.js";
+
+// More answers than this take long to go through, and more names than that nobody reads.
+const [CHEAP, NAMED] = [20_000, 12];
+
+/**
+ * The other answers by how often each sends exactly this report, as a multiple of how often one's own does;
+ * of the likeliest where that is not known. From the thresholds, exact but for the quotient. Null where the
+ * mechanism has no list of answers, or a long one.
+ * @returns {Promise<{ ratio: number, names: string[] }[] | null>} the likeliest first
+ */
+export async function whoElse(question, report, value) {
+  const { supports, odds: [above, below] = [], domain = question.labels?.length, encode } = mechanismOf(question);
+  if (!supports || !domain || domain > CHEAP) return null;
+  const own = value === undefined ? null : await encode(value);
+  const supported = supports(report);
+  const groups = [above, below].map((weight) => ({ weight, names: [] }));
+  for (let code = 0; code < domain; code++) {
+    if (code !== own) groups[supported(code) ? 0 : 1].names.push(question.labels?.[code] ?? String(code));
+  }
+  const told = groups.filter(({ names }) => names.length);
+  const of = own === null ? told[0].weight : supported(own) ? above : below;
+  return told.map(({ weight, names }) => ({ ratio: share(weight, of), names }));
+}
+
+/** The same in words. */
+export async function whoView({ question, value }, report, words) {
+  const { who } = words;
+  const listed = (names) => {
+    const some = names.slice(0, NAMED).join(who.comma);
+    return names.length > NAMED ? some + who.more(figure(words, names.length - NAMED, 9)) : some;
+  };
+  const often = (ratio) => {
+    if (ratio === 1) return value === undefined ? who.likeliest : who.same;
+    return ratio > 1 ? who.times(figure(words, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(percentage(words, ratio));
+  };
+  const groups = (await whoElse(question, report, value)) ?? [];
+  return [
+    h("p", {}, who.all(figure(words, Math.exp(lossOf(question).report)))),
+    groups.length ? h("dl", {}, groups.map(({ ratio, names }) => h("div", {}, h("dt", {}, often(ratio)), h("dd", { dir: "auto" }, listed(names))))) : null,
+  ];
+}

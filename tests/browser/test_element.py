@@ -1,0 +1,129 @@
+"""`<rumor-question>` on a page of another origin: the same controls, ledger and bytes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from docs.make_pages import DOCS
+from rumor.collector.http.server import background
+from rumor.collector.service import Service
+from rumor.collector.store.base import Registered, Store, open_store
+from rumor.contract.collection import Collection
+from tests.browser.conftest import OpenPage
+from tests.browser.test_accessibility import objections
+from tests.browser.test_answer_use import NUMBER, WISH, choice
+
+HOMEPAGE = choice("homepage", ["news", "mail", "blank"], 3.0)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
+    """The example of the documentation on an origin of its own, and a collector elsewhere."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(Collection.resolve({**WISH, "questions": [HOMEPAGE, NUMBER]}))
+    text = (DOCS / "how-to" / "embed.md").read_text("utf-8")
+    (example,) = re.findall(r'```html title="page.html"\n(.*?)```', text, re.DOTALL)
+    own = '<link rel="icon" href="data:,">'
+    second = example.replace("</title>", f"</title>{own}").replace(
+        "</main>",
+        '<rumor-question collector="https://collector.example/" question="hours"></rumor-question>'
+        "\n</main>",
+    )
+    folder = tmp_path / "site"
+    folder.mkdir()
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    with background(Service(store, "survey")) as url:
+        (folder / "index.html").write_text(second.replace("https://collector.example", url))
+        yield f"http://127.0.0.1:{server.server_port}/index.html", store, entry
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def element(page: Page, question: str) -> Locator:
+    return page.locator(f"rumor-question[question={question}]")
+
+
+def test_a_question_is_answered_on_another_page(
+    open_page: OpenPage, site: tuple[str, Store, Registered], axe: str
+) -> None:
+    url, store, entry = site
+    page = open_page(scheme="dark")
+    page.add_init_script(
+        "addEventListener('rumor-drawn', ({ type }) => (window.told ??= []).push(type));"
+        "addEventListener('rumor-sent', ({ detail }) => (window.told ??= []).push(detail));"
+    )
+    page.goto(url)
+    home, hours = element(page, "homepage"), element(page, "hours")
+    home.get_by_label("mail").check()
+    assert objections(page, axe) == []
+    button = home.get_by_role("button", name="Add noise to my answer")
+    assert button.evaluate("(node) => getComputedStyle(node).backgroundColor") == (
+        "rgb(220, 168, 236)"
+    )
+    button.click()
+    expect(home.get_by_role("heading", name="homepage?")).to_be_focused()
+    expect(home.locator(".coins")).to_be_visible()
+    bits = [int(bit) for bit in home.locator(".bit:not(.stays)").all_inner_texts()]
+    hours.locator("input").fill("7")
+    hours.get_by_role("button", name="Add noise to my answer").click()
+    expect(hours.locator(".report")).to_be_visible()
+    assert objections(page, axe) == []
+    home.get_by_role("button", name="Send this report").click()
+    expect(home.locator("[role=status]")).to_have_text("Thank you. Your report has been received.")
+    expect(home.locator("[role=status]")).to_be_focused()
+    # The report of one question, as it was shown; that of the other waits for its own button.
+    (report,) = store.newest(entry, "homepage", 9)
+    mechanism = entry.collection.question("homepage").mechanism
+    assert mechanism.validate(report[None]).all
+    assert [(report[0] >> place) & 1 for place in range(len(bits))] == bits
+    assert len(store.newest(entry, "hours", 9)) == 0
+    sent = {"question": "homepage", "accepted": 1}
+    assert page.evaluate("window.told") == ["rumor-drawn", "rumor-drawn", sent]
+    page.reload()
+    expect(home).to_contain_text("You have answered this question.")
+    expect(hours.get_by_role("button", name="Send this report")).to_be_visible()
+    page.evaluate("document.documentElement.lang = 'ja'")
+    hours.evaluate("(node) => (node.lang = 'ja')")
+    expect(hours.get_by_role("button", name="このレポートを送る")).to_be_visible()
+
+
+def test_what_goes_wrong_is_told_in_the_element(
+    open_page: OpenPage, site: tuple[str, Store, Registered]
+) -> None:
+    url, _, _ = site
+    page = open_page(allowed="Failed to load resource")
+    page.add_init_script(
+        "addEventListener('rumor-problem', ({ detail }) => (window.told ??= []).push(detail.code))"
+    )
+    page.goto(url)
+    home = element(page, "homepage")
+    home.get_by_label("mail").check()
+    home.evaluate("(node) => node.setAttribute('digest', '0'.repeat(64))")
+    expect(home.get_by_role("alert")).to_contain_text("nothing was sent")
+    home.evaluate("(node) => node.removeAttribute('digest')")
+    home.get_by_label("news").check()
+    home.get_by_role("button", name="Add noise").click()
+    page.route("**/v1/reports", lambda route: route.abort())
+    home.get_by_role("button", name="Send this report").click()
+    expect(home.get_by_role("alert")).to_contain_text("Your reports are kept on this device")
+    page.unroute("**/v1/reports")
+    home.get_by_role("button", name="Try again").click()
+    expect(home.locator("[role=status]")).to_contain_text("Thank you.")
+    assert page.evaluate("window.told") == ["digest", "unreachable"]
