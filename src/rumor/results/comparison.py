@@ -80,16 +80,6 @@ class Pair:
         return f"{one_line(self.second)} less {one_line(self.first)}"
 
 
-class _OfAllPairs:
-    """What each pair says under the same name, one after the other."""
-
-    def __set_name__(self, owner: type[Comparison], name: str) -> None:
-        self._name = name
-
-    def __get__(self, found: Comparison, owner: type[Comparison]) -> Vector:
-        return np.concatenate([getattr(pair, self._name) for pair in found.pairs])
-
-
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
     """The differences between groups of different people."""
@@ -108,14 +98,28 @@ class Comparison(Tabular):
     notes: tuple[str, ...] = ()
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
-    difference = _OfAllPairs()
-    """Of all rows, pair after pair."""
-    stderr = _OfAllPairs()
-    """Their standard errors."""
-    p_value = _OfAllPairs()
-    """Of each row alone."""
-    adjusted = _OfAllPairs()
-    """Of each row among all of them, by Holm."""
+    @property
+    def difference(self) -> Vector:
+        """Of all rows, pair after pair."""
+        return self._of_all_pairs("difference")
+
+    @property
+    def stderr(self) -> Vector:
+        """Their standard errors."""
+        return self._of_all_pairs("stderr")
+
+    @property
+    def p_value(self) -> Vector:
+        """Of each row alone."""
+        return self._of_all_pairs("p_value")
+
+    @property
+    def adjusted(self) -> Vector:
+        """Of each row among all of them, by Holm."""
+        return self._of_all_pairs("adjusted")
+
+    def _of_all_pairs(self, name: str) -> Vector:
+        return np.concatenate([getattr(pair, name) for pair in self.pairs])
 
     def interval(
         self, level: float = 0.95, *, of: str | None = None, simultaneous: bool = False
