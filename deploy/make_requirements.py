@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +38,7 @@ def wanted(extra: str | None = None) -> set[str]:
     return found
 
 
-def resolved(machine: str) -> dict[str, tuple[str, str]]:
+def resolved(machine: str, python: str) -> dict[str, tuple[str, str]]:
     """What pip would install there: names, with version and hash."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
@@ -46,7 +47,7 @@ def resolved(machine: str) -> dict[str, tuple[str, str]]:
             [
                 *(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"),
                 *("--ignore-installed", "--only-binary=:all:", "--implementation=cp"),
-                *(f"--python-version={PYTHON}", *platforms, f"--target={folder}/none"),
+                *(f"--python-version={python}", *platforms, f"--target={folder}/none"),
                 *(f"--report={report}", f"--constraint={ROOT / 'constraints.txt'}"),
                 *sorted(wanted() | wanted("server")),
             ],
@@ -62,20 +63,26 @@ def resolved(machine: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def main() -> None:
-    """Write the file."""
+def requirements(python: str = PYTHON, machines: Sequence[str] = MACHINES) -> str:
+    """Every package with its version and hashes, for these machines."""
     pins: dict[tuple[str, str], set[str]] = {}
-    for machine in MACHINES:
-        for name, (version, digest) in resolved(machine).items():
+    for machine in machines:
+        for name, (version, digest) in resolved(machine, python).items():
             pins.setdefault((name, version), set()).add(digest)
     lines = [
-        f"# Python {PYTHON} on {' and '.join(MACHINES)}; written by deploy/make_requirements.py."
+        f"# Python {python} on {' and '.join(machines)}; written by deploy/make_requirements.py."
     ]
     for (name, version), digests in sorted(pins.items()):
         hashes = " \\\n".join(f"    --hash=sha256:{digest}" for digest in sorted(digests))
         lines.append(f"{name}=={version} \\\n{hashes}")
-    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(pins)} packages to {OUT.relative_to(ROOT)}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the file."""
+    made = requirements()
+    OUT.write_text(made, encoding="utf-8")
+    print(f"{made.count('==')} packages to {OUT.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

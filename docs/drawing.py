@@ -101,7 +101,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """A named line of a plot; its name stands beside one of its points, the last unless said."""
+    """A named line of a plot; its name stands beside one of its points, by default the last."""
 
     name: str
     points: Sequence[Point]

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -19,6 +20,8 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "node": (("node", "nodejs"), "Debian package nodejs"),
     "npm": (("npm",), "Debian package npm"),
     "chromium": (("chromium", "chromium-browser", "google-chrome"), "Debian package chromium"),
+    "buildah": (("buildah",), "Debian package buildah"),
+    "mmdebstrap": (("mmdebstrap",), "Debian package mmdebstrap"),
     "dbt": (("dbt",), "tests/engines/dbt-requirements.txt, in an environment of its own"),
     "cc": (("cc", "gcc"), "Debian package gcc"),
     "c++": (("c++", "g++"), "Debian package g++"),
@@ -39,7 +42,11 @@ def needs(name: str) -> Path:
             found = shutil.which(command, path=place)
             if found is not None:
                 return Path(found)
-    sentence = f"{name} is needed for these tests and was not found ({source})"
+    return leave_out(f"{name} is needed for these tests and was not found ({source})")
+
+
+def leave_out(sentence: str) -> NoReturn:
+    """Skip what runs, with one sentence that says why; or fail, where nothing may be skipped."""
     if os.environ.get("RUMOR_NO_SKIP") == "1":
         pytest.fail(f"{sentence}; RUMOR_NO_SKIP=1 forbids to skip them", pytrace=False)
     pytest.skip(sentence, allow_module_level=True)

@@ -196,6 +196,15 @@ def test_links_lead_somewhere() -> None:
                 assert anchor in slugs, f"{page}: {target}"
 
 
+def test_words_are_plain() -> None:
+    """What reads foreign has a plain word; names of columns and keys stand in code."""
+    foreign = re.compile(r"\bunless said\b|\basked by\b(?! name)|\bstrat(?:um|a)\b", re.IGNORECASE)
+    for page in PAGES:
+        text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))
+        found = foreign.search(text)
+        assert found is None, f"{page.relative_to(ROOT)}: {found}"
+
+
 def test_no_star_of_a_formula_is_taken_for_emphasis() -> None:
     """Formulas with p* and q* stand in code, or Markdown would eat their stars."""
     for page in PAGES:

@@ -245,8 +245,8 @@ def test_a_damaged_summary(work: Path, capsys: Outputs) -> None:
         (["--from", "yesterday"], "--from must be a day written YYYY-MM-DD; got 'yesterday'"),
         (["--from", "2026-02-01", "--to", "2026-01-01"], "must not be after the last"),
         (["--from", "2026-02-01"], "at least one report; got none in 'r.parquet' of these days"),
-        (["--by", "country"], "strata must be a public column of the reports (day); got 'country'"),
-        (["--by", "day", "--save-summary", "s"], "a saved summary holds no strata; got --by day"),
+        (["--by", "country"], "groups must be a public column of the reports (day); got 'country'"),
+        (["--by", "day", "--save-summary", "s"], "a saved summary holds no groups; got --by day"),
         (["--question", "medicine"], "must answer question 'medicine'; got reports of 'homepage'"),
         (["--question", "x"], "must be named as one of homepage, medicine; got 'x'"),
         (["--plot", "e.gif"], "a chart's file must end in .html, .png, .svg; got 'e.gif'"),
@@ -265,7 +265,7 @@ def test_a_summary_has_no_strata_or_days_left(work: Path, capsys: Outputs) -> No
     capsys.readouterr()
     for option in (["--by", "day"], ["--from", "2026-01-01"]):
         said = refused(capsys, "estimate", "collection.toml", "s.rumor", *option)
-        assert said.startswith("strata and days are chosen when reports are counted")
+        assert said.startswith("groups and days are chosen when reports are counted")
 
 
 @pytest.mark.parametrize(

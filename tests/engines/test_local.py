@@ -194,7 +194,7 @@ def test_too_many_strata_are_refused(written: Written, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(module, "_MAX_COUNTERS", 2 * written.question.mechanism.tally_size)
     with pytest.raises(
-        InputError, match="strata must be few enough to count side by side: at most 2"
+        InputError, match="groups must be few enough to count side by side: at most 2"
     ):
         written.totals(ParquetSource(written.path, written.collection, by="country"))
 

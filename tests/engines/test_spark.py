@@ -434,7 +434,7 @@ def test_a_dataframe_must_hold_reports(engine: SparkEngine, tmp_path: Path) -> N
         FrameSource(frame, everything(), "bits", by="share")
     with pytest.raises(InputError, match="is for the Spark engine; got another engine"):
         analyse(everything(), FrameSource(frame, everything(), "bits"))
-    with pytest.raises(InputError, match="strata, days and ids are chosen where a source is made"):
+    with pytest.raises(InputError, match="groups, days and ids are chosen where a source is made"):
         analyse(everything(), FrameSource(frame, everything(), "bits"), by="day")
 
 

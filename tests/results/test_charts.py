@@ -70,7 +70,7 @@ def test_many_strata_are_cut_to_the_largest() -> None:
     estimates = {f"s{i}": estimate for i in range(30)}
     spec = strata_chart(estimates, "place").to_dict()
     assert len(spec["facet"]["sort"]) == 24
-    assert spec["title"]["subtitle"][2] == "6 smaller strata are not shown"
+    assert spec["title"]["subtitle"][2] == "6 smaller groups are not shown"
 
 
 @pytest.mark.parametrize(

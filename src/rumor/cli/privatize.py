@@ -25,13 +25,13 @@ _MANY, _CROWD = 20, 100
 
 Questions = Annotated[
     list[str] | None,
-    option("--question -q ID", "Which question; repeatable (all of the collection unless said)."),
+    option("--question -q ID", "Which question; repeatable (by default all of the collection)."),
 ]
 Column = Annotated[
     list[str] | None,
     option(
         "--column -c NAME",
-        "The column of answers (the question's column or id unless said); ID=NAME, repeatable, "
+        "The column of answers (by default the question's column or id); ID=NAME, repeatable, "
         "where there are several questions.",
     ),
 ]
@@ -52,7 +52,7 @@ Keep = Annotated[
     ),
 ]
 Day = Annotated[
-    str | None, option("--day YYYY-MM-DD", "The day of the reports (today in UTC unless said).")
+    str | None, option("--day YYYY-MM-DD", "The day of the reports (by default today, in UTC).")
 ]
 Replace = Annotated[
     bool,

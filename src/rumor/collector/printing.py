@@ -42,7 +42,7 @@ def printed_invitations(name: str, contact: str, address: str, codes: Sequence[s
             f"<p>Read the code with your telephone, or type:</p>"
             f"<p><code>{html.escape(link)}</code></p>"
             f'<p class="small">For one person, once. It shows that you were invited, not who you '
-            f"are. Asked by {html.escape(contact)}.</p></section>"
+            f"are. Questions? Ask {html.escape(contact)}.</p></section>"
         )
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'

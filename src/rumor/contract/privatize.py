@@ -34,10 +34,10 @@ def privatize_table(
 ) -> int:
     """Write a report for every row of the table; returns how many there are.
 
-    `column` holds the answers (that of the question, else its id, unless said); the columns of
+    `column` holds the answers (by default that of the question, else its id); the columns of
     `keep` are copied as they are and are public, so they must not say what an answer is: those that
     answer any question of the collection are refused, and `group_sizes` tells of those that
-    tell people apart. `day` is today unless said. Leave `random` out for real people.
+    tell people apart. `day` is today by default. Leave `random` out for real people.
     """
     if table.whole and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(

@@ -61,7 +61,7 @@ def file_schema(collection: Collection, question: Question, strata: pa.Schema) -
     for name in strata.names:
         if name in NO_STRATA:
             raise InputError(
-                f"a stratum must not be called {', '.join(NO_STRATA)}: a reports file has "
+                f"a kept column must not be called {', '.join(NO_STRATA)}: a reports file has "
                 f"columns of those names; got {name!r}"
             )
     fields = [

@@ -104,7 +104,7 @@ def prepare(message: bytes) -> bytes:
 def blind(
     key: PublicKey, prepared: bytes, *, salt: bytes | None = None, factor: int | None = None
 ) -> Blinded:
-    """What the signer is given for a prepared message; `salt` and `factor` are random unless said.
+    """What the signer is given for a prepared message; `salt` and `factor` are random by default.
 
     With no more than 2^-1000 of chance a random factor, or the message, has a divisor with the
     modulus: that would be one of its primes.

@@ -112,7 +112,7 @@ class Grid:
     def codes(self, values: NDArray[np.float64], rows: Codes | None = None) -> Codes:
         """The steps of a column; NaN and, unless they are to be clipped, strangers are refused.
 
-        `rows` says in which row of what was handed in each value stands; its own unless said.
+        `rows` says in which row of what was handed in each value stands; its own by default.
         """
         missing = int(np.isnan(values).sum())
         if missing:

@@ -64,7 +64,7 @@ class Analysis:
     def summary(self) -> Summary:
         """The counts behind the one estimate there is."""
         if self.by is not None:
-            raise InputError(f"a saved summary holds no strata; got --by {self.by}")
+            raise InputError(f"a saved summary holds no groups; got --by {self.by}")
         return self.totals.summaries[None]
 
     def columns(self) -> Columns:
@@ -277,7 +277,7 @@ def count(
             name = "it" if isinstance(path, Summary) else repr(str(path))
             if by is not None or window != (None, None) or distinct_ids:
                 raise InputError(
-                    f"strata and days are chosen when reports are counted, and {name} is a "
+                    f"groups and days are chosen when reports are counted, and {name} is a "
                     f"summary; got --by, --from, --to or --distinct-ids"
                 )
             summary = path if isinstance(path, Summary) else Summary.load(path)
@@ -325,7 +325,7 @@ def _source(
         return ParquetSource(place, collection, asked, by=by, window=window)
     if by is not None or window != (None, None) or ids:
         raise InputError(
-            "strata, days and ids are chosen where a source is made; "
+            "groups, days and ids are chosen where a source is made; "
             "got by, window or distinct_ids beside one"
         )
     if asked is not None and path.question != asked:

@@ -50,7 +50,7 @@ def estimate_of_collection(
     if not isinstance(data, (str, os.PathLike)):
         if by is not None or window != (None, None) or distinct_ids or skip_invalid:
             raise InputError(
-                "strata, days, ids and invalid reports are chosen among reports in files; "
+                "groups, days, ids and invalid reports are chosen among reports in files; "
                 "got reports in memory"
             )
         asked = opened(collection).question(question)

@@ -26,7 +26,7 @@ _MAX_WORKERS = 1024
 
 
 class LocalEngine:
-    """Folds over threads of this process; as many as there are processors unless said."""
+    """Folds over threads of this process; by default as many as there are processors."""
 
     def __init__(self, workers: int | None = None) -> None:
         count = (os.cpu_count() or 1) if workers is None else workers

@@ -186,7 +186,7 @@ class ParquetSource:
         for file in self.files:
             file.require(collection, self.question)
             if by is not None:
-                _check_public(file, by, "strata")
+                _check_public(file, by, "groups")
         self._by, self._window = by, checked_window(window)
         self._left_out: Mapping[int, Rows] = {}
 

@@ -32,7 +32,7 @@ class Totals:
             size = next(iter(total.values())).tally.size
             if len(total) > 1 and len(total) * size > _MAX_COUNTERS:
                 raise InputError(
-                    f"strata must be few enough to count side by side: at most "
+                    f"groups must be few enough to count side by side: at most "
                     f"{max(1, _MAX_COUNTERS // size):,} of {size:,} counters each; got more"
                 )
         return Totals(total, self.skipped + other.skipped)

@@ -254,7 +254,7 @@ class Kind(abc.ABC, Generic[M]):
         from rumor.results.charts import strata_chart
 
         if not self.shares:
-            raise InputError(f"charts of numbers have no strata; got --by {by}")
+            raise InputError(f"charts of numbers have no groups; got --by {by}")
         return strata_chart(estimates, by, view, title=title)
 
     # What is made of several estimates.

@@ -32,7 +32,7 @@ def regress(
     `columns` hold what is publicly known of the people who made the reports, in the same order: a
     mapping from names to arrays, a data frame or an Arrow table. The `formula` is a sum of
     them, "age + country" (by default all of them); more than sums needs the package formulaic.
-    Coefficients are log-odds against the `reference`, the first value unless said. They are of the
+    Coefficients are log-odds against the `reference`, by default the first value. They are of the
     answers themselves: the noise of the mechanism is part of the model.
     """
     return regress_kind(kind_of(mechanism), mechanism, reports, columns, formula, reference)

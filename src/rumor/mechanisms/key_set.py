@@ -54,7 +54,7 @@ class KeySet(CappedMechanism):
     """A set of signed keys: the least noise where people hold few of many keys.
 
     `cap` is the most keys that a person may hold; `over_cap="sample"` draws from more. `size` is
-    how many keys a report has, the best number unless said.
+    how many keys a report has, the best number by default.
     """
 
     name = "key-set"

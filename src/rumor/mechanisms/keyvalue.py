@@ -36,7 +36,7 @@ from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.liars import Raised
 
 MAX_KEYS = 100_000
-# Steps of the values' grid unless said: finer than any crowd can show (a value moves by at
+# Steps of the values' grid by default: finer than any crowd can show (a value moves by at
 # most 1.5e-5 of the range), and a checked table fits into two bytes for each cell.
 STEPS = 1 << 15
 # What one key can say: not held, held and rounded up, held and rounded down.

@@ -68,7 +68,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         block: int | None = None,
         steps: int = STEPS,
     ) -> None:
-        """`keys` is a number or a list of labels; `block` is m, the best one unless said."""
+        """`keys` is a number or a list of labels; `block` is m, the best one by default."""
         self._open(keys, make_grid(low, high, outside, steps))
         power = exact.exp(exact.checked_epsilon(epsilon))
         if block is None:

@@ -91,7 +91,7 @@ class Mixed(PlacedAnswers):
         """`parts` are numbers of values, or tables with an id and labels.
 
         `pair` is the share of the people who are asked for both of two answers; the best one
-        unless said.
+        by default.
         """
         exact.checked_epsilon(epsilon)
         own = Parts.of(parts)

@@ -87,7 +87,7 @@ class OpenWords(PermanentAnswers):
         """`step` is the bits that each level adds, `weights` how often each level is asked.
 
         The last weight is that of whole words. `buckets` is how many a hash has; the number with
-        the least noise unless said.
+        the least noise by default.
         """
         power = exact.exp(exact.checked_epsilon(epsilon))
         count = checked_size("cohorts", cohorts, 1, MAX_COHORTS) * len(weights)

@@ -309,7 +309,7 @@ class PrivKVM(_PairMechanism):
     """One round of PrivKVM: from the second on, made-up values are the published means.
 
     Of the budget, all of epsilon_1 (half) goes to the keys of round 1, and epsilon_2 / c to
-    the values of each of the c rounds, unless said; later rounds say nothing about keys
+    the values of each of the c rounds, by default; later rounds say nothing about keys
     (p1 = 1/2), and where their values have other budgets a contract says so (`later`). So
     frequencies are learned from round 1 and means from the last. `next(means)` is the
     mechanism of the next round; `rumor.privacy.rounds` makes the collection that carries it.
@@ -337,7 +337,7 @@ class PrivKVM(_PairMechanism):
         """Round 1 of `rounds`; `epsilon` is a ceiling on what all of them cost together.
 
         `epsilon_1` is the part of the keys, asked about in round 1 alone, and `epsilon_2` the parts
-        of the values, one for each round: half of epsilon, and the other half evenly, unless said.
+        of the values, one for each round: half of epsilon, and the other half evenly, by default.
         """
         self._open(keys, make_grid(low, high, outside, steps))
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)

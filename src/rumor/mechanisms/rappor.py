@@ -106,7 +106,7 @@ class Rappor(PermanentBits):
         p: float = 0.5,
         q: float = 0.75,
     ) -> Self:
-        """Both stages, with the parameters that the paper used for strings unless said."""
+        """Both stages, with the parameters that the paper used for strings by default."""
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, key=key)
 
     @classmethod
@@ -221,7 +221,7 @@ class Rappor(PermanentBits):
         """The loss of someone whose word took so many values in turn.
 
         Every value has a permanent answer of its own, and their losses add up; `reports` is
-        how many were made of each, any number unless said.
+        how many were made of each, any number by default.
         """
         one = self.epsilon_permanent if reports is None else self.epsilon_after(reports)
         return one if np.isinf(one) else exact.round_up(values * Fraction(one))

@@ -128,7 +128,7 @@ def series_ceiling(collection: Collection, drawn: Some[str] | None = None) -> fl
     """What a device holds the whole series to when it meets this contract first.
 
     What the contract promises, or else the most that the questions it has drawn could cost (any
-    that it may draw, unless said), and a trifle: no rounding of what single answers cost may stop
+    that it may draw, by default), and a trifle: no rounding of what single answers cost may stop
     a person who keeps to the contract.
     """
     return collection.series_epsilon or _asked(collection, drawn) * _TRIFLE

@@ -95,7 +95,7 @@ def strata_chart(
     left_out = len(estimates) - len(shown)
     subtitle = [f"by {by}; {total:,} reports, {how_made(first, view)}", first.covers(view)]
     if left_out:
-        subtitle.append(f"{left_out:,} smaller strata are not shown")
+        subtitle.append(f"{left_out:,} smaller groups are not shown")
     layers = _layers(data, [str(first.values[i]) for i in order], truth=False, ticks=4)
     facets = layers.properties(width=260, height=alt.Step(20)).facet(
         facet=alt.Facet("stratum:N", title=None, sort=list(headings.values())),

@@ -77,7 +77,7 @@ export function totalUp(parts) {
   return total > 0n ? doubleUp(total, FINEST) : 0;
 }
 
-/** What so many of these come to together at most, rounded up; all of them unless said. */
+/** What so many of these come to together at most, rounded up; by default all of them. */
 export const dearest = (losses, count = losses.length) => sumUp([...losses].sort((a, b) => b - a).slice(0, count));
 
 /** The smallest double that is not below a sum of losses. */

@@ -187,7 +187,7 @@ export interface Asked {
 export class Respondent {
   private constructor();
   /**
-   * The store is a BrowserStore unless said; `maxEpsilon` bounds what everything costs together. Each series
+   * The store is a BrowserStore by default; `maxEpsilon` bounds what everything costs together. Each series
    * is bounded anyway, by what its first contract promised; `consent` asks the person when a revision
    * wants more (without it, that is refused). `today` gives the time that periods and days are counted by.
    */

@@ -57,7 +57,7 @@ def state_em(
     """The shares of the states for each row of output shares, and the rounds it took.
 
     Each row stops on its own, as a run over one key would; `start` is 1/4 each of four states
-    unless said.
+    by default.
     """
     first = np.full(len(channel), 1 / len(channel)) if start is None else start
     theta = np.tile(first, (len(outputs), 1))

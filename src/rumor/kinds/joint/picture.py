@@ -59,7 +59,7 @@ def strata_chart(
     ]
     facts = [f"by {by}; below each share its {percent(view.level)} interval"]
     if len(estimates) > len(most):
-        facts.append(f"{len(estimates) - len(most):,} smaller strata are not shown")
+        facts.append(f"{len(estimates) - len(most):,} smaller groups are not shown")
     return framed(alt.VConcatChart(vconcat=panels), title, facts)
 
 

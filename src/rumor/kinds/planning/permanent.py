@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rumor.core.errors import InputError
 
 _UNITS = 1_000_000
-# What all reports may cost unless said: this many times one report.
+# What all reports may cost by default: this many times one report.
 LIFETIME = 2.0
 
 

@@ -248,7 +248,7 @@ class Plan:
     ) -> Forecast:
         """Real reports of the recommended mechanism, really estimated.
 
-        The fewer values there are, the more trials it takes unless said.
+        The fewer values there are, the more trials it takes by default.
         """
         users = min(self.users, self.topic.simulated)
         size = self.topic.asked.domain or 1

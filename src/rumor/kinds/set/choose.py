@@ -61,7 +61,7 @@ class Wanted:
 
     @property
     def size(self) -> float:
-        """How many options a person chooses on average: half the cap, unless said."""
+        """How many options a person chooses on average: by default half the cap."""
         size = self.most / 2 if self.mean_size is None else self.mean_size
         number = isinstance(size, (int, float)) and not isinstance(size, bool)
         if not number or not 0 < size <= self.most:

@@ -2,9 +2,9 @@
 
 Two ways to ask. With `epsilon`, for one report: the permanent stage is left out and the
 instantaneous one is spent on the zeros, q = 1/2 and p = 1 / (1 + e^(epsilon / hashes)), with one
-hash unless said (at a given epsilon, one hash decodes best). Or with `f`, `p` and `q`, for
+hash by default (at a given epsilon, one hash decodes best). Or with `f`, `p` and `q`, for
 people who are asked again and again (Erlingsson, Pihur and Korolova 2014, whose values they
-have unless said).
+have by default).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TextQuestion(Kind[Rappor]):
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
         """RAPPOR with this filter and noise.
 
-        Unless said, the filter's key follows from the series of the collection and the id of
+        By default the filter's key follows from the series of the collection and the id of
         the question: filters of different questions are unrelated, and a revised collection
         keeps them.
         """

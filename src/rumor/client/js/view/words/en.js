@@ -71,7 +71,7 @@ export default {
   spentWhy: "Every report costs a little privacy, and the costs add up. This device keeps count, and stops at what was promised with your first answer, unless you agree to more.",
   elsewhere: (e) => `Other collections have cost epsilon ${e} on this device; what they ask about the same things adds up too.`,
   reports: (n) => (n === 1 ? "1 report" : `${n} reports`),
-  contact: "Asked by",
+  contact: "Contact",
   digest: "Contract",
   consent: {
     title: "May this collection cost you more?",
