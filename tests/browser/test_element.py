@@ -79,7 +79,6 @@ def test_a_question_is_answered_on_another_page(
     page.goto(url)
     home, hours = element(page, "homepage"), element(page, "hours")
     home.get_by_label("mail").check()
-    assert objections(page, axe) == []
     button = home.get_by_role("button", name="Add noise to my answer")
     assert button.evaluate("(node) => getComputedStyle(node).backgroundColor") == (
         "rgb(220, 168, 236)"
@@ -89,9 +88,9 @@ def test_a_question_is_answered_on_another_page(
     expect(home.locator(".coins")).to_be_visible()
     bits = [int(bit) for bit in home.locator(".bit:not(.stays)").all_inner_texts()]
     hours.locator("input").fill("7")
+    assert objections(page, axe) == []
     hours.get_by_role("button", name="Add noise to my answer").click()
     expect(hours.locator(".report")).to_be_visible()
-    assert objections(page, axe) == []
     home.get_by_role("button", name="Send this report").click()
     expect(home.locator("[role=status]")).to_have_text("Thank you. Your report has been received.")
     expect(home.locator("[role=status]")).to_be_focused()
