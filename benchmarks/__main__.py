@@ -55,6 +55,7 @@ TABLES = {
     "means": "mean_table",
     "open-words": "open_words",
     "ordered": "ordered_table",
+    "pages": "pages",
     "sets": "set_table",
     "shuffle": "shuffle_table",
 }

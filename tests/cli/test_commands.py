@@ -14,6 +14,7 @@ import pytest
 
 from rumor import __version__
 from rumor.cli import main
+from rumor.client.modules import integrity
 from rumor.contract.collection import Collection
 from rumor.mechanisms.summary import Summary
 from tests.flow import LABELS, write_toml
@@ -325,3 +326,16 @@ def test_the_rows_of_a_short_list_are_covered_as_rows_that_came_out_first(
     assert whole["covers"].startswith("each interval covers a value named in advance")
     row = next(r for r in whole["estimates"] if r["value"] == first["estimates"][0]["value"])
     assert first["estimates"][0]["low"] < row["low"]
+
+
+def test_modules_have_their_hashes(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a list, as JSON, and as the import map of a page; an odd address is refused."""
+    assert main(["modules"]) == 0
+    listed = dict(line.split("  ")[::-1] for line in capsys.readouterr().out.splitlines())
+    assert main(["modules", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == listed == integrity()
+    assert main(["modules", "--import-map", "/client/"]) == 0
+    mapped = {f"/client/{name}": value for name, value in listed.items()}
+    assert json.loads(capsys.readouterr().out) == {"integrity": mapped}
+    assert main(["modules", "--import-map", "client"]) == 2
+    assert "must be an address or a path; got 'client'" in capsys.readouterr().err

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rumor.collector.http.pages import CLIENT, WEB
+from rumor.client.modules import FOLDER as CLIENT
+from rumor.collector.http.pages import WEB
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import Batch, Registered, Store, open_store, today

@@ -259,6 +259,28 @@ class TestContract:
         assert served.digest == document["digest"] == answer.headers["rumor-collection"]
         assert served == collection()
 
+    def test_a_large_one_is_compressed_for_whoever_takes_that(self, tmp_path: Path) -> None:
+        question = {"id": "town", "kind": "choice", "epsilon": 1.0}
+        towns = {**question, "labels": [f"town number {i}" for i in range(20_000)]}
+        wish = {"name": "Towns", "series": "towns", "contact": "a@b.example"}
+        store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        store.register(Collection.resolve({**wish, "questions": [towns]}))
+        with background(Service(store, "towns")) as url:
+            plain = call(url, "/v1/collection")
+            for refused in ("identity", "gzip;q=0", "br, gzip; q=0.000"):
+                again = call(url, "/v1/collection", headers={"Accept-Encoding": refused})
+                assert (again.body, "content-encoding" in again.headers) == (plain.body, False)
+            for taken in ("gzip, deflate, br", "GZIP;q=0.5", "*"):
+                packed = call(url, "/v1/collection", headers={"Accept-Encoding": taken})
+                assert packed.headers["content-encoding"] == "gzip"
+                assert packed.headers["vary"] == "Accept-Encoding"
+                assert gzip.decompress(packed.body) == plain.body
+                assert len(packed.body) < len(plain.body) / 4
+            store.close_collection(plain.json()["digest"])
+            time.sleep(1.1)  # what the service knows is at most a second old
+            packed = call(url, "/v1/collection", headers={"Accept-Encoding": "gzip"})
+            assert b'"open":false' in gzip.decompress(packed.body)
+
     def test_browsers_of_any_site_may_send(self, embedded: Running) -> None:
         answer = call(embedded.url, "/v1/reports", method="OPTIONS")
         assert answer.status == 204

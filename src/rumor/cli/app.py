@@ -26,6 +26,7 @@ from rumor.cli.issue import issue
 from rumor.cli.liars import liars
 from rumor.cli.merge import merge
 from rumor.cli.methods import MethodsInHelp
+from rumor.cli.modules import modules
 from rumor.cli.options import grouped
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
@@ -51,6 +52,7 @@ GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
         relay,
         token,
         key,
+        modules,
         invite,
         issue,
         export,

@@ -6,7 +6,9 @@ cookie, no time.
 
 from __future__ import annotations
 
+import asyncio
 import datetime
+import gzip
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +21,7 @@ from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health, json_response, metrics
 from rumor.collector.http.credentials import check_bearer
+from rumor.collector.http.headers import takes_gzip
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.pages import Pages
 from rumor.collector.http.posted import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
@@ -125,6 +128,7 @@ class _Routes:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._last = (b"", b"")
 
     async def collection(self, request: Request) -> Response:
         """The contract that new reports should be made under."""
@@ -138,8 +142,21 @@ class _Routes:
             "open": entry.open,
             "contract": msgspec.Raw(entry.collection.canonical()),
         }
-        headers = {**PUBLIC, "ETag": f'"{digest}"', "Rumor-Collection": digest}
-        return json_response(document, headers=headers)
+        headers = {**PUBLIC, "Vary": "Accept-Encoding", "ETag": f'"{digest}"'}
+        response = json_response(document, headers={**headers, "Rumor-Collection": digest})
+        if takes_gzip(request.headers.get("accept-encoding", "")):
+            packed = await self._packed(bytes(response.body))
+            if len(packed) < len(response.body):
+                response.body = packed
+                response.headers["Content-Encoding"] = "gzip"
+                response.headers["Content-Length"] = str(len(packed))
+        return response
+
+    async def _packed(self, body: bytes) -> bytes:
+        """A contract compressed: once, since a domain of a hundred thousand labels takes long."""
+        if self._last[0] != body:
+            self._last = (body, await asyncio.to_thread(gzip.compress, body, 6, mtime=0))
+        return self._last[1]
 
     async def estimates(self, request: Request) -> Response:
         """The estimate of a question, for analysts."""

@@ -47,6 +47,15 @@ _POLICY = b"content-security-policy"
 _EVERY_DATA = [*_EVERY, (_POLICY, DATA_POLICY.encode())]
 
 
+def takes_gzip(accept: str) -> bool:
+    """Whether a client takes gzip: it is named, or any coding, with a weight above nothing."""
+    for part in accept.lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() in ("gzip", "*"):
+            return weight.replace(" ", "").rstrip("0") not in ("q=", "q=0.")
+    return False
+
+
 class SecurityHeaders:
     """Adds the headers to every response of an application."""
 

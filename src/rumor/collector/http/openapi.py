@@ -9,6 +9,8 @@ from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import TYPES
 from rumor.collector.http.wire import BINARY_TYPE, ENVELOPES_TYPE, JSON_TYPE
 
+_MODULE = "A module of the client; or, as integrity.json, the hashes of all."
+
 
 def openapi(limits: Limits) -> dict[str, Any]:
     """The document, with this collector's limits."""
@@ -35,7 +37,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/": {"get": _plain("The analysts' page.", kind="text/html")},
             "/answer": {"get": _plain("The respondents' page.", kind="text/html")},
             "/assets/{name}": {"get": _file("A style or script of the pages.", "text/css")},
-            "/client/{name}": {"get": _file("A module of the client.", "text/javascript")},
+            "/client/{name}": {"get": _file(_MODULE, "text/javascript")},
         },
         "components": {
             "schemas": {

@@ -16,31 +16,31 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-import rumor.client
 import rumor.collector
+from rumor.client.modules import FOLDER as CLIENT
+from rumor.client.modules import integrity
 from rumor.collector.drawing import bundle
-from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy
+from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import shown
 
 WEB = Path(rumor.collector.__file__).parent / "web"
-CLIENT = Path(rumor.client.__file__).parent / "js"
-"""The client for browsers: modules that any site may load, as it may send reports."""
-
 WORDS = CLIENT / "view" / "words"
 _SAID = ("tag", "name")
 
-VEGA = "vega.js"
+VEGA, HASHES = "vega.js", "integrity.json"
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".json": "application/json",
 }
 
 
@@ -70,7 +70,7 @@ class Asset:
         known = request.headers.get("if-none-match", "")
         if self.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
             return Response(status_code=304, headers=said)
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if takes_gzip(request.headers.get("accept-encoding", "")):
             said["Content-Encoding"] = "gzip"
             return Response(self.zipped, media_type=self.kind, headers=said)
         return Response(self.body, media_type=self.kind, headers=said)
@@ -82,7 +82,7 @@ def _files(folder: Path) -> Mapping[str, Path]:
     return {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
-        if path.suffix in _TYPES and path.is_file()
+        if path.suffix in _TYPES.keys() - {".json"} and path.is_file()
     }
 
 
@@ -106,6 +106,12 @@ def _answer_page() -> Asset:
     )
     text = (WEB / "answer.html").read_text(encoding="utf-8")
     return Asset.of(text.replace("></nav>", f">{links}\n</nav>").encode(), ".html")
+
+
+@functools.cache
+def _hashes() -> Asset:
+    """What the client's modules are held to by pages that pin them."""
+    return Asset.of(msgspec.json.encode(integrity()), ".json")
 
 
 class Pages:
@@ -146,7 +152,8 @@ class Pages:
 
     async def client(self, request: Request) -> Response:
         """The client's modules, for pages of any site."""
-        asset = self._file(CLIENT, request.path_params["name"])
+        name = request.path_params["name"]
+        asset = _hashes() if name == HASHES else self._file(CLIENT, name)
         return self._count(asset.response(request, {"Access-Control-Allow-Origin": "*"}))
 
     def _file(self, folder: Path, name: str) -> Asset:

@@ -1,0 +1,122 @@
+"""The two pages in a browser: what they weigh on the wire, and how long until they can be used.
+
+    python -m benchmarks.pages [--quick]
+
+Each figure is of fresh people with empty caches: bytes of all responses with their headers, the
+median and the longest time from the address to a control that takes an answer, or to an estimate
+that is drawn. The questions of the demonstration, and one of a hundred thousand answers. Limits:
+92 kB for the answer page of the demonstration, and two seconds for every page. The estimate is
+warm when the dashboard is timed, as it is for an analyst who keeps it open; the first is told
+beside it. Times are of the wall: on a machine that does something else they say little.
+Needs Chromium and Playwright (`pip install 'rumor[dev]'`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, Request, sync_playwright
+
+from rumor.collector.http.server import background
+from rumor.collector.service import Service
+from rumor.collector.store.base import Batch, open_store
+from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.collection import Collection
+from rumor.core.plain_text import aligned
+from rumor.core.randomness import Keyed
+from rumor.demo.showcase import showcase
+
+SECONDS, BYTES = 2.0, 92_000
+PATIENCE = 120_000
+ANSWER, ESTIMATE = "[data-question] input", "text=Live, as of"
+
+
+@contextmanager
+def many(labels: int, people: int) -> Iterator[tuple[str, str]]:
+    """A question of so many answers: the addresses of its two pages."""
+    names = [f"town number {i}" for i in range(labels)]
+    asked = {"id": "town", "kind": "choice", "text": "Where?", "labels": names, "epsilon": 3.0}
+    about = {"name": "Towns", "series": "towns", "contact": "nobody@example.org"}
+    contract = Collection.resolve({**about, "questions": [asked]})
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/store.db")
+        entry = store.register(contract)
+        random = np.random.default_rng(3)
+        mechanism = contract.question("town").mechanism
+        values = [names[place] for place in random.integers(0, labels, people)]
+        reports = mechanism.privatize(values, random=Keyed(bytes(32), "benchmark"))
+        ids = random.bytes(16 * people)
+        rows = np.hstack([np.frombuffer(ids, np.uint8).reshape(people, 16), reports])
+        store.write([Batch(entry.questions["town"], rows)])
+        token = add_token(Path(folder) / "tokens", "analyst")
+        service = Service(store, "towns", tokens=Tokens(Path(folder) / "tokens"))
+        with background(service) as url:
+            yield f"{url}/answer", f"{url}/#token={token}"
+
+
+def opened(browser: Browser, url: str, usable: str) -> tuple[float, int, int]:
+    """Seconds until a page can be used, its bytes and its requests, for somebody new."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    found: list[Request] = []
+    page.on("requestfinished", lambda request: found.append(request))
+    start = time.perf_counter()
+    page.goto(url, timeout=PATIENCE)
+    page.locator(usable).first.wait_for(timeout=PATIENCE)
+    taken = time.perf_counter() - start
+    sizes = [request.sizes() for request in found]
+    context.close()
+    weight = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in sizes)
+    return taken, weight, len(sizes)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; 1 where a limit is passed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--quick", action="store_true", help="fewer answers, each page once")
+    quick = parser.parse_args(arguments).quick
+    labels, rounds = (10_000, 1) if quick else (100_000, 5)
+    lines, missed = [], False
+    with (
+        showcase({2: 1_500, 1: 1_500}, seed=12) as shown,
+        many(labels, 20_000) as (answer, dashboard),
+        sync_playwright() as playwright,
+    ):
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        opened(browser, answer, ANSWER)  # the browser's own start is nobody's
+        for name, url, usable, most in (
+            ("answer, four questions", shown.answer_url, ANSWER, BYTES),
+            ("dashboard, four questions", shown.dashboard_url, ESTIMATE, None),
+            (f"answer, {labels:,} answers", answer, ANSWER, None),
+            (f"dashboard, {labels:,} answers", dashboard, ESTIMATE, None),
+        ):
+            first = opened(browser, url, usable)
+            turns = [opened(browser, url, usable) for _ in range(rounds)]
+            seconds = statistics.median(turn[0] for turn in turns)
+            weight = first[1]
+            held = seconds <= SECONDS and (most is None or weight <= most)
+            missed |= not held
+            times = [
+                f"{each:.2f} s" for each in (seconds, max(turn[0] for turn in turns), first[0])
+            ]
+            lines.append([name, f"{weight / 1e3:.1f} kB", str(first[2]), *times])
+            lines[-1].append("pass" if held else "miss")
+        browser.close()
+    head = ["page", "weight", "requests", "usable after", "longest", "the first time", ""]
+    print(aligned(head, lines))
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
