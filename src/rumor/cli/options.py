@@ -27,16 +27,9 @@ def option(usage: str, help: str, *, min: int | None = None, max: int | None = N
     return typer.Option(*names, metavar=value, help=help, min=min, max=max)
 
 
-def opt(
-    usage: str,
-    help: str,
-    *,
-    default: object = None,
-    min: int | None = None,
-    max: int | None = None,
-) -> Any:
+def opt(usage: str, help: str, *, default: object = None, **limits: int) -> Any:
     """The same as a field of a group of options."""
-    return field(default=default, metadata={"option": option(usage, help, min=min, max=max)})
+    return field(default=default, metadata={"option": option(usage, help, **limits)})
 
 
 def argument(name: str, help: str) -> Any:
