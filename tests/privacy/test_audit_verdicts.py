@@ -26,6 +26,7 @@ from rumor.privacy.audit import findings as audit
 from rumor.privacy.audit import over_time as audit_time
 from rumor.privacy.audit.certificate import certify
 from rumor.privacy.audit.enumeration import EnumeratingDraws, TooManyBranchesError, distribution
+from rumor.privacy.audit.finding import Finding
 from rumor.privacy.audit.findings import audit_exact, audit_samples, distinguish, lower_bound
 from rumor.privacy.audit.over_time import audit_over_time
 from rumor.privacy.integrity import _deviations, co_support, craft
@@ -350,7 +351,7 @@ def test_a_certificate_passes_when_everything_does(monkeypatch: pytest.MonkeyPat
     ]
     for broken in range(5):
         findings = [
-            (id, audit.Finding(f.part, place != broken, f.claimed, f.found, f.detail))
+            (id, Finding(f.part, place != broken, f.claimed, f.found, f.detail))
             for place, (id, f) in enumerate(found.findings)
         ]
         failed = type(found)(**{**vars(found), "findings": tuple(findings)})

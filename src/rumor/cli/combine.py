@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from rumor.cli.desk import Counted, DifferentPeople, Files
 from rumor.cli.estimate import Shown
-from rumor.cli.options import AsJson, QuestionId, argument, option
+from rumor.cli.options import QuestionId, argument, opt
 from rumor.core.errors import InputError
 
 Sources = Annotated[
     list[str],
     argument("COLLECTION REPORTS...", "A collection and its reports, for each of the sources."),
 ]
-Chosen = Annotated[
-    bool, option("--chosen", "Say that people chose their source; then --weights are needed.")
-]
-Weights = Annotated[
-    str | None,
-    option("--weights FILE", "A CSV: each source's file name and its part of the population."),
-]
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What each source counts for."""
+
+    chosen: bool = opt(
+        "--chosen",
+        "Say that people chose their source; then --weights are needed.",
+        default=False,
+    )
+    weights: str | None = opt(
+        "--weights FILE", "A CSV: each source's file name and its part of the population."
+    )
 
 
 def combine(
     sources: Sources,
     question: QuestionId = None,
-    chosen: Chosen = False,
-    weights: Weights = None,
     *,
+    weighing: Weighing,
     different_people: DifferentPeople = False,
     counted: Counted,
     shown: Shown,
     written: Files,
-    as_json: AsJson = False,
 ) -> None:
     """Estimate from several collections that ask the same.
 
@@ -48,15 +54,16 @@ def combine(
     if len(sources) % 2:
         raise InputError(f"sources are pairs of a collection and reports; got {len(sources)} files")
     view = View(*vars(shown).values())
-    written.check(*sources, weights)
+    written.check(*sources, weighing.weights)
+    known = None if weighing.weights is None else read_weights(weighing.weights)[1]
     with counted.counting() as counting:
         found = combine_reports(
             list(zip(sources[::2], sources[1::2], strict=True)),
             question=question,
-            chosen=chosen,
-            weights=None if weights is None else read_weights(weights)[1],
+            chosen=weighing.chosen,
+            weights=known,
             different_people=different_people,
             of=view.of,
             counting=counting,
         )
-    written.deliver(found, view, as_json, title=found.heading)
+    written.deliver(found, view, title=found.heading)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from rumor.cli.desk import Counted, DifferentPeople, Files
 from rumor.cli.estimate import Shown
-from rumor.cli.options import AsJson, CollectionFile, QuestionId, argument, opt
+from rumor.cli.options import CollectionFile, QuestionId, argument, opt
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
 B = Annotated[str | None, argument("B", "Another one; the differences are B's less A's.")]
@@ -38,7 +38,6 @@ def compare(
     counted: Counted,
     shown: Shown,
     written: Files,
-    as_json: AsJson = False,
 ) -> None:
     """What differs between groups, days or files.
 
@@ -72,4 +71,4 @@ def compare(
             of=view.of,
             counting=counting,
         )
-    written.deliver(found, view, as_json, title=found.heading)
+    written.deliver(found, view, title=found.heading)

@@ -20,7 +20,7 @@ from rumor.cli.estimate import (
     SkipInvalid,
     Written,
 )
-from rumor.cli.options import opt, option
+from rumor.cli.options import AsJson, opt, option
 
 if TYPE_CHECKING:
     from rumor.engines.comparing import Counting
@@ -80,20 +80,21 @@ class _Started:
 
 @dataclass(frozen=True)
 class Files:
-    """Files that are written."""
+    """Files that are written, and how the rest is printed."""
 
     plot: Plot = None
     csv: str | None = opt("--csv FILE", "Write the rows as CSV too.")
+    as_json: AsJson = False
 
     def check(self, *inputs: str | None) -> None:
         """Refuse files that would replace what is read, or that no chart can be."""
-        keep_inputs(*inputs, **vars(self))
+        keep_inputs(*inputs, plot=self.plot, csv=self.csv)
         if self.plot is not None:
             from rumor.results.chart_files import checked_chart_path
 
             checked_chart_path(self.plot)
 
-    def deliver(self, result: Tabular, view: View, as_json: bool, title: str | None = None) -> None:
+    def deliver(self, result: Tabular, view: View, title: str | None = None) -> None:
         """Write what was asked for, and print the rest."""
         if self.csv is not None:
             from rumor.core.files import write_whole
@@ -101,7 +102,7 @@ class Files:
             write_whole(self.csv, result.to_csv(view).encode("utf-8"))
         if self.plot is not None:
             result.plot(self.plot, view, title=title)
-        if as_json:
+        if self.as_json:
             print_json(result.to_dict(view))
         else:
             print(result.table(view))
@@ -146,4 +147,4 @@ def weighed(
             of=view.of,
             counting=counting,
         )
-    Files(written.plot, written.csv).deliver(found, view, as_json, title=found.heading)
+    Files(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from rumor.cli.common import check_new_collection, print_json, progress
-from rumor.cli.options import AsJson, Crowd, Curves, count, opt, opt_count, option
+from rumor.cli.options import AsJson, Crowd, Curves, opt, opt_count
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
 
 
-Kind = Annotated[
-    str,
-    option(
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, and of how many."""
+
+    kind: str = opt(
         "--kind KIND",
         "What is asked: choice, ordered, set, text, words, number, keyvalue or joint.",
-    ),
-]
-Domain = Annotated[
-    int | None,
-    count("--domain N", "How many answers, options, candidate words or keys there are."),
-]
-Users = Annotated[
-    int | None, count("--users --people N", "How many people will answer (1e5 is fine).")
-]
-CapFrom = Annotated[
-    str | None,
-    option(
-        "--cap-from SUMMARY",
-        "Take the cap from other people's answers to how many things they hold.",
-    ),
-]
-Questions = Annotated[
-    int | None,
-    count("--questions M", "Compare the ways to ask so many questions with this epsilon in all."),
-]
+        default="choice",
+    )
+    domain: int | None = opt_count(
+        "--domain N", "How many answers, options, candidate words or keys there are."
+    )
+    users: int | None = opt_count(
+        "--users --people N", "How many people will answer (1e5 is fine)."
+    )
 
 
 @dataclass(frozen=True)
@@ -80,29 +70,38 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Further:
+    """What other questions there are, before this one and beside it."""
+
+    cap_from: str | None = opt(
+        "--cap-from SUMMARY",
+        "Take the cap from other people's answers to how many things they hold.",
+    )
+    questions: int | None = opt_count(
+        "--questions M", "Compare the ways to ask so many questions with this epsilon in all."
+    )
+
+
+@dataclass(frozen=True)
 class Made:
-    """What is made of a plan, beside its table."""
+    """What is made of a plan, beside its table or in its place."""
 
     simulate: bool = opt(
         "--simulate", "Also measure both errors on simulated reports.", default=False
     )
     write: str | None = opt("--write FILE", "Write a collection (.toml) to start from.")
     plot: Curves = None
+    as_json: AsJson = False
 
 
 def plan(
-    kind: Kind = "choice",
-    domain: Domain = None,
-    users: Users = None,
-    *,
+    asked: Asked,
     wanted: Wanted,
     groups: Groups,
     numbers: Numbers,
     crowd: Crowd,
-    cap_from: CapFrom = None,
-    questions: Questions = None,
+    further: Further,
     also: Made,
-    as_json: AsJson = False,
 ) -> None:
     """Choose people, epsilon and error: any two give the third.
 
@@ -134,19 +133,19 @@ def plan(
 
     if also.write is not None:
         check_new_collection(also.write)
-    given: dict[str, Any] = {"kind": kind, "domain": domain}
-    given["users"] = users
+    given: dict[str, Any] = {"kind": asked.kind, "domain": asked.domain}
+    given["users"] = asked.users
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
     learned = None
-    if cap_from is not None:
+    if further.cap_from is not None:
         from rumor.kinds.ordered.cap import read_cap
 
         if numbers.cap is not None:
             raise InputError("a cap is said (--cap) or learned (--cap-from); got both")
-        learned = read_cap(cap_from)
+        learned = read_cap(further.cap_from)
         given["cap"] = learned.cap
     among = crowd.given()
-    many = None if questions is None else plan_many(questions, **given)
+    many = None if further.questions is None else plan_many(further.questions, **given)
     made = make_plan(**given) if many is None else many.plan
     told = made if many is None else many
     found = None
@@ -168,7 +167,7 @@ def plan(
             delta=among[1],
             about=made.best.name,
         )
-    if as_json:
+    if also.as_json:
         beside: dict[str, object] = {} if hidden is None else {"relay": hidden.to_dict()}
         if learned is not None:
             beside["cap"] = vars(learned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rumor.cli.options import (
     CollectionFile,
     TableReading,
     argument,
+    opt,
     option,
 )
 from rumor.core.errors import InputError
@@ -43,24 +45,22 @@ Answers = Annotated[
         "pattern of such files, or - for the standard input.",
     ),
 ]
-Keep = Annotated[
-    list[str] | None,
-    option(
+
+
+@dataclass(frozen=True)
+class Written:
+    """What reports are written with, and how."""
+
+    keep: list[str] | None = opt(
         "--keep -k NAME",
         "Copy this column beside the reports, as it is: public, for --by. Repeatable. "
         "Answers to any question of the collection are refused.",
-    ),
-]
-Day = Annotated[
-    str | None, option("--day YYYY-MM-DD", "The day of the reports (by default today, in UTC).")
-]
-Replace = Annotated[
-    bool,
-    option("--replace", "Write over reports that are there already."),
-]
-Seed = Annotated[
-    int | None, option("--seed N", "Repeatable noise for dry runs. Such reports are NOT private.")
-]
+    )
+    day: str | None = opt("--day YYYY-MM-DD", "The day of the reports (by default today, in UTC).")
+    seed: int | None = opt(
+        "--seed N", "Repeatable noise for dry runs. Such reports are NOT private."
+    )
+    replace: bool = opt("--replace", "Write over reports that are there already.", default=False)
 
 
 def privatize(
@@ -71,10 +71,7 @@ def privatize(
     column: Column = None,
     *,
     reading: TableReading,
-    keep: Keep = None,
-    day: Day = None,
-    seed: Seed = None,
-    replace: Replace = False,
+    written: Written,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.
@@ -117,7 +114,7 @@ def privatize(
     outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
-        if Path(path).exists() and not replace:
+        if Path(path).exists() and not written.replace:
             raise InputError(
                 f"--out must be a new file, since a second run makes other reports of the same "
                 f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
@@ -127,12 +124,12 @@ def privatize(
     source = reading.open(table)
     for path in outs.values():
         keep_inputs(*(str(file.path) for file in source.files), out=path)
-    when = past_day("--day", day)
+    when = past_day("--day", written.day)
     check_day(contract.ask, when)
-    if seed is not None:
+    if written.seed is not None:
         warn(
-            f"--seed {seed} makes the noise repeatable: whoever knows the seed can undo it. "
-            f"These reports are NOT private; never make real people's reports this way."
+            f"--seed {written.seed} makes the noise repeatable: whoever knows the seed can undo "
+            f"it. These reports are NOT private; never make real people's reports this way."
         )
     with progress("privatizing") as update:
         made = privatize_questions(
@@ -140,12 +137,12 @@ def privatize(
             source,
             outs,
             columns=columns,
-            keep=keep or (),
+            keep=written.keep or (),
             day=when,
-            random=None if seed is None else Seeded(seed),
+            random=None if written.seed is None else Seeded(written.seed),
             on_progress=lambda done: update(done, None),
         )
-    for name, (values, rows) in group_sizes(source, keep or ()).items():
+    for name, (values, rows) in group_sizes(source, written.keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(
                 f"--keep {name}: {values:,} distinct values in {rows:,} rows, {rows / values:.3g} "
@@ -161,7 +158,7 @@ def privatize(
             "question": q.id,
             "epsilon": q.epsilon,
             "report_bytes": q.mechanism.width,
-            "private": seed is None,
+            "private": written.seed is None,
         }
         for q in asked
     ]

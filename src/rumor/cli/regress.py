@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from rumor.cli.desk import DifferentPeople, Files
 from rumor.cli.estimate import DayRange, SkipInvalid
-from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, argument, option
+from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
 
 Reports = Annotated[
     str, argument("REPORTS", "A reports file (.parquet) with kept columns, or a folder of them.")
@@ -14,25 +15,29 @@ Reports = Annotated[
 Formula = Annotated[
     str, argument("FORMULA", 'What explains the answer, as in "answer ~ age + country".')
 ]
-Reference = Annotated[
-    str | None,
-    option("--reference ANSWER", "The answer that odds are against (by default the first)."),
-]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What is explained: the answers to a question, against one of them."""
+
+    question: QuestionId = None
+    reference: str | None = opt(
+        "--reference ANSWER", "The answer that odds are against (by default the first)."
+    )
 
 
 def regress(
     collection: CollectionFile,
     reports: Reports,
     formula: Formula,
-    question: QuestionId = None,
-    reference: Reference = None,
     *,
+    explained: Explained,
     days: DayRange,
     level: Level = 0.95,
     different_people: DifferentPeople = False,
     skip_invalid: SkipInvalid = False,
     written: Files,
-    as_json: AsJson = False,
 ) -> None:
     """Explain a private choice by public columns.
 
@@ -52,10 +57,10 @@ def regress(
         collection,
         reports,
         formula,
-        question=question,
-        reference=reference,
+        question=explained.question,
+        reference=explained.reference,
         window=days.window(),
         different_people=different_people,
         skip_invalid=skip_invalid,
     )
-    written.deliver(found, view, as_json, title=found.heading.split("\n")[0])
+    written.deliver(found, view, title=found.heading.split("\n")[0])

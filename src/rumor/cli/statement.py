@@ -5,23 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 from rumor.cli.common import keep_inputs, print_json
-from rumor.cli.options import AsJson, CollectionFile, opt, option
+from rumor.cli.options import AsJson, CollectionFile, opt
 from rumor.core.errors import InputError
-
-Audit = Annotated[
-    str | None,
-    option("--audit FILE", "Add what `rumor audit --certificate FILE.json` found."),
-]
-Languages = Annotated[
-    list[str] | None,
-    option(
-        "--language en|ja|zh",
-        "Consent texts in this language; give the option once for each (all; in a PDF: en).",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -44,12 +31,22 @@ class Files:
         return [path for path in (self.html, self.pdf, self.registry) if path is not None]
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What stands in a statement beside the collection's own."""
+
+    audit: str | None = opt("--audit FILE", "Add what `rumor audit --certificate FILE.json` found.")
+    language: list[str] | None = opt(
+        "--language en|ja|zh",
+        "Consent texts in this language; give the option once for each (all; in a PDF: en).",
+    )
+
+
 def statement(
     collection: CollectionFile,
     *,
     written: Files,
-    audit: Audit = None,
-    language: Languages = None,
+    beside: Beside,
     as_json: AsJson = False,
 ) -> None:
     """Say on one page what a collection asks, stores and promises.
@@ -70,10 +67,10 @@ def statement(
     from rumor.privacy.statement.statement import read_audit
     from rumor.privacy.statement.statement import statement as stated
 
-    written.check(collection, audit)
+    written.check(collection, beside.audit)
     loaded = Collection.load(collection)
-    found = None if audit is None else read_audit(audit, loaded)
-    made = stated(loaded, audit=found, languages=language)
+    found = None if beside.audit is None else read_audit(beside.audit, loaded)
+    made = stated(loaded, audit=found, languages=beside.language)
     if written.html is not None:
         from rumor.privacy.statement.page import page
 
@@ -81,7 +78,7 @@ def statement(
     if written.pdf is not None:
         from rumor.privacy.statement import pdf as sheet
 
-        wanted = stated(loaded, audit=found, languages=language or ["en"])
+        wanted = stated(loaded, audit=found, languages=beside.language or ["en"])
         write_whole(written.pdf, sheet.pdf(wanted))
     if written.registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.desk import Counted, DifferentPeople, Files
-from rumor.cli.options import AsJson, CollectionFile, Level, QuestionId, Top, argument, option
+from rumor.cli.options import CollectionFile, Level, QuestionId, Top, argument, option
 
 Reports = Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")]
 Every = Annotated[str, option("--every day|week", "How long a period is.")]
@@ -22,7 +22,6 @@ def trend(
     different_people: DifferentPeople = False,
     counted: Counted,
     written: Files,
-    as_json: AsJson = False,
 ) -> None:
     """How answers move over time, and where they changed.
 
@@ -47,4 +46,4 @@ def trend(
             different_people=different_people,
             counting=counting,
         )
-    written.deliver(found, view, as_json, title=found.heading)
+    written.deliver(found, view, title=found.heading)

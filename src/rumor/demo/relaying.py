@@ -34,7 +34,7 @@ from rumor.core.plain_text import aligned, wrapped
 from rumor.core.randomness import Seeded, Source, System
 from rumor.core.types import Progress
 from rumor.demo.crowd import SHARES, demo_collection
-from rumor.demo.serving import ask, estimate_table
+from rumor.demo.serving import Told, ask
 
 # Of the people so many are devices with a disk of their own; the others' envelopes are as real.
 _DEVICES = 10
@@ -52,8 +52,7 @@ class RelayDemo:
     size: int
     before: str
     """What the collector said when one envelope was missing."""
-    answer: dict[str, Any]
-    truth: tuple[float, ...]
+    told: Told
 
     def to_dict(self) -> dict[str, object]:
         """The same as plain data for JSON."""
@@ -63,8 +62,8 @@ class RelayDemo:
             "people": self.people,
             "envelope": self.envelope.hex(),
             "one_too_few": self.before,
-            "reports": self.answer["reports"],
-            "estimate": self.answer,
+            "reports": self.told.answer["reports"],
+            "estimate": self.told.answer,
         }
 
     def text(self) -> str:
@@ -95,9 +94,9 @@ class RelayDemo:
                 "",
                 aligned(("", "sees", "does not see"), sees, left=(0, 1, 2)),
                 "",
-                f"What the analyst is told, from {self.answer['reports']:,} reports:",
+                f"What the analyst is told, from {self.told.answer['reports']:,} reports:",
                 "",
-                estimate_table(self.answer, self.truth),
+                self.told.table(),
                 "",
                 wrapped(
                     "Here one person runs all three. It helps only where relay and collector are "
@@ -145,8 +144,7 @@ def run(people: int, *, seed: int | None = None, on_progress: Progress | None = 
         sealed,
         len(sealed),
         before,
-        answer,
-        tuple((np.bincount(answers, minlength=len(SHARES)) / people).tolist()),
+        Told(answer, tuple((np.bincount(answers, minlength=len(SHARES)) / people).tolist())),
     )
 
 

@@ -11,7 +11,6 @@ import secrets
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,23 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True)
+class Told:
+    """What an analyst is told, beside the truth, which nobody is told."""
+
+    answer: dict[str, Any]
+    truth: tuple[float, ...]
+
+    def table(self) -> str:
+        """Both, the commonest first."""
+        rows = [
+            (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
+            for row, true in zip(self.answer["estimates"], self.truth, strict=True)
+        ]
+        rows.sort(key=lambda row: -float(row[1].rstrip("%")))
+        return aligned(("", "truth", "estimate", "95% interval"), rows)
+
+
+@dataclass(frozen=True)
 class ServiceDemo:
     """What happened between the devices, the collector and the analyst."""
 
@@ -41,20 +57,14 @@ class ServiceDemo:
     devices: int
     reports: int
     duplicates: int
-    refused: str
-    answer: dict[str, Any]
-    truth: tuple[float, ...]
+    without_token: str
+    """What the collector says to whoever has none."""
+    told: Told
 
     def to_dict(self) -> dict[str, object]:
         """The same as plain data for JSON."""
-        return {
-            "url": self.url,
-            "devices": self.devices,
-            "reports": self.reports,
-            "duplicates": self.duplicates,
-            "without_token": self.refused,
-            "estimate": self.answer,
-        }
+        own = ("url", "devices", "reports", "duplicates", "without_token")
+        return {**{name: getattr(self, name) for name in own}, "estimate": self.told.answer}
 
     def text(self) -> str:
         """The same as a terminal shows it."""
@@ -64,27 +74,17 @@ class ServiceDemo:
             f"checked it, randomised and sent their reports over HTTP; the reports of the rest of "
             f"the crowd followed in batches of {_BATCH:,}. One device did not hear the answer "
             f"and sent again: the collector said {self.duplicates} duplicate, and counted once.",
-            f"Without a token the collector tells nobody anything ({self.refused}). The analyst "
-            f"has one and asks about {self.reports:,} reports:",
+            f"Without a token the collector tells nobody anything ({self.without_token}). The "
+            f"analyst has one and asks about {self.reports:,} reports:",
         ]
         return "\n".join(
             [
                 wrapped(sentences[0]),
                 wrapped(sentences[1]),
                 "",
-                estimate_table(self.answer, self.truth),
+                self.told.table(),
             ]
         )
-
-
-def estimate_table(answer: dict[str, Any], truth: Sequence[float]) -> str:
-    """What an analyst was told beside what nobody is told, the commonest first."""
-    rows = [
-        (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
-        for row, true in zip(answer["estimates"], truth, strict=True)
-    ]
-    rows.sort(key=lambda row: -float(row[1].rstrip("%")))
-    return aligned(("", "truth", "estimate", "95% interval"), rows)
 
 
 def run(
@@ -128,8 +128,7 @@ def run(
         answer["reports"],
         duplicates,
         refused["detail"].partition(";")[0],
-        answer,
-        tuple((np.bincount(answers, minlength=len(shares)) / people).tolist()),
+        Told(answer, tuple((np.bincount(answers, minlength=len(shares)) / people).tolist())),
     )
 
 

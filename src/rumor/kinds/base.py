@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
+    from rumor.core.overall import Overall
     from rumor.core.reports import Reports
-    from rumor.estimators.compare.overall import Overall
     from rumor.kinds.dry_run import DryRun, Trials
     from rumor.kinds.measures import Measures
     from rumor.kinds.planning.planned import PlannedQuestion, Size

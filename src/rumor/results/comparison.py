@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 
 import numpy as np
 
+from rumor.core.overall import Overall
 from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value
@@ -35,30 +36,6 @@ class Ends(Protocol):
         ...
 
 
-class Tested(Protocol):
-    """A test that two groups differ in nothing."""
-
-    @property
-    def test(self) -> str:
-        """Which test it is."""
-        ...
-
-    @property
-    def statistic(self) -> float:
-        """Its statistic."""
-        ...
-
-    @property
-    def freedom(self) -> int:
-        """The degrees of freedom."""
-        ...
-
-    @property
-    def p_value(self) -> float:
-        """How often chance alone gives as much."""
-        ...
-
-
 @dataclass(frozen=True)
 class Pair:
     """Two groups: what each says, how they differ, and whether in anything."""
@@ -71,7 +48,7 @@ class Pair:
     p_value: Vector = field(repr=False)
     adjusted: Vector = field(repr=False)
     intervals: Ends = field(repr=False)
-    overall: Tested | None
+    overall: Overall | None
     overall_adjusted: float | None
 
     @property

@@ -2,7 +2,7 @@
  * `<rumor-question collector="https://collector.example" question="homepage">`: a question of a collection on any
  * page, with the controls of the answer page and the ledger of the page's origin. Importing this defines it.
  *
- * Attributes: `collector`, the address of the collector (the page's own origin unless said); `question`, its id;
+ * Attributes: `collector`, the address of the collector (by default the page's own origin); `question`, its id;
  * `digest` pins the contract; `lang` is one of the languages that there are, else the one around it. An invitation is a property, not an
  * attribute, so that it is in no markup. Events, which bubble and never hold an answer: `rumor-drawn` and
  * `rumor-sent` with the question, `rumor-problem` with a code. Looks: the custom properties of `HOST`.

@@ -8,24 +8,13 @@ one. It sees many small differences that no test of a single value does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from rumor.core.overall import Overall
 from rumor.core.types import Vector
 
 MAX_VALUES = 2000
 """Beyond so many the covariance is too large to be worth its time."""
-
-
-@dataclass(frozen=True)
-class Overall:
-    """The test that two groups differ in nothing."""
-
-    test: str
-    statistic: float
-    freedom: int
-    p_value: float
 
 
 def beyond(statistic: float, freedom: int) -> float:

@@ -18,15 +18,12 @@ import numpy as np
 
 from rumor.core.types import Vector, checked_target
 from rumor.estimators.data import Material
+from rumor.estimators.frequency.fitted_law import PSEUDO, fitted_law, logistic
 from rumor.estimators.frequency.posterior import CountTable
 from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
 from rumor.estimators.frequency.simplex import project
 from rumor.mechanisms.oracle import ItemCounts
 
-# The fitted law begins at the ladder's average, counts it as this many values, and is
-# improved this often: more would fit the noise.
-_PSEUDO_VALUES = 3.0
-_FITTING_STEPS = 100
 # "All are equal" has so many times the weight of all other laws together, and more where there
 # are more values for noise to raise one of: without signal, no leader is to be made up. An
 # atom of the fitted law costs so much: on few values it would merge neighbours.
@@ -114,7 +111,7 @@ def shrink(items: ItemCounts) -> Shrunk:
     # Of the prior it has the ladder's part: what "all are equal" took is not to its gain.
     penalty = max(math.log(domain), _PER_ATOM * atoms) + max(math.log(domain / 100), 0.0)
     penalty += math.log1p(even_odds)
-    fitted = _logistic(float(free.evidence[0]) - together - penalty)
+    fitted = logistic(float(free.evidence[0]) - together - penalty)
     if fitted > 0:
         means = fitted * free.means[:, 0] + (1 - fitted) * means
         second = free.variances[:, 0] + free.means[:, 0] ** 2
@@ -125,21 +122,18 @@ def shrink(items: ItemCounts) -> Shrunk:
 
 
 def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, float]:
-    """The law of mean 1/D that the counts suggest, and its effective number of atoms.
-
-    Expectation-maximisation for the weights of the grid points, with a few imaginary
-    values distributed as `start`, and the mean held by a Lagrange multiplier.
-    """
+    """That of mean 1/D, which a Lagrange multiplier holds; it begins at the ladder's average."""
     away = grid.points - 1 / grid.domain
-    total = grid.domain + _PSEUDO_VALUES
-    law, pull = (start + 1 / start.size) / 2, 0.0
-    expected = law
-    for _ in range(_FITTING_STEPS):
-        expected = table.responsibilities(law) + _PSEUDO_VALUES * start
+    total = grid.domain + PSEUDO
+    pull = 0.0
+
+    def weigh(expected: Vector) -> Vector:
+        nonlocal pull
         pull = _balance(expected, away, total, pull)
         law = expected / (total + pull * away)
-        law /= law.sum()
-    return law, table.concentration(law, expected)
+        return np.asarray(law / law.sum())
+
+    return fitted_law(table, start, weigh)
 
 
 def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float:
@@ -162,7 +156,3 @@ def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float
             return proposed
         pull = proposed
     return pull
-
-
-def _logistic(x: float) -> float:
-    return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

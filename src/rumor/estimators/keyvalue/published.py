@@ -9,6 +9,9 @@ Mechanisms that make no sign up have three states, which their counts do identif
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +24,7 @@ THRESHOLD = 1e-4
 MOST_ROUNDS = 100_000
 
 Matrix = NDArray[np.float64]
+Iterate = Callable[[Matrix, Matrix], tuple[Matrix, int]]
 
 
 def calibrated(mechanism: PrivKV | PrivKVM, counts: KeyCounts) -> tuple[Vector, Vector]:
@@ -75,19 +79,18 @@ def state_em(
 
 
 def key_states(
-    mechanism: KeyValueMechanism,
-    counts: KeyCounts,
-    threshold: float = THRESHOLD,
-    start: Vector | None = None,
-    most: int = MOST_ROUNDS,
+    mechanism: KeyValueMechanism, counts: KeyCounts, iterate: Iterate = state_em
 ) -> tuple[Matrix, int]:
-    """The shares of a mechanism's states for every key (NaN where it was never asked)."""
+    """The shares of a mechanism's states for every key (NaN where it was never asked).
+
+    `iterate` is `state_em`, told when to stop and where to begin.
+    """
     asked, channel = counts.trials > 0, mechanism.state_channel
     nothing = counts.trials - counts.plus - counts.minus
     seen = np.stack([counts.plus, counts.minus, nothing], axis=1)[asked]
     outputs = seen / counts.trials[asked, None]
     theta = np.full((asked.size, len(channel)), np.nan)
-    theta[asked], rounds = state_em(channel, outputs, threshold, start, most)
+    theta[asked], rounds = iterate(channel, outputs)
     return theta, rounds
 
 
@@ -102,5 +105,5 @@ def published_em(
     mechanism: KeyValueMechanism, counts: KeyCounts, threshold: float = THRESHOLD
 ) -> tuple[Vector, Vector, int]:
     """Frequencies, means and the number of rounds of the published EM."""
-    theta, rounds = key_states(mechanism, counts, threshold)
+    theta, rounds = key_states(mechanism, counts, functools.partial(state_em, threshold=threshold))
     return *of_states(theta), rounds

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from rumor.core.band import Band
-from rumor.estimators.compare.overall import Overall, beyond
+from rumor.core.overall import Overall
+from rumor.estimators.compare.overall import beyond
 from rumor.estimators.ordered.seen import checked_outputs
 
 _MOMENTS = 5

@@ -9,8 +9,8 @@ needed are its products.
 
 from __future__ import annotations
 
-import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.types import Vector
 
 _TOLERANCE = 1e-3
-_ITERATIONS = 10_000
+_MOST = 10_000
 
 
 class Channel(Protocol):
@@ -61,17 +61,25 @@ class WrittenOut:
 
 
 def em(
-    channel: Channel,
-    counts: Vector,
-    *,
-    smooth: bool = False,
-    tolerance: float = _TOLERANCE,
-    iterations: int = _ITERATIONS,
+    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
 ) -> Vector:
     """The distribution of largest likelihood, or how near it the stopping rule lets one come.
 
-    `smooth` averages neighbours after every iteration. The paper's tolerance is e^epsilon / 1000.
+    The paper's tolerance is e^epsilon / 1000.
     """
+    return _iterated(channel, counts, tolerance, iterations, lambda law: law)
+
+
+def ems(
+    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
+) -> Vector:
+    """The same with neighbours averaged after every iteration."""
+    return _iterated(channel, counts, tolerance, iterations, smoothed)
+
+
+def _iterated(
+    channel: Channel, counts: Vector, tolerance: float, most: int, after: Callable[[Vector], Vector]
+) -> Vector:
     domain = channel.domain
     if domain < 2:
         raise InputError(f"a distribution needs at least two values; got {domain}")
@@ -88,11 +96,9 @@ def em(
     if not (seen.min() >= 0 and 0 < seen.sum() < math.inf):
         raise InputError("counts must be numbers from 0 on, not all of them 0; got others")
     height = -math.inf
-    for _ in range(iterations):
+    for _ in range(most):
         moved = here * channel.adjoint(seen / outputs)
-        here = moved / moved.sum()
-        if smooth:
-            here = smoothed(here)
+        here = after(moved / moved.sum())
         outputs = channel.forward(here)
         reached = float(seen @ np.log(outputs))
         # With smoothing the likelihood may fall too: the rule is about the size of the change.
@@ -100,10 +106,6 @@ def em(
             break
         height = reached
     return here
-
-
-ems = functools.partial(em, smooth=True)
-"""The same with neighbours averaged after every iteration."""
 
 
 def smoothed(law: Vector) -> Vector:

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from rumor.core.types import Vector
+from rumor.estimators.frequency.fitted_law import fitted_law, logistic
 from rumor.estimators.frequency.posterior import CountTable
 from rumor.estimators.frequency.priors import make_grid
 from rumor.estimators.sets.laws import beta_laws, pareto_laws
@@ -24,10 +25,7 @@ from rumor.mechanisms.oracle import ItemCounts
 FEWEST = 8
 # With fewer options the further laws cost more than they gain.
 _MANY = 50
-# The fitted law begins at the average of the others, counts it as so many options, and is
-# improved so often: more would fit the noise. An atom of it costs so much evidence.
-_PSEUDO_OPTIONS = 3.0
-_FITTING_STEPS = 100
+# An atom of the fitted law costs so much evidence.
 _PER_ATOM = 2.0
 # The trials of an option that no report was about: they say nothing.
 _NO_TRIALS = 1e-6
@@ -52,11 +50,13 @@ def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
     weights, together = _weighed(posterior.evidence)
     means, fitted = posterior.means @ weights, 0.0
     if many:
-        law, atoms = _fitted_law(table, np.exp(laws) @ weights)
+        # It begins at the average of the others.
+        average = np.exp(laws) @ weights
+        law, atoms = fitted_law(table, average / average.sum(), lambda each: each / each.sum())
         free = table.apart(np.log(np.maximum(law, 1e-300))[:, None])
         # It was fitted to the counts that judge it.
         penalty = max(math.log(items.counts.size), _PER_ATOM * atoms)
-        fitted = _logistic(float(free.evidence[0]) - together - penalty)
+        fitted = logistic(float(free.evidence[0]) - together - penalty)
         means = fitted * free.means[:, 0] + (1 - fitted) * means
     share = np.clip(means[table.where], 0.0, 1.0)
     return share, {"estimator": "empirical Bayes", "fitted": fitted}
@@ -68,21 +68,6 @@ def _weighed(evidence: Vector) -> tuple[Vector, float]:
     odds = np.exp(evidence - best)
     total = float(odds.sum())
     return odds / total, best + math.log(total / odds.size)
-
-
-def _fitted_law(table: CountTable, start: Vector) -> tuple[Vector, float]:
-    """The law that the counts suggest, and its effective number of atoms (by EM)."""
-    start = start / start.sum()
-    law = (start + 1 / start.size) / 2
-    expected = law
-    for _ in range(_FITTING_STEPS):
-        expected = table.responsibilities(law) + _PSEUDO_OPTIONS * start
-        law = expected / expected.sum()
-    return law, table.concentration(law, expected)
-
-
-def _logistic(x: float) -> float:
-    return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))
 
 
 def with_trials(items: ItemCounts) -> ItemCounts:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.overall import Overall
 from rumor.core.types import Target
-from rumor.estimators.compare.overall import MAX_VALUES, Overall, chi_squared
+from rumor.estimators.compare.overall import MAX_VALUES, chi_squared
 from rumor.estimators.compare.pooled import Pooled
 from rumor.estimators.compare.sample import Sample
 from rumor.estimators.frequency.simplex import project

@@ -8,6 +8,7 @@ PrivKV, and "em" too, which runs over the states of any mechanism.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from rumor.estimators.keyvalue.published import (
     calibrated,
     key_states,
     of_states,
+    state_em,
 )
 from rumor.kinds.evidence import summarized
 from rumor.kinds.keyvalue.intervals import FrequencyIntervals, KeyIntervals, NoIntervals
@@ -105,7 +107,8 @@ def _states(
     most = checked_size("max_iterations", max_iterations, 1, MOST_ROUNDS)
     states = len(mechanism.state_channel)
     start = None if theta is None else _start(theta, states)
-    found, rounds = key_states(mechanism, counts, eta, start, most)
+    iterate = functools.partial(state_em, threshold=eta, start=start, most=most)
+    found, rounds = key_states(mechanism, counts, iterate)
     return found, {"rounds": rounds, "eta": eta, "theta": found.tolist()}
 
 

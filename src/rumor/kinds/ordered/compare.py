@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.overall import Overall
 from rumor.core.types import Target
-from rumor.estimators.compare.overall import Overall
 from rumor.estimators.ordered.change import changed
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures
 from rumor.kinds.ordered.estimate import estimate

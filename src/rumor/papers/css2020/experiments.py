@@ -42,18 +42,16 @@ def claims() -> Sequence[Claim]:
     for law, (part, _) in LAWS.items():
         for row in ROWS:
             for (epsilon, people), value in zip(table["columns"], table[law][row], strict=True):
-                column = f"epsilon {epsilon}, {people:,} people"
+                place = (part, row, f"epsilon {epsilon}, {people:,} people")
                 made.append(
                     Claim(
-                        part,
-                        row,
-                        column,
+                        *place,
                         value,
                         name_of(law, row, epsilon, people),
                         "error",
                         table["trials"],
                         ours=(name_of(law, "Rumor's default", epsilon, people), "error"),
-                        explanation=EXPLANATIONS.get((part, row, column), ""),
+                        explanation=EXPLANATIONS.get(place, ""),
                     )
                 )
     rounding = {"cells won": 0.0, "gain": 0.0005, "times": 0.5}

@@ -204,17 +204,16 @@ def claims() -> Sequence[Claim]:
                     else:
                         epsilon, people = 2, table["users_printed"][i] // 10
                         column = f"{10 * people:,} users printed"
+                    place = (part, row, column)
                     made.append(
                         Claim(
-                            part,
-                            row,
-                            column,
+                            *place,
                             value,
                             name_of(kind, name, epsilon, people, "published"),
                             f"{row} f",
                             table["trials"],
                             ours=(name_of(kind, name, epsilon, people, "ours"), "default f"),
-                            explanation=explained(part, row, column),
+                            explanation=explained(*place),
                         )
                     )
     text = table["text"]

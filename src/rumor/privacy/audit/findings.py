@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.enumeration import TooManyBranchesError, distribution
+from rumor.privacy.audit.finding import Finding
 
 Sampler = Callable[[object, int], Reports]
 CONFIDENCE = 0.99
@@ -40,17 +40,6 @@ _LEAVES = 1500
 # Reports of a pilot that chooses which values to compare, and from which half of them on an
 # event is chosen by its bound.
 _PILOT = 1 << 14
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one part of an audit found."""
-
-    part: str
-    passed: bool
-    claimed: float
-    found: float
-    detail: str
 
 
 class UnlikeItsModelError(Exception):

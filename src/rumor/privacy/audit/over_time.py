@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rumor.core.randomness import Keyed, Source, System
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
-from rumor.privacy.audit.findings import Finding, lower_bound
+from rumor.privacy.audit.finding import Finding
+from rumor.privacy.audit.findings import lower_bound
 
 Floats = NDArray[np.float64]
 # Thresholds on a score that are tried, at these quantiles of the transcripts.
