@@ -169,6 +169,7 @@ def test_a_collector_that_is_away_for_a_while(open_page: OpenPage, shown: Showca
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_words_need_a_dictionary(open_page: OpenPage, tmp_path: Path) -> None:
     """The refusal is shown, and the same is not asked again and again."""
     question = {"id": "word", "kind": "text", "text": "A word?", "epsilon": 2.0}

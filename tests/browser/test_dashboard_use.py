@@ -178,6 +178,7 @@ def test_one_report_is_one(open_page: OpenPage, tmp_path: Path) -> None:
         expect(page.locator("#halving")).not_to_contain_text("from 0 to 0")
 
 
+@pytest.mark.slow
 def test_while_the_collector_is_away_nothing_is_live(open_page: OpenPage, shown: Showcase) -> None:
     page = signed_in(open_page, shown, allowed="Failed to load resource")
     expect(page.locator("#status")).to_contain_text("Live")

@@ -126,6 +126,7 @@ def test_a_first_token_never_replaces_another(
     assert not Path("tokens").exists()
 
 
+@pytest.mark.slow
 def test_a_collector_is_started_again_where_it_was(tmp_path: Path) -> None:
     contract = tmp_path / "one.json"
     collection().save(contract)

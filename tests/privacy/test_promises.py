@@ -60,6 +60,7 @@ def sent(folder: Path, steps: list[tuple[Collection, object]]) -> list[bytes]:
 # --- Attacks that once worked --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_that_collides_for_one_word_does_not_find_its_holders(tmp_path: Path) -> None:
     # The collector searches for a second key under which the target's filter is the same as
     # under the first. Noise that followed the filter was then the same for holders alone.

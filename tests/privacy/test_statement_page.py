@@ -49,8 +49,8 @@ def test_the_languages_have_the_same_sentences_with_the_same_places() -> None:
     }
     assert list(places) == ["en", "ja", "zh"]
     assert places["ja"] == places["en"] == places["zh"]
-    pages = (ROOT / "src/rumor/collector/web").glob("words-*.js")
-    assert sorted(path.stem.removeprefix("words-") for path in pages) == list(places)
+    pages = (ROOT / "src/rumor/client/js/view/words").glob("*.js")
+    assert sorted(path.stem for path in pages) == list(places)
 
 
 def test_a_consent_says_the_dearest_report_and_everything_together() -> None:

@@ -77,6 +77,7 @@ def _chart(*texts: str) -> Any:
     return base.encode(y="value:N").properties(title=alt.Title(texts[0], subtitle=list(texts)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=3))
 @example([ATTACK])

@@ -105,6 +105,7 @@ def test_words_are_found_without_a_list() -> None:
         assert low <= lows[value]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_listed_words_are_looked_for_in_the_same_reports() -> None:
     asked = mechanism()
     rare = {**ENGINES, "wren": 350}
