@@ -106,6 +106,7 @@ def test_a_disk_that_cannot_be_written_refuses_and_recovers(
         assert sum(a.json()["accepted"] for a in answers if a.status == 200) == 1
 
 
+@pytest.mark.slow
 def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     server = Postgres(Path(os.environ.get("TMPDIR", "/tmp")) / f"rumor-postgres-own-{os.getpid()}")
     try:

@@ -48,7 +48,7 @@ def test_one_person_fewer_is_not_enough() -> None:
     assert plan.options[0].error <= 0.002 < fewer.options[0].error
 
 
-@pytest.mark.parametrize("domain", [2, 10, 1000])
+@pytest.mark.parametrize("domain", [pytest.param(2, marks=pytest.mark.slow), 10, 1000])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_predicted_error_is_the_one_that_comes(domain: int, epsilon: float) -> None:
     """Absent values of many simulated runs: their spread is predicted within five per cent."""

@@ -349,7 +349,17 @@ COUNTED: list[type[Mechanism]] = [*PERMANENT, RandomizedResponse, PrivKVM]
 EVERY = [one for kind in COUNTED for one in kind.examples()]
 
 
-@pytest.mark.parametrize("number", range(len(EVERY)), ids=lambda number: EVERY[number].name)
+FIRST = {one.name: number for number, one in reversed(list(enumerate(EVERY)))}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(n, marks=[] if n in FIRST.values() else [pytest.mark.slow])
+        for n in range(len(EVERY))
+    ],
+    ids=lambda number: EVERY[number].name,
+)
 def test_no_sum_of_answers_is_stopped_within_the_contract(number: int, tmp_path: Path) -> None:
     """Whatever was answered before, and whatever was equal: rounding decides nothing."""
     mechanism = EVERY[number]
