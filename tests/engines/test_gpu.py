@@ -148,6 +148,13 @@ def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         pass
 
 
+def test_large_odds_are_for_the_host() -> None:
+    """Weights of 32 bits would show: the engine then does what the local one does, to the bit."""
+    oracle = rumor.UnaryEncoding(domain=100, epsilon=10.0)
+    ours, theirs = (found(e, oracle, "bayes") for e in (GpuEngine(card(), 2), LocalEngine(2)))
+    assert ours.tobytes() == theirs.tobytes()
+
+
 def test_a_master_is_for_spark() -> None:
     with (
         pytest.raises(InputError, match="a master is for the Spark engine; got 'moon' for gpu"),

@@ -20,7 +20,6 @@ from rumor.engines.gpu.fixed_point import (
     WHOLE,
     integers,
     planes,
-    rows_of,
     slabs_of,
     words_of,
 )
@@ -42,6 +41,14 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
+def rows_of(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
+    """Bits as rows of so many words, filled up with zeros."""
+    out = np.zeros((len(bits), words * 4), dtype=np.uint8)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    out[:, : packed.shape[1]] = packed
+    return out.view("<u4")
+
+
 def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
@@ -57,7 +64,7 @@ def update(
     """Totals and the sum of weights as integers, and the sum of logarithms."""
     words = words_of(h.size)
     slabs = slabs_of(words)
-    rows = np.ascontiguousarray(rows_of(np.packbits(bits, axis=1, bitorder="little"), words))
+    rows = rows_of(bits, words)
     table, unit = planes(h, words)
     totals, sums = np.zeros(slabs * 1024, dtype=np.uint64), np.zeros(2, dtype=np.uint64)
     weights = np.zeros(len(bits), dtype=np.uint32)

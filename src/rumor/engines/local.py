@@ -93,9 +93,14 @@ class LocalEngine:
 @contextmanager
 def started(master: str | None, on_status: object) -> Iterator[LocalEngine]:
     """The engine, as commands start it by its name."""
-    if master is not None:
-        raise InputError(f"a master is for the Spark engine; got {shown(master)} for local")
+    check_no_master(master, "local")
     yield LocalEngine()
+
+
+def check_no_master(master: str | None, name: str) -> None:
+    """Refuse the address of a cluster for an engine of this machine."""
+    if master is not None:
+        raise InputError(f"a master is for the Spark engine; got {shown(master)} for {name}")
 
 
 def _memory() -> int:

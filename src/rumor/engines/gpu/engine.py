@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
 from rumor.core.types import Progress
 from rumor.engines import Batch, Fold, Join, M, P, Part, R, S, Source, Split
 from rumor.engines.gpu.card import Card
+from rumor.engines.gpu.fixed_point import MOST_ODDS
 from rumor.engines.gpu.held import HeldSupports, packed
 from rumor.engines.in_memory import PreparedSource
 from rumor.engines.kept_reports import OfStratum
-from rumor.engines.local import LocalEngine
+from rumor.engines.local import LocalEngine, check_no_master
 from rumor.estimators.frequency.likelihood import SupportSums
 from rumor.mechanisms import FrequencyOracle
 
@@ -70,7 +70,12 @@ class CardSource:
         return self._source.parts()
 
     def supports(self, oracle: FrequencyOracle) -> HeldSupports | None:
-        """What the reports support; None where an oracle has no form for it."""
+        """What the reports support; None where an oracle has no form for it.
+
+        Also where the odds are so large that weights of 32 bits would show in an estimate.
+        """
+        if oracle.odds > MOST_ODDS:
+            return None
         if packed(oracle, np.zeros((0, oracle.width), dtype=np.uint8)) is None:
             return None
         if self._held is None:
@@ -85,6 +90,5 @@ class CardSource:
 @contextmanager
 def started(master: str | None, on_status: object) -> Iterator[GpuEngine]:
     """The engine, as commands start it by its name."""
-    if master is not None:
-        raise InputError(f"a master is for the Spark engine; got {shown(master)} for gpu")
+    check_no_master(master, "gpu")
     yield GpuEngine()

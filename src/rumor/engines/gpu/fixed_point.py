@@ -16,6 +16,8 @@ PLANES, SLAB = 32, 32
 """Bits of a number, and words of a row that are multiplied at a time."""
 WHOLE = (1 << PLANES) - 1
 """What a weight of one is as an integer."""
+MOST_ODDS = 1 << 13
+"""A gradient is off by less than the odds times 2^-33: by less than 1e-6 up to these."""
 LOG_UNITS = 1 << 28
 """A logarithm of one as an integer."""
 
@@ -48,10 +50,3 @@ def planes(h: Vector, words: int) -> tuple[Words, float]:
     packed = np.packbits(np.ascontiguousarray(bits.T), axis=1, bitorder="little").view("<u4")
     by_slab = packed.reshape(PLANES, slabs, SLAB).transpose(1, 0, 2)
     return np.ascontiguousarray(by_slab), unit
-
-
-def rows_of(bitmaps: NDArray[np.uint8], words: int) -> Words:
-    """Packed bits as rows of so many words, filled up with zeros."""
-    out = np.zeros((len(bitmaps), words * 4), dtype=np.uint8)
-    out[:, : bitmaps.shape[1]] = bitmaps
-    return out.view("<u4")

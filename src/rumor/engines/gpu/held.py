@@ -54,8 +54,11 @@ class _Buffers:
         while len(rows):
             if self._open is None or self._filled == len(self._open):
                 self.close()
+                # Each as large as all before it, so that small groups take little.
+                held = sum(piece.count for piece in self.pieces)
                 most = max(1, _BUFFER_BYTES // (4 * self.words))
-                self._open, self._filled = self.card.room(most, self.words), 0
+                room = min(most, max(held, len(rows)))
+                self._open, self._filled = self.card.room(room, self.words), 0
             taken = min(len(rows), len(self._open) - self._filled)
             self._open[self._filled : self._filled + taken].set(rows[:taken])
             self._filled, rows = self._filled + taken, rows[taken:]
@@ -89,11 +92,6 @@ class HeldSupports:
                 held.add(rows)
         for held in self._buffers.values():
             held.close()
-
-    @property
-    def waiting(self) -> int:
-        """How many reports go through the card at every pass, since it cannot hold them."""
-        return sum(part.rows for part in self._later)
 
     def total(self, stratum: Stratum, state: tuple[Vector, float, int]) -> Vector:
         """One pass over the reports of a stratum."""
