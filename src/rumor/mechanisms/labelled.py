@@ -43,3 +43,13 @@ class LabelledMechanism(Mechanism):
     def unlabelled(self) -> Self:
         """The same mechanism for values (or keys) that are known by their position."""
         return self.with_labels(None)
+
+
+class LabelledDomain(LabelledMechanism):
+    """One whose values are numbered from 0 to its domain, which it leaves out."""
+
+    domain: int
+
+    @property
+    def _numbered(self) -> int:
+        return self.domain
