@@ -18,7 +18,7 @@ from rumor.core.plain_text import decimals_for, percent
 from rumor.core.types import Rows, Vector
 from rumor.results.estimate import Estimate, fake_clients_line
 from rumor.results.intervals import Tails
-from rumor.results.rows import Column, coverage
+from rumor.results.rows import Column
 from rumor.results.selection import split_tails
 from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
 
@@ -37,6 +37,8 @@ class WordEstimate(Estimate):
     """
 
     LISTING: ClassVar[Order] = "estimate"
+    COVERED = "words found hold their true share"
+    NAMED = "a word"
     _ASIDE = ("word", "p-value")
 
     detected: NDArray[np.bool_] = field(repr=False)
@@ -72,10 +74,6 @@ class WordEstimate(Estimate):
     def _tails(self, rows: Rows, view: View) -> Tails:
         """Split: the words that were detected, of all candidates."""
         return split_tails(view.level, rows.size, int(self.detected.sum()), len(self.values))
-
-    def covers(self, view: View) -> str:
-        """Which words the intervals of a view cover, in one sentence."""
-        return coverage(view, len(self.values), "words found hold their true share", "a word")
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""
