@@ -16,6 +16,8 @@ from rumor.mechanisms.base import Mechanism
 class LabelledMechanism(Mechanism):
     """A mechanism whose values (or keys) are numbered, and may be called by labels as well."""
 
+    THINGS: ClassVar[str] = "values"
+    """What is numbered, in words."""
     _BY_LABEL: ClassVar[tuple[str, ...]] = ("_positions",)
     """What is worked out from the labels, once, and anew for others."""
 

@@ -61,6 +61,7 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
 
     kind = "set"
     GROUND = ("domain", "counted")
+    THINGS = "options"
     raised = Raised("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
