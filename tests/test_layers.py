@@ -85,7 +85,7 @@ def test_the_reader_of_imports_sees_lazy_and_hidden_ones() -> None:
 def test_what_a_device_needs_of_a_kind_is_light() -> None:
     # A `question` file is what a device loads: the mechanism, and how an answer is read. A kind may
     # build on another's, which is held to the same.
-    light = {"rumor.kinds.base", "rumor.kinds.ranges"}
+    light = {"rumor.kinds.base", "rumor.kinds.listed", "rumor.kinds.ranges"}
     light |= {
         f"rumor.kinds.{path.parent.name}.question" for path in PACKAGE.glob("kinds/*/question.py")
     }

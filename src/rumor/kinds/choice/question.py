@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
-from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError
-from rumor.kinds.base import Example, Kind, domain_of, labels_of, mechanism_wish, some
+from rumor.kinds.base import Example, domain_of, mechanism_wish, some
 from rumor.kinds.choice.choose import MAX_REPORT_BYTES, choose_oracle
-from rumor.mechanisms.base import Mechanism
+from rumor.kinds.listed import ListedKind
 from rumor.mechanisms.oracle import FrequencyOracle
 
 
-class ChoiceQuestion(Kind[FrequencyOracle]):
+class ChoiceQuestion(ListedKind[FrequencyOracle]):
     """One of a fixed list of answers, as a device knows it."""
 
     name = "choice"
     keys = ("labels", "domain", "epsilon", "mechanism", "max_report_bytes")
-    names = ("labels",)
     family = FrequencyOracle
     needs = "a choice needs a frequency oracle"
     memoises = True
@@ -52,11 +49,6 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> FrequencyOracle:
-        """The oracle, its values called by the contract's labels."""
-        oracle, labels = self.own(mechanism), labels_of(contract)
-        return oracle if labels is None else oracle.with_labels(checked_labels(labels))
-
     def typed(self, mechanism: FrequencyOracle, text: str) -> object:
         """A label; an integer where values have no labels."""
         number = text.strip()
@@ -77,7 +69,3 @@ class ChoiceQuestion(Kind[FrequencyOracle]):
             wish={"labels": ["red", "green", "blue"], "epsilon": 2.0},
             plan={"domain": 3},
         )
-
-    def facts(self, mechanism: FrequencyOracle) -> dict[str, Json]:
-        """How many answers there are."""
-        return {"answers": mechanism.domain, "range": None}

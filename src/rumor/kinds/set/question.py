@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rumor.core.canonical import Json
-from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError, shown
 from rumor.core.option_sets import MARK
-from rumor.kinds.base import Example, Kind, domain_of, labels_of, mechanism_wish, some
-from rumor.mechanisms.base import Mechanism
+from rumor.kinds.base import Example, domain_of, mechanism_wish, some
+from rumor.kinds.listed import ListedKind
 from rumor.mechanisms.sets import SetMechanism
 
 # What a person types who chose nothing.
 NONE = "none"
 
 
-class SetQuestion(Kind[SetMechanism]):
+class SetQuestion(ListedKind[SetMechanism]):
     """All that apply of a fixed list of options, as a device knows it."""
 
     name = "set"
     keys = ("labels", "domain", "cap", "over_cap", "mean_size", "pairs", "epsilon", "mechanism")
-    names = ("labels",)
     family = SetMechanism
     needs = "a set needs a mechanism for sets"
     has_cap = True
@@ -32,7 +29,7 @@ class SetQuestion(Kind[SetMechanism]):
 
         domain = domain_of(wish)
         if isinstance(domain, list):
-            _option_labels(domain)
+            self.checked_labels(domain)
         name, options = mechanism_wish(wish)
         mechanism = self.mechanism_named(name, options)
         if "epsilon" not in wish:
@@ -53,10 +50,14 @@ class SetQuestion(Kind[SetMechanism]):
             raise InputError(f"mechanism {name!r} takes no cap; got {shown(wanted.cap)}")
         return best_block(wanted, **said)
 
-    def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> SetMechanism:
-        """The mechanism, its options called by the contract's labels."""
-        made, labels = self.own(mechanism), labels_of(contract)
-        return made if labels is None else made.with_labels(_option_labels(labels))
+    def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
+        """Labels that can be written one after the other."""
+        checked = super().checked_labels(labels)
+        odd = next((label for label in checked if MARK in label), None)
+        if odd is not None:
+            rule = f"an option's label must not hold {MARK!r}, which stands between options"
+            raise InputError(f"{rule}; got {shown(odd)}")
+        return checked
 
     def columns(self, id: str, mechanism: SetMechanism) -> Sequence[str]:
         """One with lists, or one for each option."""
@@ -90,24 +91,10 @@ class SetQuestion(Kind[SetMechanism]):
             plan={"domain": 4, "cap": 2},
         )
 
-    def facts(self, mechanism: SetMechanism) -> dict[str, Json]:
-        """How many options there are."""
-        return {"answers": mechanism.domain, "range": None}
-
 
 def option_names(mechanism: SetMechanism) -> Sequence[str]:
     """What options are called."""
     return mechanism.labels or [str(option) for option in range(mechanism.domain)]
-
-
-def _option_labels(given: Sequence[object]) -> tuple[str, ...]:
-    """Labels that can be written one after the other."""
-    labels = checked_labels(given)
-    odd = next((label for label in labels if MARK in label), None)
-    if odd is not None:
-        rule = f"an option's label must not hold {MARK!r}, which stands between options"
-        raise InputError(f"{rule}; got {shown(odd)}")
-    return labels
 
 
 def _truth(name: str, value: object) -> bool:
