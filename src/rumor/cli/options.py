@@ -71,16 +71,9 @@ def opt(usage: str, help: str, *, default: object = None) -> Any:
     return field(default=default, metadata={"option": option(usage, help)})
 
 
-def opt_count(
-    usage: str,
-    help: str,
-    *,
-    default: int | None = None,
-    min: int | None = None,
-    max: int | None = None,
-) -> Any:
-    """A whole number as a field of a group of options."""
-    return field(default=default, metadata={"option": count(usage, help, min=min, max=max)})
+def opt_count(usage: str, help: str, *, default: int | None = None, **limits: int) -> Any:
+    """A whole number as a field of a group of options; its limits are those of `count`."""
+    return field(default=default, metadata={"option": count(usage, help, **limits)})
 
 
 def argument(name: str, help: str) -> Any:
