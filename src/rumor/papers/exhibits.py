@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -15,6 +15,11 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
+
+    @classmethod
+    def of_rows(cls, name: str, title: str, rows: Sequence[Mapping[str, str]]) -> Table:
+        """One whose rows say what stands over each cell."""
+        return cls(name, title, tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 @dataclass(frozen=True)

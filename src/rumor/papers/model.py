@@ -91,6 +91,13 @@ class Results:
         """Its mean."""
         return self.get(cell, quantity).mean
 
+    def shown(self, cell: str, forms: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+        """Means of a cell as text: under each heading that of a quantity, in a format."""
+        return {
+            heading: format(self.mean(cell, quantity), form)
+            for heading, (quantity, form) in forms.items()
+        }
+
 
 @dataclass(frozen=True)
 class Claim:

@@ -65,42 +65,37 @@ def _conventions(results: Results) -> Table:
 
 
 def _blocks(results: Results) -> Table:
-    names = ("", ", two blocks", ", best blocks")
+    made = {
+        "the package": "Hadamard Response",
+        "two blocks": "Hadamard Response, two blocks",
+        "best number of blocks": "Hadamard Response, best blocks",
+    }
+    layout = {
+        "blocks asked": ("blocks asked", ".0f"),
+        "blocks existing": ("blocks existing", ".0f"),
+        "epsilon of a report": ("epsilon kept", ".3f"),
+    }
     rows = []
     for epsilon in EPSILONS:
-        means = []
-        for name in names:
+        means = {}
+        for name, row in made.items():
             logs = [
-                math.log(
-                    results.mean(name_of(law, f"Hadamard Response{name}", epsilon, n), "error")
-                )
+                math.log(results.mean(name_of(law, row, epsilon, n), "error"))
                 for law in LAWS
                 for n in PEOPLE
             ]
-            means.append(math.exp(float(np.mean(logs))))
-        layout = results.numbers[name_of("zipf", "Hadamard Response", epsilon, PEOPLE[0])]
+            means[name] = math.exp(float(np.mean(logs)))
+        cell = name_of("zipf", "Hadamard Response", epsilon, PEOPLE[0])
         rows.append(
-            (
-                f"{epsilon}",
-                f"{layout['blocks asked'].mean:.0f}",
-                f"{layout['blocks existing'].mean:.0f}",
-                f"{layout['epsilon kept'].mean:.3f}",
-                *(f"{mean:.4g}" for mean in means),
-                f"{means[0] / means[2]:.2f}",
-            )
+            {
+                "epsilon": f"{epsilon}",
+                **results.shown(cell, layout),
+                **{name: f"{mean:.4g}" for name, mean in means.items()},
+                "package over best": f"{means['the package'] / means['best number of blocks']:.2f}",
+            }
         )
-    head = (
-        "epsilon",
-        "blocks asked",
-        "blocks existing",
-        "epsilon of a report",
-        "the package",
-        "two blocks",
-        "best number of blocks",
-        "package over best",
-    )
     title = "Hadamard Response by the inventors' package: error (geometric mean over six cells)"
-    return Table("blocks", title, head, rows)
+    return Table.of_rows("blocks", title, rows)
 
 
 def _responses(results: Results) -> Table:
@@ -157,35 +152,28 @@ def _iterations(results: Results) -> Table:
 
 def _stated(results: Results) -> Table:
     """The stated rule run to its end, beside the solver."""
+    reached = {
+        "gap": ("gap", ".0e"),
+        "error": ("error", ".5f"),
+        "updates of our solver": ("updates of the solver", ".0f"),
+        "its error": ("optimum", ".5f"),
+        "largest difference": ("apart", ".0e"),
+    }
     rows = []
     for law in LAWS:
         for epsilon in EPSILONS:
-            found = results.numbers[f"stated rule/{law}/epsilon {epsilon}"]
-            made = f"{found['iterations'].mean:,.0f}"
+            cell = f"stated rule/{law}/epsilon {epsilon}"
+            made = f"{results.mean(cell, 'iterations'):,.0f}"
             rows.append(
-                (
-                    law,
-                    f"{epsilon}",
-                    made if found["ended"].mean else f"more than {made}",
-                    f"{found['gap'].mean:.0e}",
-                    f"{found['error'].mean:.5f}",
-                    f"{found['updates of the solver'].mean:.0f}",
-                    f"{found['optimum'].mean:.5f}",
-                    f"{found['apart'].mean:.0e}",
-                )
+                {
+                    "law": law,
+                    "epsilon": f"{epsilon}",
+                    "iterations": made if results.mean(cell, "ended") else f"more than {made}",
+                    **results.shown(cell, reached),
+                }
             )
-    head = (
-        "law",
-        "epsilon",
-        "iterations",
-        "gap",
-        "error",
-        "updates of our solver",
-        "its error",
-        "largest difference",
-    )
     title = "The stated rule, eta = D^-4 in counts, run to its end (1,000 people, 1,000 values)"
-    return Table("stated", title, head, rows)
+    return Table.of_rows("stated", title, rows)
 
 
 def _channel(results: Results) -> Table:
