@@ -16,7 +16,7 @@ from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.kinds.choice.tables import reader
-from rumor.kinds.reading import read_histogram
+from rumor.kinds.reading import Held, read_histogram
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
@@ -92,7 +92,7 @@ def _by_value(question: Question, table: Table) -> tuple[int, Tally]:
     values = [cell for batch in table.batches(["value"]) for cell in batch.column(0).to_pylist()]
     if len(set(values)) != len(values):
         raise InputError(f"{table.path}: each value must have one row; got one twice")
-    tally = read_histogram(mechanism, reader(mechanism), table, question.id, None)
+    tally = read_histogram(mechanism, reader(mechanism), Held(table, question.id, None))
     if _IN_ALL in table.schema.names:
         batches = table.batches([_IN_ALL], ["integer"])
         said = {int(n) for batch in batches for n in _counts(table, batch.column(0))}

@@ -10,7 +10,7 @@ are files with fixed names, each loaded when it is asked for:
     tables.py     reader(mechanism): how a column of answers is read; where an answer has many,
                   read_people(mechanism, table, keep)
     estimate.py   OPTIONS of each method, and estimate(mechanism, data, method, options)
-    simulate.py   dry_run(mechanism, table, id, column, trials)
+    simulate.py   dry_run(mechanism, held, trials)
     plan.py       planned(size)
     compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
                   followed; overall(first, second): whether two groups differ in anything
@@ -296,9 +296,13 @@ class Kind(abc.ABC, Generic[M]):
 
     def simulate(
         self, id: str, mechanism: M, table: Table, column: str | None, trials: Trials
-    ) -> DryRun:
+    ) -> DryRun[Any]:
         """A dry run with the people of a table."""
-        run: DryRun = self._part("simulate").dry_run(mechanism, table, id, column, trials)
+        from rumor.kinds.reading import Held
+
+        run: DryRun[Any] = self._part("simulate").dry_run(
+            mechanism, Held(table, id, column), trials
+        )
         return run
 
     def check_size(self, size: Size) -> None:

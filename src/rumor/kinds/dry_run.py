@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
 from rumor.core.types import Progress, Tally
+from rumor.results.view import ROWS_SHOWN
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,6 @@ class Trials:
     on_progress: Progress | None = None
 
 
-class DryRun(Protocol):
-    """What came of the trials."""
-
-    def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """As plain data for JSON."""
-        ...
-
-    def table(self, rows: int = ...) -> str:
-        """Truth and estimates side by side, as text."""
-        ...
-
-    def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
-        ...
-
-
 class Made(Protocol):
     """An estimate, as far as a dry run tells of it."""
 
@@ -63,29 +49,36 @@ class Made(Protocol):
         ...
 
 
-class Tried(Protocol):
-    """A dry run: a crowd of so many people, tried so often."""
-
-    @property
-    def people(self) -> int:
-        """How many people."""
-        ...
-
-    @property
-    def trials(self) -> int:
-        """How often."""
-        ...
-
-    @property
-    def last(self) -> Made:
-        """The last estimate."""
-        ...
+E = TypeVar("E", bound=Made)
 
 
-def tried(run: Tried) -> dict[str, object]:
-    """What every dry run says of itself first."""
-    made = {"epsilon": run.last.epsilon, "method": run.last.method}
-    return {"reports": run.people, "trials": run.trials, **made}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DryRun(abc.ABC, Generic[E]):
+    """What came of the trials of a crowd of so many people."""
+
+    people: int
+    trials: int
+    level: float
+    """That of its intervals."""
+    last: E
+    """The estimate of the last trial."""
+
+    @abc.abstractmethod
+    def to_dict(self, rows: int | None = None) -> dict[str, object]:
+        """As plain data for JSON."""
+
+    @abc.abstractmethod
+    def table(self, rows: int = ROWS_SHOWN) -> str:
+        """Truth and estimates side by side, as text."""
+
+    @abc.abstractmethod
+    def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
+        """The last trial beside the truth."""
+
+    def tried(self) -> dict[str, object]:
+        """What every dry run says of itself first."""
+        made = {"epsilon": self.last.epsilon, "method": self.last.method}
+        return {"reports": self.people, "trials": self.trials, **made}
 
 
 def checked_trials(trials: int) -> int:

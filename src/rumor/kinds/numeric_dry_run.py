@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,28 +12,18 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, digits_for, one_line, percent
 from rumor.core.randomness import Source, System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials, checked_trials, tried
+from rumor.kinds.dry_run import DryRun, Made, Trials, checked_trials
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import ROWS_SHOWN, View
 
 
-class NumericEstimate(Protocol):
+class NumericEstimate(Made, Protocol):
     """An estimate of quantities: what a dry run must know of it."""
 
     @property
     def values(self) -> Sequence[object]:
         """The rows."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """Of one report."""
-        ...
-
-    @property
-    def method(self) -> str:
-        """What made it."""
         ...
 
 
@@ -53,8 +43,8 @@ class Crowd:
     truth: Mapping[str, Vector]
 
 
-@dataclass(frozen=True, eq=False)
-class NumericSimulation(Generic[E]):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NumericSimulation(DryRun[E]):
     """What came of some trials: for each quantity its truth, mean estimate, error and coverage."""
 
     values: Sequence[object]
@@ -62,10 +52,6 @@ class NumericSimulation(Generic[E]):
     estimates: Mapping[str, Vector]
     errors: Mapping[str, Vector]
     coverage: Mapping[str, Vector]
-    people: int
-    trials: int
-    level: float
-    last: E
     picture: Picture[E]
     ranked: bool = True
     """Whether rows are told in the order of their truth, the largest first."""
@@ -81,7 +67,7 @@ class NumericSimulation(Generic[E]):
                 row[f"{quantity}_error"] = float(self.errors[quantity][i])
                 row[f"{quantity}_coverage"] = float(self.coverage[quantity][i])
             cells.append(row)
-        return {**tried(self), "level": self.level, "of": "population", "estimates": cells}
+        return {**self.tried(), "level": self.level, "of": "population", "estimates": cells}
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
         """Truth and estimates side by side, as text."""

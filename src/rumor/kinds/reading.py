@@ -24,6 +24,16 @@ def _as_it_is(column: pa.Array) -> Answers:
 
 
 @dataclass(frozen=True)
+class Held:
+    """The answers to a question that people hold, in a table."""
+
+    table: Table
+    id: str
+    """The question's: its column is called so, unless another one is named."""
+    column: str | None
+
+
+@dataclass(frozen=True)
 class Reader:
     """How a column of answers is read: as it is, unless a mechanism takes something else."""
 
@@ -49,13 +59,12 @@ class Reader:
             yield found, batch
             before += len(batch)
 
-    def counted(
-        self, table: Table, id: str, column: str | None
-    ) -> Iterator[tuple[Answers, list[int] | None]]:
+    def counted(self, held: Held) -> Iterator[tuple[Answers, list[int] | None]]:
         """Answers with how many people gave each (None: one), from either form of a table.
 
         Columns value and count, or a row for each person.
         """
+        table, column = held.table, held.column
         if column is None and {"value", "count"} <= set(table.schema.names):
             for answers, batch in self.read(table, "value", numbers=("count",)):
                 numbers = batch.column("count").to_pylist()
@@ -66,7 +75,7 @@ class Reader:
                     )
                 yield answers, numbers
             return
-        for answers, _ in self.read(table, id if column is None else column):
+        for answers, _ in self.read(table, held.id if column is None else column):
             yield answers, None
 
 
@@ -120,17 +129,15 @@ def _whole(column: pa.Array) -> pa.Array:
     return column
 
 
-def read_histogram(
-    mechanism: Labelled, reader: Reader, table: Table, id: str, column: str | None
-) -> Tally:
+def read_histogram(mechanism: Labelled, reader: Reader, held: Held) -> Tally:
     """How many people are at each position: from columns value and count, or from raw answers."""
     counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.unlabelled()
-    for answers, numbers in reader.counted(table, id, column):
+    for answers, numbers in reader.counted(held):
         codes = numbered.encode(answers)
         if numbers is None:
             counts += np.bincount(codes, minlength=counts.size)
         else:
             np.add.at(counts, codes, numbers)
     if counts.sum() == 0:
-        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+        raise InputError(f"{held.table.path}: a table must hold at least one answer; got none")
     return counts

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
@@ -16,8 +15,8 @@ from rumor.core.randomness import System
 from rumor.core.types import Codes, Tally, Vector
 from rumor.kinds.choice.estimate import estimate
 from rumor.kinds.choice.tables import reader
-from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
-from rumor.kinds.reading import read_histogram
+from rumor.kinds.dry_run import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.reading import Held, read_histogram
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
@@ -27,13 +26,13 @@ from rumor.results.view import View
 _CHUNK_BYTES = 32 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulation(DryRun[Estimate]):
     """What came of some trials on people whose true shares are known.
 
     `frequency` is the mean of the estimates, `error` their root mean square error,
     `expected` the exact standard error of the unbiased estimate, `coverage` how often the
-    interval of these people held the truth; `last` is the estimate of the last trial.
+    interval of these people held the truth.
     """
 
     values: Sequence[int] | Sequence[str]
@@ -42,10 +41,6 @@ class Simulation:
     error: Vector
     expected: Vector
     coverage: Vector
-    people: int
-    trials: int
-    level: float
-    last: Estimate
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON."""
@@ -53,7 +48,7 @@ class Simulation:
         vectors = (self.truth, self.frequency, self.error, self.expected, self.coverage)
         cells = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
         return {
-            **tried(self),
+            **self.tried(),
             "level": self.level,
             "of": "people",
             "error": float(np.sqrt(np.mean(self.error**2))),
@@ -167,11 +162,9 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
         yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
 
 
-def dry_run(
-    oracle: FrequencyOracle, table: Table, id: str, column: str | None, trials: Trials
-) -> Simulation:
+def dry_run(oracle: FrequencyOracle, held: Held, trials: Trials) -> Simulation:
     """A dry run with the answers of a table."""
-    counts = read_histogram(oracle, reader(oracle), table, id, column)
+    counts = read_histogram(oracle, reader(oracle), held)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     return simulate(oracle, counts, trials)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.parts import Parts
@@ -18,19 +17,18 @@ from rumor.kinds.joint.estimate import estimate
 from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.joint.tables import read_counts
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.kinds.reading import Held
 from rumor.mechanisms.mixed import Mixed
 from rumor.results.view import View
 
 
-def dry_run(
-    mechanism: Mixed, table: Table, id: str, column: str | None, trials: Trials
-) -> NumericSimulation[JointEstimate]:
+def dry_run(mechanism: Mixed, held: Held, trials: Trials) -> NumericSimulation[JointEstimate]:
     """A dry run with the people of a table: a row for each, or cells with a count."""
-    if column is not None:
+    if held.column is not None:
         raise InputError(
-            f"a joint answer has a column for each part, so none is named; got {column!r}"
+            f"a joint answer has a column for each part, so none is named; got {held.column!r}"
         )
-    counts = read_counts(mechanism, table)
+    counts = read_counts(mechanism, held.table)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.unlabelled()

@@ -17,6 +17,7 @@ from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.keyvalue.tables import is_long, read_people
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.kinds.reading import Held
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary
@@ -27,10 +28,10 @@ _CHUNK_CELLS = 1 << 22
 
 
 def dry_run(
-    mechanism: KeyValueMechanism, table: Table, id: str, column: str | None, trials: Trials
+    mechanism: KeyValueMechanism, held: Held, trials: Trials
 ) -> NumericSimulation[KeyValueEstimate]:
     """A dry run with the people of a table, whose columns are called as keys are."""
-    return simulate_keys(mechanism, read_crowd(mechanism, table, trials.people), trials)
+    return simulate_keys(mechanism, read_crowd(mechanism, held.table, trials.people), trials)
 
 
 def simulate_keys(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.number_range import numbers
@@ -16,15 +15,16 @@ from rumor.kinds.dry_run import Trials
 from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
+from rumor.kinds.reading import Held
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.results.view import View
 
 
 def dry_run(
-    mechanism: MeanMechanism, table: Table, id: str, column: str | None, trials: Trials
+    mechanism: MeanMechanism, held: Held, trials: Trials
 ) -> NumericSimulation[MeanEstimate]:
     """A dry run with the numbers of a table."""
-    crowd = read_numbers(mechanism, table, id, column, trials.people)
+    crowd = read_numbers(mechanism, held, trials.people)
     return simulate_mean(mechanism, crowd, trials)
 
 
@@ -55,12 +55,11 @@ def _picture(
     result.plot(path, view, title=title, truth=float(truth["mean"][0]))
 
 
-def read_numbers(
-    mechanism: MeanMechanism, table: Table, id: str, column: str | None, people: int | None = None
-) -> Crowd:
+def read_numbers(mechanism: MeanMechanism, held: Held, people: int | None = None) -> Crowd:
     """The people of a table; `people` rescales to a crowd of that size."""
+    table, column = held.table, held.column
     counted = column is None and {"value", "count"} <= set(table.schema.names)
-    name = "value" if counted else id if column is None else column
+    name = "value" if counted else held.id if column is None else column
     names = [name, "count"] if counted else [name]
     values, counts = [np.empty(0)], [np.empty(0)]
     for batch in table.answered(names, ["number"] * len(names)):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
 from rumor.core.scale import Scale
@@ -16,7 +15,7 @@ from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numer
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.kinds.ordered.tables import reader
-from rumor.kinds.reading import read_histogram
+from rumor.kinds.reading import Held, read_histogram
 from rumor.mechanisms.wave import Wave
 from rumor.results.view import View
 
@@ -25,11 +24,9 @@ _ROUNDING = 1e-12
 _MEASURED = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
 
 
-def dry_run(
-    mechanism: Wave, table: Table, id: str, column: str | None, trials: Trials
-) -> NumericSimulation[OrderedEstimate]:
+def dry_run(mechanism: Wave, held: Held, trials: Trials) -> NumericSimulation[OrderedEstimate]:
     """A dry run with the answers of a table."""
-    counts = read_histogram(mechanism, reader(mechanism), table, id, column)
+    counts = read_histogram(mechanism, reader(mechanism), held)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets, joined
 from rumor.core.randomness import System
 from rumor.kinds.choice.simulate import Simulation, repeated
 from rumor.kinds.dry_run import Trials
+from rumor.kinds.reading import Held
 from rumor.kinds.set.estimate import estimate
 from rumor.kinds.set.result import SetEstimate
 from rumor.mechanisms.sets import SetMechanism
@@ -21,13 +21,12 @@ from rumor.mechanisms.summary import Summary
 _PEOPLE = 1 << 16
 
 
-def dry_run(
-    mechanism: SetMechanism, table: Table, id: str, column: str | None, trials: Trials
-) -> Simulation:
+def dry_run(mechanism: SetMechanism, held: Held, trials: Trials) -> Simulation:
     """A dry run with the people of a table; more or fewer are its rows, one after the other."""
     from rumor.kinds import KINDS
 
-    read = KINDS[mechanism.kind].read(id, mechanism, table, column)
+    table, column = held.table, held.column
+    read = KINDS[mechanism.kind].read(held.id, mechanism, table, column)
     parts: list[OptionSets] = [sets for sets, _ in read]
     if not parts:
         raise InputError(f"{table.path}: a table must hold at least one answer; got none")

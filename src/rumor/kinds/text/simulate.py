@@ -19,8 +19,8 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.candidates import candidate_map, checked_words
-from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
-from rumor.kinds.reading import Reader
+from rumor.kinds.dry_run import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.reading import Held, Reader
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.result import WordEstimate
 from rumor.kinds.text.tables import reader
@@ -29,8 +29,8 @@ from rumor.mechanisms.rappor_simulation import simulate_counts
 from rumor.results.view import ROWS_SHOWN, View
 
 
-@dataclass(frozen=True, eq=False)
-class WordSimulation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WordSimulation(DryRun[WordEstimate]):
     """What came of some trials; vectors are over the candidates.
 
     `found` is how often each was detected, `frequency` the mean of its estimates, `error` their
@@ -46,17 +46,13 @@ class WordSimulation:
     unlisted: float
     false_discoveries: float
     recall: float
-    people: int
-    trials: int
-    last: WordEstimate
-    level: float = 0.95
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON: the words held or ever found."""
         names = ("value", "truth", "frequency", "error", "found")
         vectors = (self.truth, self.frequency, self.error, self.found)
         return {
-            **tried(self),
+            **self.tried(),
             "candidates": len(self.values),
             "unlisted": self.unlisted,
             "false_discoveries": self.false_discoveries,
@@ -149,28 +145,24 @@ def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> W
     )
 
 
-def dry_run(
-    rappor: Rappor, table: Table, id: str, column: str | None, trials: Trials
-) -> WordSimulation:
+def dry_run(rappor: Rappor, held: Held, trials: Trials) -> WordSimulation:
     """A dry run with the words of a table."""
-    return simulate_words(rappor, read_words_held(reader(rappor), table, id, column), trials)
+    return simulate_words(rappor, read_words_held(reader(rappor), held), trials)
 
 
-def read_words_held(
-    words: Reader, table: Table, id: str, column: str | None = None
-) -> Counter[str]:
+def read_words_held(words: Reader, held: Held) -> Counter[str]:
     """How many people hold each word: from columns value and count, or from raw answers."""
-    held: Counter[str] = Counter()
-    for cells, numbers in words.counted(table, id, column):
-        texts = [_text(table, word) for word in cells.to_pylist()]
+    found: Counter[str] = Counter()
+    for cells, numbers in words.counted(held):
+        texts = [_text(held.table, word) for word in cells.to_pylist()]
         if numbers is None:
-            held.update(texts)
+            found.update(texts)
         else:
             for text, number in zip(texts, numbers, strict=True):
-                held[text] += number
-    if held.total() == 0:
-        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
-    return held
+                found[text] += number
+    if found.total() == 0:
+        raise InputError(f"{held.table.path}: a table must hold at least one answer; got none")
+    return found
 
 
 def _text(table: Table, word: object) -> str:

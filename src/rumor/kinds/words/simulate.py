@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.answer_table import Table
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.prefix_code import normal
 from rumor.core.randomness import System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials, checked_trials, rescaled, tried
+from rumor.kinds.dry_run import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.reading import Held
 from rumor.kinds.text.simulate import read_words_held
 from rumor.kinds.words.estimate import estimate
 from rumor.kinds.words.result import OpenWordEstimate
@@ -26,8 +26,8 @@ from rumor.results.view import ROWS_SHOWN, View
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class OpenSimulation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OpenSimulation(DryRun[OpenWordEstimate]):
     """What came of some trials, over the words held and the words found.
 
     `found` is how often each was found, `frequency` the mean of its estimates where it was;
@@ -42,16 +42,12 @@ class OpenSimulation:
     false_discoveries: float
     named: float
     """The mean share of people whose word was found."""
-    people: int
-    trials: int
-    last: OpenWordEstimate
-    level: float = 0.95
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
         """The simulation as plain data for JSON."""
         cells = zip(self.values, self.truth, self.frequency, self.found, strict=True)
         return {
-            **tried(self),
+            **self.tried(),
             "false_discoveries": self.false_discoveries,
             "named": self.named,
             "controls": self.last.controls,
@@ -137,8 +133,6 @@ def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials)
     )
 
 
-def dry_run(
-    mechanism: OpenWords, table: Table, id: str, column: str | None, trials: Trials
-) -> OpenSimulation:
+def dry_run(mechanism: OpenWords, held: Held, trials: Trials) -> OpenSimulation:
     """A dry run with the words of a table."""
-    return simulate_open(mechanism, read_words_held(reader(mechanism), table, id, column), trials)
+    return simulate_open(mechanism, read_words_held(reader(mechanism), held), trials)
