@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import json
 import math
 import os
@@ -20,7 +21,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -31,7 +32,6 @@ from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.withdrawal import new_key, report_id
-from rumor.core.canonical import canonical_json, digest
 from rumor.core.errors import InputError, Unavailable
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
@@ -114,6 +114,12 @@ class Envelope:
     told: tuple[str, ...] = field(default=(), compare=False)
     """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """As the table of what waits to be sent has them."""
+        told = (self.id, self.contract, self.question, self.report)
+        return (*told, self.token, self.relay, self.sealed)
+
 
 @dataclass(frozen=True)
 class Spending:
@@ -139,6 +145,12 @@ class Row:
     """Which period the answer stands for; empty where it is that of a value."""
     tag: bytes
     """Tells the person's values apart; empty where the answer is that of a period."""
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """As the table has them."""
+        told = (self.series, self.question, self.round, self.cell)
+        return (*told, self.epoch, self.period, self.tag)
 
 
 @dataclass(frozen=True)
@@ -290,7 +302,8 @@ class Ledger:
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?)", (series, *astuple(pin))
+            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?)",
+            (series, pin.revision, pin.contract, pin.ceiling, pin.agreed),
         )
 
     # Reports
@@ -317,7 +330,8 @@ class Ledger:
         row = debit.row
         all_made = self._reports_made(row.series, row.question)
         number, before = self._find(row) or (None, 0.0)
-        kind = digest(debit.mechanism.describe())
+        described = debit.mechanism.description
+        kind = hashlib.sha256(described).hexdigest()
         reports = 1 if number is None else 1 + self._reports_by(number, kind)
         others = [] if number is None else self._made(number, but=kind)
         cost = debit.mechanism.epsilon_together([(debit.mechanism, reports), *others])
@@ -326,13 +340,13 @@ class Ledger:
             number = self._database.execute(
                 "INSERT INTO answer (series, question, round, cell, epoch, period, tag,"
                 " settled, epsilon) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*astuple(row), debit.settled, cost),
+                (*row.columns, debit.settled, cost),
             ).lastrowid
         else:
             self._database.execute("UPDATE answer SET epsilon = ? WHERE number = ?", (cost, number))
         self._database.execute(
             "INSERT OR IGNORE INTO mechanism VALUES (?, ?)",
-            (kind, canonical_json(debit.mechanism.describe()).decode()),
+            (kind, described.decode()),
         )
         self._database.execute(
             "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
@@ -355,7 +369,7 @@ class Ledger:
         self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
-            astuple(envelope)[:-1],
+            envelope.columns,
         )
         return envelope
 
@@ -398,7 +412,7 @@ class Ledger:
         found: tuple[int, float] | None = self._database.execute(
             "SELECT number, epsilon FROM answer"
             " WHERE (series, question, round, cell, epoch, period, tag) = (?, ?, ?, ?, ?, ?, ?)",
-            astuple(row),
+            row.columns,
         ).fetchone()
         return found
 
