@@ -21,7 +21,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -31,6 +31,7 @@ from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
 from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.way import Way
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.errors import InputError, Unavailable
 from rumor.core.exact import sum_up
@@ -39,7 +40,7 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 6
+_VERSION = 7
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
@@ -69,6 +70,12 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
+# An older ledger does not know its way: the next answer says what a series is held to.
+_FROM_6 = """
+ALTER TABLE pin ADD COLUMN linked INTEGER;
+ALTER TABLE pin ADD COLUMN relay TEXT;
+ALTER TABLE pin ADD COLUMN crowd INTEGER;
+"""
 _FROM_5 = """
 ALTER TABLE pending ADD COLUMN relay TEXT;
 ALTER TABLE pending ADD COLUMN sealed BLOB;
@@ -227,12 +234,13 @@ class Ledger:
     def _migrate(self) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         steps = {
-            0: [_SCHEMA],
-            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5],
-            2: [_FROM_2, _DRAWN, _FROM_5],
-            3: [_DRAWN, _FROM_5],
-            4: [FROM_4, _FROM_5],
-            5: [_FROM_5],
+            0: [_SCHEMA, _FROM_6],
+            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5, _FROM_6],
+            2: [_FROM_2, _DRAWN, _FROM_5, _FROM_6],
+            3: [_DRAWN, _FROM_5, _FROM_6],
+            4: [FROM_4, _FROM_5, _FROM_6],
+            5: [_FROM_5, _FROM_6],
+            6: [_FROM_6],
             _VERSION: [],
         }
         if version not in steps:
@@ -295,15 +303,22 @@ class Ledger:
     def pinned(self, series: str) -> Pin | None:
         """What this device holds a series to since its first answer."""
         row = self._database.execute(
-            "SELECT revision, contract, ceiling, agreed FROM pin WHERE series = ?", (series,)
+            "SELECT revision, contract, ceiling, agreed, linked, relay, crowd FROM pin"
+            " WHERE series = ?",
+            (series,),
         ).fetchone()
-        return None if row is None else Pin(*row)
+        if row is None:
+            return None
+        *held, linked, relay, crowd = row
+        way = None if linked is None else Way(bool(linked), relay, crowd)
+        return replace(Pin(*held), way=way)
 
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
+        told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
+        hides = (None, None, None) if way is None else (way.linked, way.relay, way.crowd)
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?)",
-            (series, pin.revision, pin.contract, pin.ceiling, pin.agreed),
+            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (series, *told, *hides)
         )
 
     # Reports
