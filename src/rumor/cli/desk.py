@@ -122,6 +122,7 @@ def weighed(
     """`rumor estimate --weights`: groups weighted to a population."""
     from rumor.core.errors import InputError
     from rumor.engines.combining import weigh_reports
+    from rumor.engines.comparing import Stored
 
     if how.method != "auto" or how.option or written.save_summary is not None:
         raise InputError(
@@ -138,13 +139,6 @@ def weighed(
         how.candidates,
     )
     with counted.counting() as counting:
-        found = weigh_reports(
-            collection,
-            reports,
-            rows.weights,
-            question=question,
-            by=rows.by,
-            of=view.of,
-            counting=counting,
-        )
+        stored = Stored(collection, reports, question, counting=counting)
+        found = weigh_reports(stored, rows.weights, by=rows.by, of=view.of)
     Files(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)

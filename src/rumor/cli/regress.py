@@ -48,19 +48,13 @@ def regress(
     Example:
       rumor regress survey.toml reports.parquet "smokes ~ age + country"
     """
+    from rumor.engines.comparing import Counting, Stored
     from rumor.engines.regressing import regress_reports
     from rumor.results.view import View
 
     view = View(level)
     written.check(collection, reports)
-    found = regress_reports(
-        collection,
-        reports,
-        formula,
-        question=explained.question,
-        reference=explained.reference,
-        window=days.window(),
-        different_people=different_people,
-        skip_invalid=skip_invalid,
-    )
+    counting = Counting(window=days.window(), skip_invalid=skip_invalid)
+    stored = Stored(collection, reports, explained.question, different_people, counting)
+    found = regress_reports(stored, formula, explained.reference)
     written.deliver(found, view, title=found.heading.split("\n")[0])

@@ -32,18 +32,13 @@ def trend(
     Example:
       rumor trend examples/browser.toml reports/ --every week --plot trend.html
     """
+    from rumor.engines.comparing import Stored
     from rumor.engines.following import follow_reports
     from rumor.results.view import View
 
     view = View(level, rows=top)
     written.check(collection, reports)
     with counted.counting() as counting:
-        found = follow_reports(
-            collection,
-            reports,
-            question=question,
-            every=every,
-            different_people=different_people,
-            counting=counting,
-        )
+        stored = Stored(collection, reports, question, different_people, counting)
+        found = follow_reports(stored, every)
     written.deliver(found, view, title=found.heading)

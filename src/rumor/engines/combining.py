@@ -10,7 +10,7 @@ from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike, readable
 from rumor.engines.analysis import opened, stratum_name
-from rumor.engines.comparing import Counting, file_names, question_heading
+from rumor.engines.comparing import Counting, Stored, file_names, question_heading
 from rumor.engines.people import repeated_within, require_different
 from rumor.kinds import KINDS
 from rumor.kinds.combining import combine_groups, weigh_groups
@@ -41,33 +41,24 @@ def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
 
 
 def weigh_reports(
-    collection: PathLike | Collection,
-    path: PathLike,
-    weights: PathLike,
-    *,
-    question: str | None = None,
-    by: str | None = None,
-    of: str = "population",
-    different_people: bool = False,
-    counting: Counting | None = None,
+    stored: Stored, weights: PathLike, *, by: str | None = None, of: str = "population"
 ) -> Combined:
     """A question's answers weighted to a population, by the public column that the table names."""
-    how, contract = counting or Counting(), opened(collection)
     column, known = read_weights(weights)
     if by is not None and by != column:
         raise InputError(
             f"the table of weights must be of the column that groups are by, {by!r}; "
             f"got one of {column!r}"
         )
-    asked, found = how.groups(contract, path, question, column)
+    asked, found = stored.groups(column)
     return weigh_groups(
         KINDS[asked.kind],
         [Group(name, summary) for name, summary in found.items()],
         known,
         of=of,
-        options=how.options(asked),
+        options=stored.counting.options(asked),
         heading=question_heading(asked),
-        notes=repeated_within(asked, different_people),
+        notes=repeated_within(asked, stored.different_people),
     )
 
 

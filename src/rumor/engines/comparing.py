@@ -72,6 +72,22 @@ class Counting:
         return kind.dictionary(question.id, question.mechanism, words, self.on_progress)
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Reports to one question of a collection: where they are, and how they are counted."""
+
+    collection: PathLike | Collection
+    path: PathLike
+    question: str | None = None
+    different_people: bool = False
+    """Whether nobody is said to be in two groups of them."""
+    counting: Counting = Counting()
+
+    def groups(self, by: str) -> tuple[Question, dict[str, Summary]]:
+        """The question, and a summary for each group of a public column, by its name."""
+        return self.counting.groups(opened(self.collection), self.path, self.question, by)
+
+
 def compare_reports(
     collection: PathLike | Collection,
     first: PathLike,

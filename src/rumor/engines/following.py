@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import datetime
 
-from rumor.contract.collection import Collection
-from rumor.core.files import PathLike
-from rumor.engines.analysis import opened
-from rumor.engines.comparing import Counting, question_heading
+from rumor.engines.comparing import Stored, question_heading
 from rumor.engines.people import require_different
 from rumor.kinds import KINDS
 from rumor.kinds.following import follow
 from rumor.results.trend import Trend
 
 
-def follow_reports(
-    collection: PathLike | Collection,
-    path: PathLike,
-    *,
-    question: str | None = None,
-    every: str = "day",
-    different_people: bool = False,
-    counting: Counting | None = None,
-) -> Trend:
+def follow_reports(stored: Stored, every: str = "day") -> Trend:
     """How a question's answers move from day to day, or from week to week."""
-    how, contract = counting or Counting(), opened(collection)
-    asked, found = how.groups(contract, path, question, "day")
-    notes = require_different(asked, "days", different_people)
+    asked, found = stored.groups("day")
+    notes = require_different(asked, "days", stored.different_people)
     return follow(
         KINDS[asked.kind],
         {datetime.date.fromisoformat(day): summary for day, summary in found.items()},
         every=every,
-        options=how.options(asked),
+        options=stored.counting.options(asked),
         heading=question_heading(asked),
         notes=notes,
     )

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rumor.contract.collection import Collection, Question
+from rumor.contract.collection import Question
 from rumor.contract.report_file import DAMAGE, NO_STRATA, damaged, report_bytes
 from rumor.core.errors import InputError
-from rumor.core.files import PathLike
 from rumor.core.reports import Reports
 from rumor.core.types import Days
 from rumor.engines.analysis import opened, stored_reports
+from rumor.engines.comparing import Stored
 from rumor.engines.people import repeated_within
 from rumor.engines.sources import within
 from rumor.kinds import KINDS
@@ -25,25 +25,19 @@ from rumor.mechanisms.summary import Summary
 from rumor.results.regression import Regression
 
 
-def regress_reports(
-    collection: PathLike | Collection,
-    path: PathLike,
-    formula: str,
-    *,
-    question: str | None = None,
-    reference: str | None = None,
-    window: Days = (None, None),
-    different_people: bool = False,
-    skip_invalid: bool = False,
-) -> Regression:
-    """A question's answer explained by kept columns of a reports file or a folder of them."""
-    contract = opened(collection)
+def regress_reports(stored: Stored, formula: str, reference: str | None = None) -> Regression:
+    """A question's answer explained by kept columns of a reports file or a folder of them.
+
+    They are read here, whatever engine counts, each report once.
+    """
+    contract = opened(stored.collection)
+    path, window = stored.path, stored.counting.window
     right_side(formula)
     if Summary.is_file(path):
         raise InputError(
             f"a regression needs reports with their columns; {str(path)!r} is a summary"
         )
-    source = stored_reports(path, contract, question, window)
+    source = stored_reports(path, contract, stored.question, window)
     asked = source.question
     public = [name for name in source.files[0].schema.names if name not in NO_STRATA]
     names = column_names(formula, public)
@@ -56,7 +50,7 @@ def regress_reports(
     if not len(reports):
         raise InputError(f"a regression needs at least one report; got none in {str(path)!r}")
     valid = asked.mechanism.validate(reports)
-    if skip_invalid and not valid.all:
+    if stored.counting.skip_invalid and not valid.all:
         reports, columns = reports[valid.valid], columns.filter(pa.array(valid.valid))
     return regress_kind(
         KINDS[asked.kind],
@@ -66,7 +60,7 @@ def regress_reports(
         formula,
         reference,
         heading=_heading(asked, formula),
-        notes=tuple(repeated_within(asked, different_people)),
+        notes=tuple(repeated_within(asked, stored.different_people)),
     )
 
 

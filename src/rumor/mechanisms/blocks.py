@@ -12,7 +12,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +24,15 @@ from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.declared import DeclaredParameters
 from rumor.mechanisms.labelled import LabelledMechanism
 
+# People handled at a time: their words, blocks and states stay in the second-level cache.
+CHUNK = 1 << 14
+
 
 class BlockReports(LabelledMechanism, DeclaredParameters):
     """A mechanism whose report is a block of things and the state that they are said to be in."""
 
+    OPTIONS = SHAPE = ("block",)
     THRESHOLDS = ("truth",)
-    THINGS: ClassVar[str]
-    """What a block is of, in words."""
     truth: int
     """The threshold of telling the true state."""
     block: int

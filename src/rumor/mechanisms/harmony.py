@@ -18,10 +18,11 @@ from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.blanket import Blanket, any_of
+from rumor.mechanisms.integer_reports import IntegerReports
 from rumor.mechanisms.mean import BinomialShare, MeanMechanism
 
 
-class Harmony(MeanMechanism):
+class Harmony(IntegerReports, MeanMechanism):
     """One bit: the value rounded at random to an end of its range, then randomised response.
 
     Nguyen et al. 2016 (value perturbation primitive). The two steps are one coin. With t
@@ -70,18 +71,9 @@ class Harmony(MeanMechanism):
         return any_of(Fraction(self.truth, self.lie))
 
     @property
-    def width(self) -> int:
-        """One bit in a byte."""
-        return 1
-
-    @property
     def alphabet(self) -> int:
-        """0 and 1."""
+        """One bit in a byte: 0 and 1."""
         return 2
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """0 and 1."""
-        return np.array([[0], [1]], dtype=np.uint8)
 
     def threshold(self, step: int) -> int:
         """The threshold of reporting 1, given the step of the value."""

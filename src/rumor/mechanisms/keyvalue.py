@@ -68,6 +68,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     kind = "keyvalue"
     GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID)
+    THINGS = "keys"
 
     raised = Raised("a key's share")
     _BY_LABEL = ("_positions", "layout")

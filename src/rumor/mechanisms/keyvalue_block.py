@@ -32,7 +32,7 @@ from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
-from rumor.mechanisms.blocks import BlockReports
+from rumor.mechanisms.blocks import CHUNK, BlockReports
 from rumor.mechanisms.keyvalue import (
     MINUS,
     PLUS,
@@ -46,16 +46,12 @@ from rumor.mechanisms.keyvalue import (
 )
 
 _MAX_BLOCK = 5
-# People handled at a time: their words, keys and steps stay in the second-level cache.
-_CHUNK = 1 << 14
 
 
 class KeyValueBlock(BlockReports, KeyValueMechanism):
     """Joint randomised response over m publicly sampled keys: the default for key-value data."""
 
     name = "keyvalue-block"
-    OPTIONS = SHAPE = ("block",)
-    THINGS = "keys"
 
     def __init__(
         self,
@@ -118,8 +114,8 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         pairs, stream = self.read(values), source.stream()
         out = np.empty((pairs.people, self.width), dtype=np.uint8)
         powers = 3 ** np.arange(self.block)
-        for start in range(0, pairs.people, _CHUNK):
-            rows = min(_CHUNK, pairs.people - start)
+        for start in range(0, pairs.people, CHUNK):
+            rows = min(CHUNK, pairs.people - start)
             if self.block == 1 and isinstance(pairs, (WideTable, StepTable)):  # in one pass
                 keys, said = np.empty((rows, 1), dtype=np.int64), np.empty(rows, dtype=np.int64)
                 pairs.sampled(stream, start, keys[:, 0], said)

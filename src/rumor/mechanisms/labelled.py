@@ -16,6 +16,8 @@ from rumor.mechanisms.base import Mechanism
 class LabelledMechanism(Mechanism):
     """A mechanism whose values (or keys) are numbered, and may be called by labels as well."""
 
+    THINGS: ClassVar[str] = "values"
+    """What is numbered, in words."""
     _BY_LABEL: ClassVar[tuple[str, ...]] = ("_positions",)
     """What is worked out from the labels, once, and anew for others."""
 
@@ -43,3 +45,13 @@ class LabelledMechanism(Mechanism):
     def unlabelled(self) -> Self:
         """The same mechanism for values (or keys) that are known by their position."""
         return self.with_labels(None)
+
+
+class LabelledDomain(LabelledMechanism):
+    """One whose values are numbered from 0 to its domain, which it leaves out."""
+
+    domain: int
+
+    @property
+    def _numbered(self) -> int:
+        return self.domain

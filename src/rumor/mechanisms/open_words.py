@@ -39,17 +39,11 @@ from rumor.core.columns import words_and_codes
 from rumor.core.errors import AnswerError, InputError, shown, type_of
 from rumor.core.prefix_code import PrefixCode
 from rumor.core.randomness import Draws, Keyed, Source, System
-from rumor.core.reports import (
-    Reports,
-    Validity,
-    bytes_for,
-    from_little_endian,
-    little_endian,
-    narrow_integers,
-)
+from rumor.core.reports import Reports, Validity, little_endian, narrow_integers
 from rumor.core.types import Codes, Tally
 from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.stems import Stems
@@ -65,7 +59,7 @@ MAX_COUNTERS = 1 << 24
 _USUAL_COUNTERS = 1 << 22
 
 
-class OpenWords(PermanentAnswers):
+class OpenWords(CountedIntegers, PermanentAnswers):
     """Words without a list: level, cohort and a noisy bucket in two or three bytes."""
 
     name = "open-words"
@@ -238,18 +232,9 @@ class OpenWords(PermanentAnswers):
         return list(itertools.accumulate(self.weights))
 
     @property
-    def width(self) -> int:
-        """Three bytes at most."""
-        return bytes_for(self.tally_size)
-
-    @property
     def alphabet(self) -> int:
         """Every bucket of every cohort of every level."""
-        return self.tally_size
-
-    def outputs(self, public: bytes = b"") -> Reports:
-        """All integers below the number of counters."""
-        return little_endian(np.arange(self.tally_size), self.width)
+        return len(self.weights) * self.cohorts * self.buckets
 
     def split(self, report: bytes) -> tuple[int, int, int]:
         """Level, cohort and bucket."""
@@ -329,25 +314,10 @@ class OpenWords(PermanentAnswers):
         return little_endian((levels * self.cohorts + cohorts) * self.buckets + noisy, self.width)
 
     def _validate(self, reports: Reports) -> Validity:
-        reason = f"a report is an integer below {self.tally_size:,}: a level, a cohort and a bucket"
-        return Validity.below(narrow_integers(reports), self.tally_size, reason)
+        reason = f"a report is an integer below {self.alphabet:,}: a level, a cohort and a bucket"
+        return Validity.below(narrow_integers(reports), self.alphabet, reason)
 
     # Counts
-
-    @property
-    def tally_size(self) -> int:
-        """A counter for each bucket of each cohort of each level."""
-        return len(self.weights) * self.cohorts * self.buckets
-
-    @property
-    def counters_per_report(self) -> int:
-        """Its own."""
-        return 1
-
-    def tally(self, reports: Reports) -> Tally:
-        """How often each bucket of each cohort of each level was reported."""
-        counts = np.bincount(from_little_endian(reports), minlength=self.tally_size)
-        return counts.astype(np.int64, copy=False)
 
     def table(self, tally: Tally) -> Tally:
         """A tally as levels by cohorts by buckets."""

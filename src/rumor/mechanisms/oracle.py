@@ -29,7 +29,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.declared import DeclaredParameters
-from rumor.mechanisms.labelled import LabelledMechanism
+from rumor.mechanisms.labelled import LabelledDomain
 from rumor.mechanisms.supported import Supported
 
 
@@ -89,7 +89,7 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
     )
 
 
-class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
+class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
@@ -115,10 +115,6 @@ class FrequencyOracle(LabelledMechanism, Supported, DeclaredParameters):
 
     def _accept(self) -> None:
         self.require_gain()
-
-    @property
-    def _numbered(self) -> int:
-        return self.domain
 
     def identity(self, value: object) -> str:
         """The value's position: what it is called does not matter."""

@@ -32,22 +32,18 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
-from rumor.mechanisms.blocks import BlockReports
+from rumor.mechanisms.blocks import CHUNK, BlockReports
 from rumor.mechanisms.keyvalue import sampled_keys
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import PairCounts, SetMechanism, pairs_of
 
 MAX_BLOCK = 8
-# People handled at a time: their words and options stay in the second-level cache.
-_CHUNK = 1 << 14
 
 
 class SetBlock(BlockReports, SetMechanism):
     """Randomised response on a few publicly drawn options: where people choose many of them."""
 
     name = "block"
-    OPTIONS = SHAPE = ("block",)
-    THINGS = "options"
 
     def __init__(
         self,
@@ -131,7 +127,7 @@ class SetBlock(BlockReports, SetMechanism):
         sets, stream = self.read(values), source.stream()
         out = np.empty((sets.people, self.width), dtype=np.uint8)
         powers = 1 << np.arange(self.block)
-        step = max(1, min(_CHUNK, (1 << 24) // self.domain))
+        step = max(1, min(CHUNK, (1 << 24) // self.domain))
         for start in range(0, sets.people, step):
             stop = min(start + step, sets.people)
             asked = sampled_keys(stream, stop - start, self.domain, self.block)

@@ -28,7 +28,7 @@ from rumor.core.errors import InputError
 from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
-from rumor.mechanisms.labelled import LabelledMechanism
+from rumor.mechanisms.labelled import LabelledDomain
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.supported import Supported
@@ -56,11 +56,12 @@ class PairCounts:
     rates: tuple[float, float, float]
 
 
-class SetMechanism(LabelledMechanism, Supported, DeclaredParameters):
+class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     """A mechanism from which the shares of options are learned, any of which may be chosen."""
 
     kind = "set"
     GROUND = ("domain", "counted")
+    THINGS = "options"
     raised = Raised("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
@@ -88,10 +89,6 @@ class SetMechanism(LabelledMechanism, Supported, DeclaredParameters):
     def pairs(self) -> bool:
         """Whether a summary counts pairs."""
         return self.counted == "pairs"
-
-    @property
-    def _numbered(self) -> int:
-        return self.domain
 
     @property
     def most_held(self) -> int:

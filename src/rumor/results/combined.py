@@ -29,7 +29,7 @@ class Part:
     """Its part of the population, where groups are weighted."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Combined(Tabular):
     """Unbiased quantities of a population, from groups or sources of different people."""
 
@@ -39,14 +39,9 @@ class Combined(Tabular):
     stderr: Vector = field(repr=False)
     intervals: Ends = field(repr=False)
     parts: Mapping[str, Part]
-    reports: int
-    epsilon: float
-    """The largest of a report."""
-    method: str
     of: str = "population"
     heading: str = ""
     notes: tuple[str, ...] = ()
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Bounds:
         """Ends for every row, those of shares within 0 and 1."""

@@ -57,7 +57,7 @@ class Pair:
         return f"{one_line(self.second)} less {one_line(self.first)}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(Tabular):
     """The differences between groups of different people."""
 
@@ -66,14 +66,10 @@ class Comparison(Tabular):
     pairs: Sequence[Pair]
     groups: Mapping[str, int]
     """How many reports each group has."""
-    reports: int
-    epsilon: float
-    """The largest of a report."""
     of: str = "population"
     method: str = "unbiased"
     heading: str = ""
     notes: tuple[str, ...] = ()
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def difference(self) -> Vector:

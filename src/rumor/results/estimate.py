@@ -18,7 +18,7 @@ from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
 from rumor.results.ranked import RankedRows
-from rumor.results.rows import Column, coverage
+from rumor.results.rows import Column
 from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
 from rumor.results.view import View, Wishes, viewed
@@ -27,19 +27,14 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Estimate(RankedRows):
     """Estimated frequencies of a domain's values."""
 
-    values: Sequence[int] | Sequence[str]
-    frequency: Vector = field(repr=False)
-    unbiased: Vector = field(repr=False)
-    stderr: Vector = field(repr=False)
-    reports: int
-    epsilon: float
-    method: str
+    COVERED = "rows shown hold the true share, wherever the list is cut"
+    NAMED = "a value"
+
     intervals: Intervals = field(repr=False)
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
     exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
 
@@ -132,11 +127,6 @@ class Estimate(RankedRows):
             "unbiased": self.unbiased[places],
             "stderr": self.stderr[places],
         }
-
-    def covers(self, view: View) -> str:
-        """Which rows the intervals of a view cover, in one sentence."""
-        shown = "rows shown hold the true share, wherever the list is cut"
-        return coverage(view, len(self.values), shown, "a value")
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent values as text, with their intervals."""

@@ -265,22 +265,27 @@ class NormalIntervals:
 
     center: Vector
     stderr: Vector
+    """Of the population."""
+    people: Vector | None = None
+    """The standard errors of these people's own values, where they are known."""
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The plain interval; it is about the population."""
-        self._require(of)
-        return self.center - z * self.stderr, self.center + z * self.stderr
+        """The plain interval; infinite where nothing is known."""
+        stderr = self._stderr(of)
+        return self.center - z * stderr, self.center + z * stderr
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """As many standard errors on either side as its tail takes."""
-        self._require(of)
-        return normal_ends(self.center[rows], self.stderr[rows], tails)
+        return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
 
-    def _require(self, of: Target) -> None:
-        if of != "population":
+    def _stderr(self, of: Target) -> Vector:
+        if of == "population":
+            return self.stderr
+        if self.people is None:
             raise InputError(
                 f'this estimate has intervals of the "population" only; got {shown(of)}'
             )
+        return self.people
 
 
 def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:

@@ -29,7 +29,7 @@ class TermTest:
     p_value: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Regression(Tabular):
     """Log-odds of every value against the reference, by columns.
 
@@ -51,15 +51,12 @@ class Regression(Tabular):
     """Whether likelihoods are those of the reports, or lack a factor that no column changes."""
     overall: TermTest
     tests: Sequence[TermTest]
-    reports: int
     left_out: int
     """People with an unknown column."""
-    epsilon: float
     formula: str
     heading: str = ""
     notes: tuple[str, ...] = ()
     method: str = "maximum likelihood"
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     def interval(self, level: float = 0.95) -> Bounds:
         """Ends of intervals of the coefficients."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
@@ -41,6 +42,7 @@ class Row(dict[str, Any]):
         raise AttributeError(f"the row has no column {name!r}; it has {', '.join(self)}")
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Tabular(abc.ABC):
     """An estimate as a table: whoever gives the columns has all the other forms.
 
@@ -53,8 +55,9 @@ class Tabular(abc.ABC):
 
     reports: int
     epsilon: float
+    """The loss of one report; of several mechanisms, the largest."""
     method: str
-    diagnostics: Mapping[str, object]
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @abc.abstractmethod
     def listed(self, view: View) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Trend(Tabular):
     """Unbiased quantities of every period, and what is behind them.
 
@@ -42,12 +42,9 @@ class Trend(Tabular):
     adjusted: Vector = field(repr=False)
     counts: Sequence[int]
     """The reports of every period."""
-    reports: int
-    epsilon: float
     method: str = "random walk, smoothness by evidence"
     heading: str = ""
     notes: tuple[str, ...] = ()
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     def interval(self, level: float = 0.95) -> Bounds:
         """Ends around the smoothed line."""

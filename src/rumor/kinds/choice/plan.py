@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rumor.core.parts import MAX_CELLS
 from rumor.core.randomness import Seeded
 from rumor.estimators.compare.power import Between
 from rumor.kinds.choice.choose import candidates, choose_oracle
@@ -19,14 +20,10 @@ from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squar
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
-# A table of several answers that is not mostly noise.
-MAX_CELLS = 100
-
 
 class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     """One of so many answers."""
 
-    kind = "choice"
     sized = "{domain:,} values"
     error_of = "the share of an answer that hardly anybody gives"
     default_of = "the default estimate over all values of Zipf's law, calibrated by simulation"
@@ -35,10 +32,8 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
 
     def candidates(self, wish: Wish) -> list[Candidate[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
-        found = [
-            Candidate(oracle.name, oracle, {"epsilon": wish.epsilon, "mechanism": oracle.name})
-            for oracle in candidates(self.domain, wish.epsilon)
-        ]
+        oracles = candidates(self.domain, wish.epsilon)
+        found = [Candidate.by_name(oracle, wish) for oracle in oracles]
         if wish.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
             noise = vars(permanent_noise(wish.epsilon, wish.permanent))
             kept = BasicRappor(domain=self.domain, **noise)

@@ -28,7 +28,6 @@ _CROWDS = 12
 class PlannedJoint(PlannedQuestion[Mixed]):
     """Two to four answers of so many values each."""
 
-    kind = "joint"
     error_of = "a cell of a table of two parts, where all are as frequent"
     default_of = (
         "the default estimate over all cells, where margins fall like 1/rank and the two answers "
@@ -57,12 +56,11 @@ class PlannedJoint(PlannedQuestion[Mixed]):
     def candidates(self, wish: Wish) -> list[Candidate[Mixed]]:
         """The mixture, with the shares of who is asked what."""
         mixed = Mixed(parts=self.parts, epsilon=wish.epsilon)
-        toml = {"epsilon": wish.epsilon, "mechanism": mixed.name}
         shape = {
             f"share of {'+'.join(str(part + 1) for part in one.asks)}": float(one.share)
             for one in mixed.components
         }
-        return [Candidate(mixed.name, mixed, toml, shape)]
+        return [Candidate.by_name(mixed, wish, shape)]
 
     def _expected(self, mechanism: Mixed, users: int, shares: Vector) -> Linear:
         """The linear estimate of people with these shares, at its expectation."""

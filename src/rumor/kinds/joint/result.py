@@ -34,7 +34,7 @@ class Asked:
     reports: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class JointEstimate(Tabular):
     """A table for each pair of parts, and the margins, all consistent.
 
@@ -46,10 +46,6 @@ class JointEstimate(Tabular):
     margins: Sequence[Vector] = field(repr=False)
     linear_margins: Sequence[Moments] = field(repr=False)
     asked: tuple[Asked, ...]
-    reports: int
-    epsilon: float
-    method: str
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     # What is asked by name
 

@@ -38,7 +38,6 @@ NO_CAP = (
 class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     """Some of so many keys, at most `cap` of them where a cap is known."""
 
-    kind = "keyvalue"
     sized = "{domain:,} keys"
     # Keys are simulated as tables of people: smaller crowds.
     simulated = 20_000

@@ -6,7 +6,7 @@ estimate with its standard error, and the interval, which says what it covers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
@@ -19,7 +19,7 @@ from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Bounds, Tails, each_outside
 from rumor.results.ranked import RankedRows
-from rumor.results.rows import Column, coverage
+from rumor.results.rows import Column
 from rumor.results.selection import both_sided_tails, split_tails
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 QUANTITIES = ("frequency", "mean")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KeyValueEstimate(RankedRows):
     """For every key the share of people who hold it and the mean of their values.
 
@@ -40,21 +40,16 @@ class KeyValueEstimate(RankedRows):
     something: where they do not, the answer is no better than the prior.
     """
 
-    values: Sequence[int] | Sequence[str]
-    frequency: Vector = field(repr=False)
+    COVERED = "keys shown hold the true share, and as many the true mean"
+    NAMED = "a key"
+
     mean: Vector = field(repr=False)
-    unbiased: Vector = field(repr=False)
     product: Vector = field(repr=False)
-    stderr: Vector = field(repr=False)
     mean_stderr: Vector = field(repr=False)
     frequency_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
     mean_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
     range: tuple[float, float]
-    reports: int
-    epsilon: float
-    method: str
     intervals: KeyIntervals = field(repr=False)
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     def interval(
         self,
@@ -133,11 +128,6 @@ class KeyValueEstimate(RankedRows):
         cells["unbiased"] = _plain(self.unbiased[places])
         cells["product"] = _plain(self.product[places])
         return cells
-
-    def covers(self, view: View) -> str:
-        """Which keys the intervals of a view cover, in one sentence."""
-        shown = "keys shown hold the true share, and as many the true mean"
-        return coverage(view, len(self.values), shown, "a key")
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent keys as text; a ? marks answers that are no better than the prior."""

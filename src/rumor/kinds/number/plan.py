@@ -9,31 +9,28 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.estimators.compare.power import Between
-from rumor.kinds.planning.measures import noticed
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.kinds.planning.planned import Candidate, Size, Squares, Wish
+from rumor.kinds.planning.planned_mean import PlannedMean
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001
 
 
-class PlannedNumber(PlannedQuestion[MeanMechanism]):
+class PlannedNumber(PlannedMean[MeanMechanism]):
     """One number within a range."""
 
-    kind = "number"
     sized = "numbers from {low:g} to {high:g}"
-    unit = "number"
     error_of = "the mean, whatever people's numbers are"
     default_of = "the default estimate where numbers are spread evenly"
     detects = "the smallest distance of the mean from a given number that is noticed"
 
     def candidates(self, wish: Wish) -> list[Candidate[MeanMechanism]]:
         """All of them, at the same epsilon."""
-        made = [
+        made = (
             kind(low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip")
             for kind in mean_mechanisms()
-        ]
-        return [Candidate(m.name, m, {"epsilon": wish.epsilon, "mechanism": m.name}) for m in made]
+        )
+        return [Candidate.by_name(mechanism, wish) for mechanism in made]
 
     def error(self, mechanism: MeanMechanism, users: int) -> float:
         """At the numbers where it is largest."""
@@ -53,14 +50,9 @@ class PlannedNumber(PlannedQuestion[MeanMechanism]):
         noise = float(np.mean(mechanism.variance(numbers)))
         return (noise + self.asked.span**2 / 12) / users
 
-    def detectable(self, mechanism: MeanMechanism, users: int) -> float:
-        """A one-sided test against a known number."""
-        return noticed(self.error(mechanism, users), self.asked.span)
-
-    def difference(self, mechanism: MeanMechanism, users: int, between: Between) -> float:
-        """Of means, where numbers are spread evenly."""
-        variance = self.spread_variance(mechanism, 1)
-        return between.difference(lambda mean: variance, users, self.asked.span)
+    def one_variance(self, mechanism: MeanMechanism, users: int) -> float:
+        """The same for all."""
+        return self.spread_variance(mechanism, 1)
 
     def choose(
         self, candidates: Sequence[Candidate[MeanMechanism]], users: int, wish: Wish

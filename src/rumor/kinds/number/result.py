@@ -6,7 +6,7 @@ estimate with its standard error, and the interval, which says what it covers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MeanEstimate(Tabular):
     """The estimated mean of one number.
 
@@ -35,11 +35,7 @@ class MeanEstimate(Tabular):
     unbiased: float
     stderr: float
     range: tuple[float, float]
-    reports: int
-    epsilon: float
-    method: str
     intervals: Intervals = field(repr=False)
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def values(self) -> Sequence[str]:

@@ -7,23 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.estimators.compare.power import Between
 from rumor.estimators.ordered.forecast import Forecast as Expected
 from rumor.estimators.ordered.forecast import forecast
-from rumor.kinds.planning.measures import noticed
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.kinds.planning.planned import Candidate, Size, Squares, Wish
+from rumor.kinds.planning.planned_mean import PlannedMean
 from rumor.mechanisms.wave import Wave
 
 # The part of a simulated crowd that belongs to the first of two peaks.
 _FIRST = 0.6
 
 
-class PlannedOrdered(PlannedQuestion[Wave]):
+class PlannedOrdered(PlannedMean[Wave]):
     """One of so many positions, over a range."""
 
-    kind = "ordered"
     sized = "{domain:,} positions from {low:g} to {high:g}"
-    unit = "number"
     error_of = "the mean, where answers are spread evenly"
     default_of = (
         "the whole distribution, as the area between estimated and true distribution function "
@@ -37,8 +34,7 @@ class PlannedOrdered(PlannedQuestion[Wave]):
         wave = Wave(
             low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=wish.epsilon
         )
-        toml = {"epsilon": wish.epsilon, "mechanism": wave.name}
-        return [Candidate(wave.name, wave, toml, {"window": wave.window})]
+        return [Candidate.by_name(wave, wish, {"window": wave.window})]
 
     def _expected(self, mechanism: Wave, users: int) -> Expected:
         return forecast(mechanism.band, users)
@@ -56,14 +52,9 @@ class PlannedOrdered(PlannedQuestion[Wave]):
         error = mechanism.scale.unit * self._expected(mechanism, users).quantile(0.5)
         return min(error, self.asked.span / 2)
 
-    def detectable(self, mechanism: Wave, users: int) -> float:
-        """A one-sided test against a known number."""
-        return noticed(self.error(mechanism, users), self.asked.span)
-
-    def difference(self, mechanism: Wave, users: int, between: Between) -> float:
-        """Of means, where answers are spread evenly."""
-        variance = users * self.error(mechanism, users) ** 2
-        return between.difference(lambda mean: variance, users, self.asked.span)
+    def one_variance(self, mechanism: Wave, users: int) -> float:
+        """That of the linear mean."""
+        return users * self.error(mechanism, users) ** 2
 
     def choose(
         self, candidates: Sequence[Candidate[Wave]], users: int, wish: Wish

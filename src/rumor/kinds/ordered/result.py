@@ -9,7 +9,7 @@ the mean is the linear one's. Every interval is stretched to hold the answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -47,7 +47,7 @@ _LISTED = 20
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OrderedEstimate(Tabular):
     """The distribution of ordered answers, as an estimate."""
 
@@ -59,13 +59,9 @@ class OrderedEstimate(Tabular):
     """Its standard error."""
     rounded: bool
     """Whether it is known which numbers people round to, or that there are none."""
-    reports: int
-    epsilon: float
-    method: str
     fit: OrderedFit = field(repr=False)
     band: Band = field(repr=False)
     counts: Tally = field(repr=False)
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     # What is asked by name
 

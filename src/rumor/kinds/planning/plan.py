@@ -193,7 +193,7 @@ class Plan:
     def to_dict(self) -> dict[str, object]:
         """The plan as plain data."""
         return {
-            "kind": self.topic.kind,
+            "kind": self.best.mechanism.kind,
             "people": self.users,
             "domain": self.topic.asked.domain,
             "epsilon": self.epsilon,
@@ -228,7 +228,7 @@ class Plan:
         """A collection that asks one question with these parameters, ready to be edited."""
         question: Mapping[str, object] = {
             "id": "question",
-            "kind": self.topic.kind,
+            "kind": self.best.mechanism.kind,
             "text": "What is asked, in plain words",
             **self.topic.question(),
             **self.best.toml,

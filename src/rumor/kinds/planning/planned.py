@@ -74,6 +74,14 @@ class Candidate(Generic[M]):
     shape: Mapping[str, int | float] = field(default_factory=dict)
     """Further columns: the parameters that were chosen."""
 
+    @staticmethod
+    def by_name(
+        mechanism: M, wish: Wish, shape: Mapping[str, int | float] | None = None
+    ) -> Candidate[M]:
+        """One that a collection asks for by its name and epsilon."""
+        toml = {"epsilon": wish.epsilon, "mechanism": mechanism.name}
+        return Candidate(mechanism.name, mechanism, toml, shape or {})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Option(Candidate[M]):
@@ -117,7 +125,6 @@ class PlannedQuestion(abc.ABC, Generic[M]):
 
     asked: Size
 
-    kind: ClassVar[str]
     simulated: ClassVar[int] = 100_000
     """People of a simulation, at most."""
     unit: ClassVar[str] = "share"
@@ -168,7 +175,8 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     def difference(self, mechanism: M, users: int, between: Between) -> float:
         """The smallest difference that two groups of so many people each notice."""
         raise InputError(
-            f"differences are planned for choices, numbers and ordered answers; got {self.kind!r}"
+            f"differences are planned for choices, numbers and ordered answers; "
+            f"got {mechanism.kind!r}"
         )
 
     @abc.abstractmethod

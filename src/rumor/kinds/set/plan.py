@@ -29,7 +29,6 @@ _CROWDS_OF_MANY = 2
 class PlannedSet(PlannedQuestion[SetMechanism]):
     """Any of so many options, at most `cap` of them where a cap is known."""
 
-    kind = "set"
     sized = "{domain:,} options"
     # Sets are simulated as tables of people: smaller crowds.
     simulated = 20_000

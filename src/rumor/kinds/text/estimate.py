@@ -29,10 +29,11 @@ from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
 from rumor.estimators.frequency.bayes import channel_em, start_at
 from rumor.estimators.passes import Passes
 from rumor.kinds.evidence import reports_in, summarized
-from rumor.kinds.text.result import WordEstimate, WordIntervals
+from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import NormalIntervals
 
 LEVEL = 0.05
 _MAX_DECOYS = 1 << 31
@@ -267,7 +268,7 @@ def _estimate(
         stderr=both,
         reports=summary.reports,
         epsilon=summary.mechanism.epsilon,
-        intervals=WordIntervals(center, people, both),
+        intervals=NormalIntervals(center, both, people),
         detected=words.restore(detected),
         p_value=words.restore(p_value),
         other=other,

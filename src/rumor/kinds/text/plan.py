@@ -61,7 +61,6 @@ _USUAL_USERS = 100_000
 class PlannedText(PlannedQuestion[Rappor]):
     """A word; so many candidates will be looked for."""
 
-    kind = "text"
     sized = "{domain:,} candidate words"
     simulated = MAX_USERS
     error_of = "the share of a word that hardly anybody holds"

@@ -15,36 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.plain_text import decimals_for, percent
-from rumor.core.types import Rows, Target, Vector
+from rumor.core.types import Rows, Vector
 from rumor.results.estimate import Estimate, fake_clients_line
-from rumor.results.intervals import Bounds, Tails, normal_ends
-from rumor.results.rows import Column, coverage
+from rumor.results.intervals import Tails
+from rumor.results.rows import Column
 from rumor.results.selection import split_tails
 from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
 
 # Smaller p-values are not told apart in tables.
 _TINY = 1e-12
-
-
-@dataclass(frozen=True)
-class WordIntervals:
-    """Estimates plus or minus z standard errors, which are known for both targets."""
-
-    center: Vector
-    people: Vector
-    population: Vector
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The plain interval; infinite where nothing is known."""
-        stderr = self._stderr(of)
-        return self.center - z * stderr, self.center + z * stderr
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """As many standard errors on either side as its tail takes."""
-        return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
-
-    def _stderr(self, of: Target) -> Vector:
-        return self.people if of == "people" else self.population
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,6 +37,8 @@ class WordEstimate(Estimate):
     """
 
     LISTING: ClassVar[Order] = "estimate"
+    COVERED = "words found hold their true share"
+    NAMED = "a word"
     _ASIDE = ("word", "p-value")
 
     detected: NDArray[np.bool_] = field(repr=False)
@@ -93,10 +74,6 @@ class WordEstimate(Estimate):
     def _tails(self, rows: Rows, view: View) -> Tails:
         """Split: the words that were detected, of all candidates."""
         return split_tails(view.level, rows.size, int(self.detected.sum()), len(self.values))
-
-    def covers(self, view: View) -> str:
-        """Which words the intervals of a view cover, in one sentence."""
-        return coverage(view, len(self.values), "words found hold their true share", "a word")
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""

@@ -16,11 +16,11 @@ from rumor.estimators.decode.candidates import checked_words
 from rumor.estimators.discover.found import LEVEL, Discovered, discover
 from rumor.estimators.discover.listed import Listed, look_for
 from rumor.kinds.evidence import summarized
-from rumor.kinds.text.result import WordIntervals
 from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import NormalIntervals
 
 _MOST_KEPT = 1 << 30
 
@@ -107,7 +107,7 @@ def _estimate(
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method="grown",
-        intervals=WordIntervals(share, stderr, stderr),
+        intervals=NormalIntervals(share, stderr, stderr),
         diagnostics={"fake_clients": fake_clients(mechanism, summary.reports).to_dict()},
         detected=np.ones(len(words), dtype=np.bool_),
         p_value=p_value,

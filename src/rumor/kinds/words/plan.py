@@ -27,7 +27,6 @@ _TAIL = 30_000
 class PlannedWords(PlannedQuestion[OpenWords]):
     """Words of up to twenty letters that nobody listed."""
 
-    kind = "words"
     sized = f"words of up to {_LONGEST} letters"
     truth = f"a word of {MIDDLE} letters in a tail of others"
     error_of = "the share of a word that 1% hold, from the levels that did not choose it"

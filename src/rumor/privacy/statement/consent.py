@@ -21,9 +21,17 @@ class Consent:
     """A consent text in one language."""
 
     language: str
-    name: str
-    title: str
     lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the language calls itself."""
+        return words()[self.language]["name"]
+
+    @property
+    def title(self) -> str:
+        """What stands above the lines."""
+        return words()[self.language]["title"]
 
 
 @functools.cache
@@ -54,7 +62,7 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
         said["free"],
         said["digest"].format(digest=collection.digest),
     ]
-    return Consent(language, said["name"], said["title"], tuple(lines))
+    return Consent(language, tuple(lines))
 
 
 def _even(epsilon: float) -> str:

@@ -1,9 +1,9 @@
 /** Hadamard response: one number that supports half of its block of answers. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, refuse, share, size, threshold } from "../checks.js";
+import { fromLittleEndian, littleEndian } from "../bytes.js";
+import { refuse, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
-import { WORD } from "../randomness.js";
+import { oneNumber } from "./one-number.js";
 
 export const keys = ["domain", "blocks", "supported"];
 
@@ -15,14 +15,11 @@ export function make(p, labels) {
   // The smallest power of two that, less one, holds a block's share of the domain.
   const block = 1 << (32 - Math.clz32(Math.ceil(base.domain / blocks)));
   const [half, outcomes] = [block / 2, blocks * block];
-  const width = bytesFor(outcomes);
-  const odds = [supported.big * BigInt(outcomes - half), (WORD - supported.big) * BigInt(half)];
+  const number = oneNumber(supported, half, outcomes - half);
+  const { width } = number;
   return {
     ...base,
-    width,
-    epsilon: loss(...odds),
-    odds,
-    coins: { of: "number", own: share(supported.big), other: null },
+    ...number,
     draw(code, draws) {
       const even = draws.coin(supported);
       const pick = draws.below(even ? half : outcomes - half);
@@ -45,7 +42,6 @@ export function make(p, labels) {
       };
     },
     caption: `One number from 0 to ${outcomes - 1}; each stands for about half of the answers of a block.`,
-    parts: (report) => [{ name: "number", kind: "number", value: fromLittleEndian(report) }],
   };
 }
 

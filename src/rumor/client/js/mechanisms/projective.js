@@ -1,9 +1,9 @@
 /** Projective-geometry response (Feldman et al. 2022): one number that stands for a share of the answers. */
 
-import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, refuse, share, size, threshold } from "../checks.js";
-import { WORD } from "../randomness.js";
+import { fromLittleEndian, littleEndian } from "../bytes.js";
+import { refuse, size, threshold } from "../checks.js";
 import { choice } from "./labels.js";
+import { oneNumber } from "./one-number.js";
 
 export const keys = ["domain", "field", "inside"];
 
@@ -25,14 +25,10 @@ export function make(p, labels) {
   if (points > MOST_POINTS) refuse(`field must be a prime with at most 2^24 points for ${base.domain} values`, field);
   const others = power(field, dimensions - 1);
   const inside = threshold("inside", p.inside);
-  const width = bytesFor(points);
-  const odds = [inside.big * BigInt(others), (WORD - inside.big) * BigInt(supporting)];
+  const number = oneNumber(inside, supporting, others);
   return {
     ...base,
-    width,
-    epsilon: loss(...odds),
-    odds,
-    coins: { of: "number", own: share(inside.big), other: null },
+    ...number,
     draw(code, draws) {
       const own = coordinates(field, dimensions, code);
       const near = draws.coin(inside);
@@ -44,14 +40,13 @@ export function make(p, labels) {
       free.splice(place, 0, 0);
       const product = own.reduce((sum, mine, i) => sum + mine * free[i], near ? 0 : -1);
       free[place] = modulo(-product, field);
-      return littleEndian(width, pointOf(field, dimensions, free));
+      return littleEndian(number.width, pointOf(field, dimensions, free));
     },
     supports(report) {
       const said = coordinates(field, dimensions, fromLittleEndian(report));
       return (code) => coordinates(field, dimensions, code).reduce((sum, each, i) => sum + each * said[i], 0) % field === 0;
     },
     caption: `One number from 0 to ${points - 1}; each stands for about one in ${field} of the answers.`,
-    parts: (report) => [{ name: "number", kind: "number", value: fromLittleEndian(report) }],
   };
 }
 
