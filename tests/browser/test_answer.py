@@ -524,6 +524,7 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         for lang in ("ja", "zh", "en"):
             page.locator(f"#languages a[hreflang={lang}]").click()
             expect(page.locator("h1")).to_have_text(TITLES[lang])
+            expect(page.locator(".coins")).to_have_count(len(contract.questions))
             captions = page.locator(".report > p:first-child").all_inner_texts()
             assert len(captions) == len(contract.questions)
             described = captions_in(page, lang)
