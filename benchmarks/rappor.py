@@ -16,7 +16,7 @@ from pathlib import Path
 
 import rumor
 from benchmarks import peers
-from benchmarks.harness import Contender, Row, Scale, as_ratio, engineering, race
+from benchmarks.harness import Contender, Row, Scale, as_ratio, ceiling, engineering, race
 from rumor.contract.collection import Collection
 
 BITS, HASHES, COHORTS = 128, 2, 64
@@ -59,7 +59,7 @@ def run(scale: Scale) -> Iterable[Row]:
         scale,
         {"SHA-256 for each hash": 60},
     )
-    yield durable(scale.pick(300, 80))
+    yield from durable(scale.pick(300, 80))
 
 
 def sha256_each(words: list[str]) -> list[int]:
@@ -72,33 +72,48 @@ def sha256_each(words: list[str]) -> list[int]:
     ]
 
 
-def durable(reports: int) -> Row:
-    """Reports through the device, against bare commits of as many bytes, in turn."""
+def durable(reports: int) -> Iterable[Row]:
+    """Reports through the device, against bare commits of as many bytes, in turn.
+
+    Where a commit takes less than a millisecond, as on the disks of servers, what the device does
+    besides shows: it checks contract, ceilings and days, draws, charges the ledger to the last
+    digit, and commits several tables. A phone's disk takes ten times as long for a commit, which
+    leaves a ratio near 1. So the ratio has a modest target here, and the device's own work, in
+    processor time, has one of its own.
+    """
     contract = Collection.from_toml(_COLLECTION.format(reports=2 * reports))
     with tempfile.TemporaryDirectory() as folder:
         database = sqlite3.connect(Path(folder) / "bare.sqlite3", isolation_level=None)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute("CREATE TABLE bare (id BLOB PRIMARY KEY, report BLOB)")
-        ours = bare = 0.0
+        ours = bare = worked = 0.0
         with rumor.Respondent(Path(folder) / "device") as device:
             for number in range(reports):
-                start = time.perf_counter()
+                start, busy = time.perf_counter(), time.process_time()
                 (envelope,) = device.prepare(contract, {"word": 7})
-                middle = time.perf_counter()
+                middle, done = time.perf_counter(), time.process_time()
                 database.execute("INSERT INTO bare VALUES (?, ?)", (envelope.id, envelope.report))
                 end = time.perf_counter()
                 if number:  # the first one warms up
                     ours, bare = ours + middle - start, bare + end - middle
+                    worked += done - busy
         database.close()
     ratio = bare / ours
-    return Row(
+    yield Row(
         "durable reports through the device",
         f"{engineering(reports / ours)}/s",
         "bare durable commits",
         f"{engineering(reports / bare)}/s",
         ratio,
         as_ratio(ratio),
-        ">= 0.50x",
-        ratio >= 0.5,
+        ">= 0.30x",
+        ratio >= 0.3,
+    )
+    yield ceiling(
+        "durable reports through the device",
+        "processor time of one, with its commit",
+        1e3 * worked / reports,
+        "ms",
+        2,
     )

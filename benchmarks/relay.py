@@ -23,9 +23,9 @@ from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.store.base import Accepted, Store, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
-from rumor.contract.issuing import new_opening, token_message
+from rumor.contract.issuing import MESSAGE_BYTES, new_opening, token_message
 from rumor.contract.withdrawal import new_key, report_id
-from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize
+from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize, verify
 from rumor.core.blind_rsa import new_key as new_secret
 
 _WIDTH = 32
@@ -71,23 +71,33 @@ def run(scale: Scale) -> Iterable[Row]:
     yield fact("envelope", "kept by a relay", best["relay"], f"{best['relay']:.3g} us")
     what = "opened, checked, stored by a gateway"
     yield ceiling("envelope", what, best["gateway"], "us", _MOST_MICROSECONDS)
-    ratio = best["gateway"] / best["open"]
-    yield Row(
+    yield _beside_library(best["gateway"], best["open"])
+    ours, library = _blind(scale, key, count)
+    what = "opened, signature checked, stored by a gateway"
+    yield ceiling("envelope", what, ours, "us", _MOST_MICROSECONDS)
+    yield _beside_library(ours, library)
+
+
+def _beside_library(ours: float, library: float) -> Row:
+    """What a gateway takes, and what the calls to the library alone take of it."""
+    ratio = ours / library
+    return Row(
         "envelope",
-        f"{best['gateway']:.3g} us",
-        "the library's call alone",
-        f"{best['open']:.3g} us",
+        f"{ours:.3g} us",
+        "the library's calls alone",
+        f"{library:.3g} us",
         ratio,
         as_ratio(ratio),
         "<= 1.50x",
         ratio <= 1.5,
     )
-    what = "opened, signature checked, stored by a gateway"
-    yield ceiling("envelope", what, _blind(scale, key, count), "us", _MOST_MICROSECONDS)
 
 
-def _blind(scale: Scale, key: ec.EllipticCurvePrivateKey, count: int) -> float:
-    """Microseconds a report at a gateway, where each has a token of an issuer."""
+def _blind(scale: Scale, key: ec.EllipticCurvePrivateKey, count: int) -> tuple[float, float]:
+    """Microseconds a report at a gateway, where each has a token of an issuer.
+
+    Then those of opening an envelope and checking a signature, and nothing else.
+    """
     secret = new_secret()
     public = secret.public.to_bytes().hex()
     issuer = {"url": "http://127.0.0.1:9", "keys": {"q": public}}
@@ -98,13 +108,21 @@ def _blind(scale: Scale, key: ec.EllipticCurvePrivateKey, count: int) -> float:
     signed = [_token(secret) for _ in range(count)]
     pairs = zip(signed, reports, strict=True)
     envelopes = [kind.seal(b"", token, report.tobytes()) for token, report in pairs]
-    times = []
+    suite = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+
+    def library(envelopes: list[bytes]) -> None:
+        for each, token in zip(envelopes, signed, strict=True):
+            suite.decrypt(each, key, kind.info)
+            assert verify(secret.public, token[:MESSAGE_BYTES], token[MESSAGE_BYTES:])
+
+    times, alone = [], []
     for _ in range(scale.rounds):
         with tempfile.TemporaryDirectory(prefix="rumor-bench-") as place:
             store = open_store(f"sqlite:///{Path(place) / 'store.db'}")
             times.append(_seconds(_taken(gateway, store, contract), envelopes) / count)
             store.close()
-    return 1e6 * min(times)
+        alone.append(_seconds(library, envelopes) / count)
+    return 1e6 * min(times), 1e6 * min(alone)
 
 
 def _token(secret: SecretKey) -> bytes:

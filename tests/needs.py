@@ -20,6 +20,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "node": (("node", "nodejs"), "Debian package nodejs"),
     "npm": (("npm",), "Debian package npm"),
     "chromium": (("chromium", "chromium-browser", "google-chrome"), "Debian package chromium"),
+    "firefox": (("firefox-esr", "firefox"), "Debian package firefox-esr"),
     "buildah": (("buildah",), "Debian package buildah"),
     "mmdebstrap": (("mmdebstrap",), "Debian package mmdebstrap"),
     "dbt": (("dbt",), "tests/engines/dbt-requirements.txt, in an environment of its own"),

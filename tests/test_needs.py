@@ -22,7 +22,7 @@ def test_a_program_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert needs("java") == other
 
 
-@pytest.mark.parametrize("name", ["java", "node", "chromium", "buildah", "dbt"])
+@pytest.mark.parametrize("name", ["java", "node", "chromium", "firefox", "buildah", "dbt"])
 def test_one_that_is_missing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(f"{name.upper()}_HOME", raising=False)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +19,7 @@ from rumor.demo.showcase import Showcase
 from rumor.kinds import KINDS
 from rumor.mechanisms import BY_NAME
 from tests.browser.conftest import OpenPage
+from tests.browser.sites import site
 
 TITLES = {"en": "Answer in private", "ja": "知られずに答える", "zh": "私密作答"}
 
@@ -424,20 +422,8 @@ def test_what_was_sent_is_taken_back(
 def elsewhere(tmp_path: Path) -> Iterator[str]:
     """Another site, with one empty page."""
     (tmp_path / "page.html").write_text('<link rel="icon" href="data:,">', encoding="utf-8")
-    serving = functools.partial(Quiet, directory=str(tmp_path))
-    with ThreadingHTTPServer(("127.0.0.1", 0), serving) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/page.html"
-        server.shutdown()
-        thread.join()
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    with site(tmp_path) as address:
+        yield f"{address}/page.html"
 
 
 def test_pages_of_other_sites_may_ask_too(
@@ -538,6 +524,7 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         for lang in ("ja", "zh", "en"):
             page.locator(f"#languages a[hreflang={lang}]").click()
             expect(page.locator("h1")).to_have_text(TITLES[lang])
+            expect(page.locator(".coins")).to_have_count(len(contract.questions))
             captions = page.locator(".report > p:first-child").all_inner_texts()
             assert len(captions) == len(contract.questions)
             described = captions_in(page, lang)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -22,19 +19,15 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Registered, Store, open_store
 from rumor.contract.collection import Collection
 from tests.browser.conftest import OpenPage
+from tests.browser.sites import site
 from tests.browser.test_accessibility import objections
 from tests.browser.test_answer_use import NUMBER, WISH, choice
 
 HOMEPAGE = choice("homepage", ["news", "mail", "blank"], 3.0)
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
+def embedded(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
     """The example of the documentation on an origin of its own, and a collector elsewhere."""
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(Collection.resolve({**WISH, "questions": [HOMEPAGE, NUMBER]}))
@@ -48,19 +41,12 @@ def site(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
     )
     folder = tmp_path / "site"
     folder.mkdir()
-    handler = functools.partial(Quiet, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    with background(Service(store, "survey")) as url:
+    with background(Service(store, "survey")) as url, site(folder) as address:
         page = second.replace("https://collector.example", url)
         (folder / "index.html").write_text(page)
         pins = f'<script type="importmap">{json.dumps(import_map(f"{url}/client"))}</script>'
         (folder / "pinned.html").write_text(page.replace("</title>", f"</title>{pins}"))
-        yield f"http://127.0.0.1:{server.server_port}/index.html", store, entry
-    server.shutdown()
-    thread.join()
-    server.server_close()
+        yield f"{address}/index.html", store, entry
 
 
 def element(page: Page, question: str) -> Locator:
@@ -68,9 +54,9 @@ def element(page: Page, question: str) -> Locator:
 
 
 def test_a_question_is_answered_on_another_page(
-    open_page: OpenPage, site: tuple[str, Store, Registered], axe: str
+    open_page: OpenPage, embedded: tuple[str, Store, Registered], axe: str
 ) -> None:
-    url, store, entry = site
+    url, store, entry = embedded
     page = open_page(scheme="dark")
     page.add_init_script(
         "addEventListener('rumor-drawn', ({ type }) => (window.told ??= []).push(type));"
@@ -111,9 +97,9 @@ def test_a_question_is_answered_on_another_page(
 
 
 def test_what_goes_wrong_is_told_in_the_element(
-    open_page: OpenPage, site: tuple[str, Store, Registered]
+    open_page: OpenPage, embedded: tuple[str, Store, Registered]
 ) -> None:
-    url, _, _ = site
+    url, _, _ = embedded
     page = open_page(allowed="Failed to load resource")
     page.add_init_script(
         "addEventListener('rumor-problem', ({ detail }) => (window.told ??= []).push(detail.code))"
@@ -136,10 +122,10 @@ def test_what_goes_wrong_is_told_in_the_element(
 
 
 def test_a_page_that_pins_the_modules_takes_no_others(
-    open_page: OpenPage, site: tuple[str, Store, Registered]
+    open_page: OpenPage, embedded: tuple[str, Store, Registered]
 ) -> None:
     """The hashes that are published are those of what is served; one byte more is refused."""
-    url = site[0].replace("index.html", "pinned.html")
+    url = embedded[0].replace("index.html", "pinned.html")
     page = open_page(allowed="integrity")
     page.goto(url)
     home = element(page, "homepage")

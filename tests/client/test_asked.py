@@ -353,7 +353,11 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
         assert ranked(secret(i), "many", IDS) == ranked(secret(i), "many", IDS[::-1])
 
 
-WITHOUT_RELAYS = "ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;"
+WITHOUT_RELAYS = """
+    ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;
+    ALTER TABLE pin DROP COLUMN linked; ALTER TABLE pin DROP COLUMN relay;
+    ALTER TABLE pin DROP COLUMN crowd;
+"""
 
 
 def test_an_older_ledger_learns_to_draw(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import rumor
+from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection, Question
 from rumor.core.canonical import digest
 from rumor.core.exact import sum_up
@@ -109,9 +110,33 @@ def lived(life: dict[str, Any]) -> dict[str, Any]:
 def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -> None:
     life = json.loads((VECTORS / "device.json").read_text("utf-8"))
     assert lived(life) == life
-    assert sum(day["refused"] is not None for day in life["steps"]) == 11
+    assert sum(day["refused"] is not None for day in life["steps"]) == 14
     assert any(len(row["made"]) > 1 for row in life["answers"])  # with different fresh noise
     assert {row["period"] for row in life["answers"]} > {"", "7:2857"}
+
+
+def test_a_browser_refuses_to_be_linked_as_a_device_does() -> None:
+    first = collection(memoised())
+    linked = revised(first, admission="invited")
+    found = steps(
+        {**parsed(first), "as": "first"},
+        {**parsed(linked), "as": "linked"},
+        {"step": "open", "state": empty()},
+        *answered({"a": "town 1"}, of="first"),
+        {
+            "step": "prepare",
+            "answers": {"a": "town 1"},
+            "of": "linked",
+            "invitation": new_invitation(),
+        },
+        {"step": "spent"},
+        *answered({"a": "town 2"}, of="first"),
+    )
+    (refused,) = refusals([found[4]])
+    assert refused is not None
+    assert "invitations did not tell whose a report is" in refused
+    assert found[5] > 0
+    assert len(found[6]) == 1
 
 
 # --- What was wrong -------------------------------------------------------------------------

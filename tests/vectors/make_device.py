@@ -21,6 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
 from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
@@ -37,6 +40,13 @@ COLOUR = {"id": "colour", "kind": "choice", "labels": ["red", "blue"], "epsilon"
 SLEEP = {"id": "sleep", "kind": "number", "low": 0, "high": 12, "epsilon": 0.3}
 # What a life of published vectors was drawn by, whatever "auto" takes now.
 SLEEP["mechanism"] = "harmony"
+_KEY = ec.derive_private_key(200, ec.SECP256R1()).public_key()
+RELAY: dict[str, object] = {
+    "url": "https://relay.example",
+    "key": _KEY.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint).hex(),
+    "crowd": 100,
+    "days": 7,
+}
 APPS = {"id": "apps", "kind": "keyvalue", "keys": ["Maps", "Mail"], "low": 0, "high": 6}
 
 
@@ -92,6 +102,14 @@ def contracts() -> dict[str, Collection]:
             previous=before.digest,
             series_epsilon=series_ceiling(before),
         )
+    found["hidden"] = hidden = make(None, {**colour, "id": "c"}, series="hidden", relay=RELAY)
+    for name, way in {
+        "bare": None,
+        "elsewhere": {**RELAY, "url": "https://other.example"},
+        "few": {**RELAY, "crowd": 99},
+        "more": {**RELAY, "crowd": 101},
+    }.items():
+        found[name] = make(hidden, {**colour, "id": "c"}, series="hidden", relay=way)
     return found
 
 
@@ -126,6 +144,11 @@ def life() -> list[Day]:
         Day("round 2", 20_031, pairs),
         Day("round 3", 20_032, pairs),
         Day("round 3", 20_033, pairs),
+        # A revision that hides less is refused, and one that hides more is not.
+        *(
+            Day(name, 20_040, {"c": "red"})
+            for name in ("hidden", "bare", "elsewhere", "few", "more")
+        ),
     ]
 
 
@@ -200,9 +223,17 @@ def _ledger(path: Path) -> dict[str, object]:
                 "made": [dict(one) for one in made],
             }
         )
-    pins = [dict(row) for row in database.execute("SELECT * FROM pin ORDER BY series")]
+    pins = [_pin(row) for row in database.execute("SELECT * FROM pin ORDER BY series")]
     database.close()
     return {"answers": answers, "pins": pins}
+
+
+def _pin(row: sqlite3.Row) -> dict[str, object]:
+    """A pin, with its way as one thing, which leaves out what there is none of."""
+    pin = dict(row)
+    way = {name: pin.pop(name) for name in ("linked", "relay", "crowd")}
+    told = {name: value for name, value in way.items() if value is not None}
+    return {**pin, "way": {**told, "linked": bool(way["linked"])}}
 
 
 def text() -> str:

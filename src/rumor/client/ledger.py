@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import json
 import math
 import os
@@ -20,7 +21,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -30,8 +31,8 @@ from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
 from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.way import Way
 from rumor.contract.withdrawal import new_key, report_id
-from rumor.core.canonical import canonical_json, digest
 from rumor.core.errors import InputError, Unavailable
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
@@ -39,7 +40,7 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 6
+_VERSION = 7
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
@@ -69,6 +70,12 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
+# An older ledger does not know its way: the next answer says what a series is held to.
+_FROM_6 = """
+ALTER TABLE pin ADD COLUMN linked INTEGER;
+ALTER TABLE pin ADD COLUMN relay TEXT;
+ALTER TABLE pin ADD COLUMN crowd INTEGER;
+"""
 _FROM_5 = """
 ALTER TABLE pending ADD COLUMN relay TEXT;
 ALTER TABLE pending ADD COLUMN sealed BLOB;
@@ -114,6 +121,12 @@ class Envelope:
     told: tuple[str, ...] = field(default=(), compare=False)
     """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """As the table of what waits to be sent has them."""
+        told = (self.id, self.contract, self.question, self.report)
+        return (*told, self.token, self.relay, self.sealed)
+
 
 @dataclass(frozen=True)
 class Spending:
@@ -139,6 +152,12 @@ class Row:
     """Which period the answer stands for; empty where it is that of a value."""
     tag: bytes
     """Tells the person's values apart; empty where the answer is that of a period."""
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """As the table has them."""
+        told = (self.series, self.question, self.round, self.cell)
+        return (*told, self.epoch, self.period, self.tag)
 
 
 @dataclass(frozen=True)
@@ -215,12 +234,13 @@ class Ledger:
     def _migrate(self) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         steps = {
-            0: [_SCHEMA],
-            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5],
-            2: [_FROM_2, _DRAWN, _FROM_5],
-            3: [_DRAWN, _FROM_5],
-            4: [FROM_4, _FROM_5],
-            5: [_FROM_5],
+            0: [_SCHEMA, _FROM_6],
+            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5, _FROM_6],
+            2: [_FROM_2, _DRAWN, _FROM_5, _FROM_6],
+            3: [_DRAWN, _FROM_5, _FROM_6],
+            4: [FROM_4, _FROM_5, _FROM_6],
+            5: [_FROM_5, _FROM_6],
+            6: [_FROM_6],
             _VERSION: [],
         }
         if version not in steps:
@@ -283,14 +303,22 @@ class Ledger:
     def pinned(self, series: str) -> Pin | None:
         """What this device holds a series to since its first answer."""
         row = self._database.execute(
-            "SELECT revision, contract, ceiling, agreed FROM pin WHERE series = ?", (series,)
+            "SELECT revision, contract, ceiling, agreed, linked, relay, crowd FROM pin"
+            " WHERE series = ?",
+            (series,),
         ).fetchone()
-        return None if row is None else Pin(*row)
+        if row is None:
+            return None
+        *held, linked, relay, crowd = row
+        way = None if linked is None else Way(bool(linked), relay, crowd)
+        return replace(Pin(*held), way=way)
 
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
+        told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
+        hides = (None, None, None) if way is None else (way.linked, way.relay, way.crowd)
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?)", (series, *astuple(pin))
+            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (series, *told, *hides)
         )
 
     # Reports
@@ -317,7 +345,8 @@ class Ledger:
         row = debit.row
         all_made = self._reports_made(row.series, row.question)
         number, before = self._find(row) or (None, 0.0)
-        kind = digest(debit.mechanism.describe())
+        described = debit.mechanism.description
+        kind = hashlib.sha256(described).hexdigest()
         reports = 1 if number is None else 1 + self._reports_by(number, kind)
         others = [] if number is None else self._made(number, but=kind)
         cost = debit.mechanism.epsilon_together([(debit.mechanism, reports), *others])
@@ -326,13 +355,13 @@ class Ledger:
             number = self._database.execute(
                 "INSERT INTO answer (series, question, round, cell, epoch, period, tag,"
                 " settled, epsilon) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*astuple(row), debit.settled, cost),
+                (*row.columns, debit.settled, cost),
             ).lastrowid
         else:
             self._database.execute("UPDATE answer SET epsilon = ? WHERE number = ?", (cost, number))
         self._database.execute(
             "INSERT OR IGNORE INTO mechanism VALUES (?, ?)",
-            (kind, canonical_json(debit.mechanism.describe()).decode()),
+            (kind, described.decode()),
         )
         self._database.execute(
             "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
@@ -355,7 +384,7 @@ class Ledger:
         self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
-            astuple(envelope)[:-1],
+            envelope.columns,
         )
         return envelope
 
@@ -398,7 +427,7 @@ class Ledger:
         found: tuple[int, float] | None = self._database.execute(
             "SELECT number, epsilon FROM answer"
             " WHERE (series, question, round, cell, epoch, period, tag) = (?, ?, ?, ?, ?, ?, ?)",
-            astuple(row),
+            row.columns,
         ).fetchone()
         return found
 

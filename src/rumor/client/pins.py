@@ -4,7 +4,8 @@ A series is pinned at its first answer: the revision, its digest, and the most t
 series may cost. A later contract of the series is taken only as what it says it is, a further
 revision, and however it turns answers into reports, it spends no more than was pinned unless
 the person agrees to more. So a revision can never cost a person anything that they were not
-told of at the start or asked about since.
+told of at the start or asked about since. Nor does it take away from what hides whose
+a report is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rumor.contract.collection import Collection
+from rumor.contract.way import Way
 from rumor.core.errors import InputError
 from rumor.privacy.promise import collection_promise
 
@@ -27,12 +29,14 @@ class Pin:
     ceiling: float
     agreed: str
     """The digest of the contract with which the person agreed to the ceiling."""
+    way: Way | None = None
+    """What hides whose a report is; None in a ledger from before this was kept."""
 
     def follow(self, collection: Collection) -> Pin:
         """The pin once this contract is answered; refused where it is no further revision."""
         series, revision = collection.series, collection.revision
         if collection.digest == self.contract:
-            return self
+            return replace(self, way=collection.way)
         if revision == self.revision:
             raise InputError(
                 f"a series must have one contract of each revision; {series!r} had another one of "
@@ -48,9 +52,13 @@ class Pin:
                 f"a revision must name the contract it revises; revision {revision} of {series!r} "
                 f"names another one than this device answered"
             )
+        if self.way is not None:
+            self.way.check_kept(collection.way, series)
         # What a revision promises to be the most holds, where that is less.
         ceiling = min(self.ceiling, collection.series_epsilon or self.ceiling)
-        return replace(self, revision=revision, contract=collection.digest, ceiling=ceiling)
+        return replace(
+            self, revision=revision, contract=collection.digest, ceiling=ceiling, way=collection.way
+        )
 
 
 @dataclass(frozen=True)

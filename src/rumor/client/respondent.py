@@ -197,7 +197,8 @@ class Respondent(Closing):
         if (pin := self._followed(collection)) is not None:
             return pin
         digest, drawn = collection.digest, self._drawn(collection).questions
-        return Pin(collection.revision, digest, series_ceiling(collection, drawn), agreed=digest)
+        most = series_ceiling(collection, drawn)
+        return Pin(collection.revision, digest, most, agreed=digest, way=collection.way)
 
     def _followed(self, collection: Collection) -> Pin | None:
         """The pin of a series that was answered before; what is no revision of it is refused."""

@@ -22,6 +22,7 @@ from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_ea
 from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
 from rumor.contract.relay import Relay, checked_relay
+from rumor.contract.way import Way
 from rumor.core.canonical import Json, canonical_json, digest
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
@@ -280,6 +281,13 @@ class Collection:
         """SHA-256 of the canonical contract: two collections agree when their digests do."""
         return digest(self.contract())
 
+    @property
+    def way(self) -> Way:
+        """What hides whose a report is."""
+        if self.relay is None:
+            return Way(self.admission == "invited")
+        return Way(self.admission == "invited", self.relay.url, self.relay.crowd)
+
     def check_revises(self, other: Collection) -> None:
         """Refuse what devices would refuse: a revision that does not follow from another."""
         if self.revision != other.revision + 1 or self.previous != other.digest:
@@ -288,6 +296,7 @@ class Collection:
                 f'{other.revision + 1} and previous = "{other.digest}"; got revision = '
                 f"{self.revision} and previous = {shown(self.previous)}"
             )
+        other.way.check_kept(self.way, self.series)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the contract to a .json file, whole or not at all."""

@@ -71,12 +71,12 @@ class EnvelopeClass:
         ticket, width = TICKETS[collection.admission], question.mechanism.width
         return cls(collection.digest, question.id, collection.relay, ticket, width)
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """The bytes of every envelope."""
         return self.ticket.size + self.width + _OVERHEAD
 
-    @property
+    @functools.cached_property
     def info(self) -> bytes:
         """What binds an envelope to its question."""
         return _INFO + bytes.fromhex(self.digest) + self.question.encode()

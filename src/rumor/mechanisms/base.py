@@ -11,6 +11,7 @@ tests/laws hold all of these to each other.
 from __future__ import annotations
 
 import abc
+import functools
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.canonical import Json, digest, well_formed
+from rumor.core.canonical import Json, canonical_json, digest, well_formed
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import exp, round_up
@@ -232,7 +233,12 @@ class Mechanism(abc.ABC):
         """Whether reports of one value share a permanent answer that protects them together."""
         return False
 
-    @property
+    @functools.cached_property
+    def description(self) -> bytes:
+        """What `describe` says, as canonical JSON: a device writes it down with every report."""
+        return canonical_json(self.describe())
+
+    @functools.cached_property
     def cell(self) -> str:
         """The digest of everything public that turns a value into its permanent answer.
 

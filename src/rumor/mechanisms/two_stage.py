@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
 # Digits of the logarithms below; powers lose about six of them at a million reports.
-_DIGITS = 140
-_MARGIN = Decimal(10) ** -110
+_DIGITS = 60
+_MARGIN = Decimal(10) ** -45
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ export async function fetchContract(url, { digest } = {}) {
 export function describeReport(question, report) {
   const { caption, coins = null, parts, width } = mechanismOf(question);
   if (report.length !== width) refuse(`a report of this question must have ${width} bytes`, report.length);
-  return { caption, coins, parts: parts(report) };
+  return { caption, coins: typeof coins === "function" ? coins(report) : coins, parts: parts(report) };
 }
 
 function parsed(given) {

@@ -24,11 +24,17 @@ const HOST = `
   --accent: var(--rumor-accent, light-dark(#1d5a96, #8cc1f5)); --on-accent: var(--rumor-on-accent, light-dark(#ffffff, #0c1a28));
   --wash: var(--rumor-wash, light-dark(#eaf1f8, #1d2a38)); --warn: var(--rumor-warn, light-dark(#9a3412, #f4a98a));
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
-  display: block; box-sizing: border-box; padding: var(--rumor-padding, 1.5rem); color: var(--ink); background: var(--card);
-  border: 1px solid var(--line); border-radius: var(--rumor-radius, 1rem); font: var(--rumor-font, 400 1rem/1.6 system-ui, sans-serif);
+  display: block;
 }
 :host([hidden]) { display: none; }
 *, ::before, ::after { box-sizing: border-box; }
+/* A page's rules for everything reach the element itself, and what it would hand down: inside, all is set anew, but for the
+   spaces between letters and words, which people widen to read. */
+[part="box"] {
+  padding: var(--rumor-padding, 1.5rem); color: var(--ink); background: var(--card); border: 1px solid var(--line);
+  border-radius: var(--rumor-radius, 1rem); font: var(--rumor-font, 400 1rem/1.6 system-ui, sans-serif); -webkit-text-fill-color: currentcolor;
+  text-align: start; text-indent: 0; text-transform: none; text-shadow: none; white-space: normal; cursor: auto;
+}
 [hidden] { display: none !important; }
 h2, h3, p { margin: 0; }
 [part="spent"] { margin-top: 0.9rem; }

@@ -2,21 +2,26 @@
  * What a device holds a collector to: a series is pinned at its first answer, to the revision, its
  * digest and the most that the whole series may cost. A later contract is taken only as a further
  * revision, and spends no more than was pinned unless the person agrees to more. So a revision can
- * never cost a person anything that they were not told of at the start or asked about since.
+ * never cost a person anything that they were not told of at the start or asked about since. Nor does
+ * it take away from what hides whose a report is.
  */
 
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
+/** Whether invitations tell whose a report is; the relay, and how many it passes on at least. */
+const wayOf = ({ admission, relay }) => ({ linked: admission === "invited", relay: relay?.url, crowd: relay?.crowd });
+
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
- * @param {{ revision: number, contract: string, ceiling: number, agreed: string } | undefined} pin as it is so far
+ * @param {{ revision: number, contract: string, ceiling: number, agreed: string, way?: object } | undefined} pin as it is so far
  * @param {string[]} [drawn] the questions that this person is asked
  */
 export function follow(pin, contract, drawn) {
   const { series, revision, digest } = contract;
-  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest };
-  if (digest === pin.contract) return pin;
+  const way = wayOf(contract);
+  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest, way };
+  if (digest === pin.contract) return { ...pin, way };
   if (revision === pin.revision) {
     refuse(
       `a series must have one contract of each revision; '${series}' had another one of ` +
@@ -35,8 +40,21 @@ export function follow(pin, contract, drawn) {
         `names another one than this device answered`,
     );
   }
+  // A ledger from before does not know its way.
+  if (pin.way) checkKept(pin.way, way, series);
   // What a revision promises to be the most holds, where that is less.
-  return { ...pin, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
+  return { ...pin, way, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
+}
+
+function checkKept(before, now, series) {
+  const worse =
+    now.linked && !before.linked ? "invitations did not tell whose a report is, and now they would"
+    : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
+    : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
+    : undefined;
+  if (worse) {
+    refuse(`a revision must hide at least as well whose a report is, or be another series; of '${series}', ${worse}`);
+  }
 }
 
 function refuse(sentence) {

@@ -272,7 +272,7 @@ export type Part =
  * told is the `truth`.
  */
 export interface Coins {
-  of: "bit" | "answer" | "set" | "number" | "near" | "box" | "word" | "ends" | "truth";
+  of: "bit" | "answer" | "set" | "number" | "near" | "box" | "word" | "ends" | "truth" | "chosen" | "held" | "pick" | "both";
   own: number;
   other: number | null;
 }
@@ -319,7 +319,7 @@ export interface Mechanism {
   /** Which values a report supports, and how likely it is of those that it does and of those that it does not, times a common factor. */
   supports?(report: Uint8Array): (code: number) => boolean;
   odds?: [bigint, bigint];
-  coins?: Coins;
+  coins?: Coins | ((report: Uint8Array) => Coins);
   /** What a report is, in a sentence. */
   caption: string;
   /** What a report says. */

@@ -39,7 +39,7 @@ const WHOLE = {
       spending(row) && texts(row.cell, row.period) && (row.settled === undefined || hex(row.settled)) &&
       each(row.made, (one) => texts(one.mechanism) && count(one.reports))) &&
     each(state.mechanisms, (row) => texts(row.digest, row.description?.name)) &&
-    each(state.pins, (row) => texts(row.series, row.contract, row.agreed) && count(row.revision) && loss(row.ceiling)) &&
+    each(state.pins, (row) => texts(row.series, row.contract, row.agreed) && count(row.revision) && loss(row.ceiling) && typeof (row.way ?? {}) === "object") &&
     each(state.pending, pending) &&
     // What was drawn of many questions and days; a ledger from before has nothing of it.
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&

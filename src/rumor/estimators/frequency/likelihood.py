@@ -221,7 +221,7 @@ class _OracleSums:
 
 
 class _BitSums:
-    """By the byte tables of kernels_bayes."""
+    """By the byte tables of the compiled loops."""
 
     def __init__(self, bitmaps: Reports, weights: Vector, values: int, parts: _Parts) -> None:
         self._bitmaps, self._weights, self._values = bitmaps, weights, values

@@ -1,6 +1,7 @@
 /** Item sampling: one of a person's own keys, or nothing. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
+import { share } from "../checks.js";
 import { logUp } from "../exact.js";
 import { CAPPED, capped, said } from "./pairs.js";
 import { WORD } from "../randomness.js";
@@ -13,6 +14,7 @@ export function make(p, labels) {
   const [items, outputs] = [2 * base.keys, 2 * base.keys + cap];
   const width = bytesFor(items + 1);
   const rest = (WORD - truth.big) * BigInt(cap);
+  const any = share(WORD - truth.big, WORD * BigInt(outputs));
   return {
     ...base,
     width,
@@ -28,6 +30,7 @@ export function make(p, labels) {
       }
       return littleEndian(width, output);
     },
+    coins: { of: "pick", own: share(truth.big) + any, other: any },
     caption: `One of the ${base.keys} keys and what it says, or nothing: perhaps the truth.`,
     parts(report) {
       const output = fromLittleEndian(report);

@@ -1,7 +1,7 @@
 /** Key sets: several signed keys at once, a person's own among them more often than others. */
 
 import { bytesFor, integers, littleEndian } from "../bytes.js";
-import { loss, size } from "../checks.js";
+import { loss, share, size } from "../checks.js";
 import { WORD } from "../randomness.js";
 import { CAPPED, capped } from "./pairs.js";
 
@@ -42,6 +42,7 @@ export function make(p, labels) {
         if (items.some((item) => own.has(item)) === want) return littleEndian(integer, ...items);
       }
     },
+    coins: { of: "held", own: share(truth.big), other: null },
     caption: `${count} of the ${base.keys} keys (or of ${cap} that mean nothing), each with a plus or a minus: more often, but not surely, one that is held.`,
     // Keys that mean nothing are not shown.
     parts: (report) => integers(report, integer, count).filter((item) => item < 2 * base.keys).map(shows),

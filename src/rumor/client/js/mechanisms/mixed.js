@@ -48,6 +48,8 @@ export function make(p, named) {
       const report = oracle.draw(cellOf(places, asks, sizes), draws);
       return concat([index], report, new Uint8Array(width - 1 - report.length));
     },
+    // What is asked depends on the component, which the report names.
+    coins: (report) => components[report[0]].oracle.coins,
     caption: `Chance decided, whatever was answered, ${components.length > 1 ? "which of the answers this report is about" : "that it is about all answers"}: a random set of them, likelier to hold the true one.`,
     parts(report) {
       const { asks, oracle } = components[report[0]];

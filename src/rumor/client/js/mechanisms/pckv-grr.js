@@ -1,7 +1,7 @@
 /** PCKV-GRR (Gu et al. 2020): pad a person's keys, draw one, randomise it among all. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss } from "../checks.js";
+import { loss, share } from "../checks.js";
 import { CAPPED, capped, said } from "./pairs.js";
 import { WORD } from "../randomness.js";
 
@@ -23,6 +23,7 @@ export function make(p, labels) {
       const item = 2 * key + Number(draws.below(2 * steps) >= 2 * step);
       return littleEndian(width, draws.coin(truth) ? item : draws.another(pairs, item));
     },
+    coins: { of: "pick", own: share(truth.big), other: share(rest, WORD * BigInt(pairs - 1)) },
     caption: `One of the ${base.keys} keys and what it says, or a filler: perhaps the truth.`,
     parts(report) {
       const item = fromLittleEndian(report);

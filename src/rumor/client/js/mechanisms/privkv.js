@@ -1,7 +1,7 @@
 /** PrivKV (Ye et al. 2019): one sampled key, its value and its presence perturbed together. */
 
 import { concat, fromLittleEndian, littleEndian } from "../bytes.js";
-import { threshold } from "../checks.js";
+import { share, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { PAIRS, pairs, said } from "./pairs.js";
 import { WORD } from "../randomness.js";
@@ -28,6 +28,7 @@ export function perturbed(p, { keys, steps, integer, called }, madeUp, fakes) {
       const seen = draws.coin(keyTruth) === has;
       return concat(littleEndian(integer, key), littleEndian(1, seen ? (plus ? 1 : 2) : 0));
     },
+    coins: { of: "both", own: share(keyTruth.big), other: share(valueTruth.big) },
     caption: `One of the ${keys} keys, drawn by chance, and what it says: perhaps the truth.`,
     parts: (report) => [said(called(fromLittleEndian(report.subarray(0, integer))), report[integer])],
   };

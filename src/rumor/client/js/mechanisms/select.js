@@ -1,7 +1,7 @@
 /** Select: a random set of options that likely holds some of the person's own. */
 
 import { bytesFor, integers, littleEndian, packBits, unpackBits } from "../bytes.js";
-import { refuse, size, threshold } from "../checks.js";
+import { refuse, share, size, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { WORD, split } from "../randomness.js";
 import { SETS, listed, places, sets } from "./sets.js";
@@ -29,7 +29,11 @@ function turnsOf(domain, cap, count, least) {
   const turns = [];
   // What is left after so many coins, over 2^(64 coins).
   let [left, coins, best] = [1n, 0, [0n, 1n]];
-  const take = (above, below) => {
+  // How many are shown on average, for people to read.
+  let mean = 0;
+  const take = (h, above, way) => {
+    mean += h * share(above, 1n << BigInt(coins));
+    const below = way << BigInt(coins);
     if (above * best[1] > best[0] * below) best = [above, below];
   };
   for (const [h, way] of ways) {
@@ -38,11 +42,11 @@ function turnsOf(domain, cap, count, least) {
     if (t === 0n) continue;
     turns.push([h, split(t)]);
     coins += 64;
-    take(left * t, way << BigInt(coins));
+    take(h, left * t, way);
     left *= WORD - t;
   }
-  take(left, most << BigInt(coins));
-  return { turns, mode, best };
+  take(mode, left, most);
+  return { turns, mode, best, mean };
 }
 
 export function make(p, labels) {
@@ -59,8 +63,9 @@ export function make(p, labels) {
   const [integer, packed] = [bytesFor(domain + 1), (domain + 7) >> 3];
   const bitmap = count > 1 && packed <= count * integer;
   const entries = domain + cap;
-  const { turns, mode, best } = turnsOf(domain, cap, count, least);
+  const { turns, mode, best, mean } = turnsOf(domain, cap, count, least);
   const rest = (WORD - boost.big) * best[1];
+  const any = (share(WORD - boost.big) * count) / entries;
   return {
     ...base,
     cap,
@@ -88,6 +93,7 @@ export function make(p, labels) {
       value.length > cap
         ? [{ code: "over-cap", cap, message: `more than ${cap} options were chosen, and ${cap} of them were kept at random` }]
         : [],
+    coins: { of: "chosen", own: (share(boost.big) * mean) / cap + any, other: (share(boost.big) * (count - mean)) / domain + any },
     caption: `Up to ${count} of the ${domain} options, drawn by chance, likelier to hold some that were chosen.`,
     parts(report) {
       if (bitmap) return [drawn("set", unpackBits(report, domain))];

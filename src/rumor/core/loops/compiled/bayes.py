@@ -1,4 +1,4 @@
-"""The loops of the Bayesian update, compiled by numba; plain twins are in twins_bayes.py.
+"""The loops of the Bayesian update, compiled by numba; plain twins are in ../plain/bayes.py.
 
 One update of a two-valued likelihood 1 + c Z, with Z the support matrix: for each report
 d = 1 + c (Zh), then w = weight / d is added to every value that the report supports.
@@ -15,11 +15,10 @@ import numpy as np
 _jit = numba.njit(cache=True, nogil=True)
 _inline = numba.njit(cache=True, nogil=True, inline="always")
 
-# Columns are taken in stretches of this many bytes: their tables (of 128 kB each)
-# stay in the second-level cache whatever the domain.
-_BYTES = 64
-# Rows are taken in chunks of this many, so that a table that was fetched is used often.
-_ROWS = 4096
+# Columns are taken eight bytes at a time: the tables of eight bytes are 16 kB, half of the
+# first-level cache. Rows are taken in chunks, so that a table that was fetched is used often
+# and what the rows hold stays in the second-level cache until they are scattered.
+_CHUNK_BYTES, _FEWEST_ROWS, _MOST_ROWS = 1 << 17, 256, 4096
 _BYTE, _ONE, _S63 = np.uint64(255), np.uint64(1), np.uint64(63)
 _S1, _S2, _S3 = np.uint64(8), np.uint64(16), np.uint64(24)
 _S4, _S5, _S6, _S7 = np.uint64(32), np.uint64(40), np.uint64(48), np.uint64(56)
@@ -45,13 +44,17 @@ def byte_table(h, words):
 def fold_bytes(collected, size):
     """For each bit the total over the byte values in which it is set."""
     out = np.zeros(size, dtype=np.float64)
-    for index in range(size):
-        base, bit = index // 8 * 256, index % 8
-        total = 0.0
-        for byte in range(256):
-            if byte >> bit & 1:
-                total += collected[base + byte]
-        out[index] = total
+    held = np.empty(256, dtype=np.float64)
+    for base in range(0, size, 8):
+        held[:] = collected[base * 32 : base * 32 + 256]
+        # The highest bit is set in the upper half; the halves together are what the rest sees.
+        for bit in range(7, -1, -1):
+            half, total = 1 << bit, 0.0
+            for low in range(half):
+                total += held[half + low]
+                held[low] += held[half + low]
+            if base + bit < size:
+                out[base + bit] = total
     return out
 
 
@@ -75,32 +78,25 @@ def bits_update(reports, table, c, weights, power, collected):
 
 @_jit
 def _update(words, count, width, table, c, weights, power, collected):
-    """Gathering one chunk of rows and scattering the one before it go in one loop, so that the
-    processor always has independent work.
-    """
-    sums, shares = np.zeros(_ROWS), np.zeros(_ROWS)
-    logs, total, previous = 0.0, 0.0, 0
-    for start in range(0, count + _ROWS, _ROWS):
-        here = max(0, min(_ROWS, count - start))
+    """Chunk by chunk: gather each row's total, turn it into a share, scatter the share."""
+    rows = min(_MOST_ROWS, max(_FEWEST_ROWS, _CHUNK_BYTES // width))
+    sums, shares = np.zeros(rows), np.zeros(rows)
+    logs, total = 0.0, 0.0
+    for start in range(0, count, rows):
+        here = min(rows, count - start)
         sums[:] = 0.0
-        for first in range(0, width, _BYTES):
-            size = min(_BYTES, width - first)
-            stop = first + (size + 7) // 8 * 8
-            some, sink = table[first * 256 : stop * 256], collected[first * 256 : stop * 256]
-            both = min(here, previous)
-            _both(words, start, width, first, size, both, some, sink, sums, shares)
-            for i in range(both, here):
-                sums[i] += _gather(words, (start + i) * width + first, size, some)
-            for i in range(both, previous):
-                spot = (start - _ROWS + i) * width + first
-                _scatter(words, spot, size, sink, shares[i])
+        for first in range(0, width, 8):
+            some = table[first * 256 : first * 256 + 2048]
+            _gather(words, start * width + first, width, _mask(width - first), some, sums[:here])
         product = 1.0
         for i in range(here):
             d = 1.0 + c * sums[i]
             shares[i], logs, product = _weighed(d, weights, start + i, power, logs, product, i)
             total += shares[i]
         logs += np.log(product)
-        previous = here
+        for first in range(0, width, 8):
+            sink = collected[first * 256 : first * 256 + 2048]
+            _scatter(words, start * width + first, width, _mask(width - first), sink, shares[:here])
     return logs, total
 
 
@@ -130,72 +126,35 @@ def _word(words, spot):
 
 @_inline
 def _mask(size):
-    """What belongs to a row of the last of the words that hold `size` bytes."""
-    return ~np.uint64(0) >> np.uint64((-size % 8) * 8)
+    """What belongs to a row of a word of which it has `size` bytes."""
+    return ~np.uint64(0) >> np.uint64(8 * max(0, 8 - size))
 
 
 @_jit
-def _both(words, start, width, first, size, rows, table, collected, sums, shares):
-    """Gather rows from the table, and scatter the shares of the rows one chunk before."""
-    count, mask = table.size // 2048, _mask(size)
-    for i in range(rows):
-        a, b, e, f, share = 0.0, 0.0, 0.0, 0.0, shares[i]
-        spot = (start + i) * width + first
-        back = spot - _ROWS * width
-        # As `_word` does, but with the word that was read last carried over.
-        here, there = spot >> 3, back >> 3
-        right, left = np.uint64((spot & 7) * 8), _S63 - np.uint64((spot & 7) * 8)
-        deep, shallow = np.uint64((back & 7) * 8), _S63 - np.uint64((back & 7) * 8)
-        u, v = words[here], words[there]
-        for k in range(count):
-            p, q, o = words[here + k + 1], words[there + k + 1], k * 2048
-            x = (u >> right) | ((p << _ONE) << left)
-            y = (v >> deep) | ((q << _ONE) << shallow)
-            u, v = p, q
-            if k == count - 1:
-                x, y = x & mask, y & mask
-            a += table[o + np.int64(x & _BYTE)]
-            collected[o + np.int64(y & _BYTE)] += share
-            b += table[o + 256 + np.int64((x >> _S1) & _BYTE)]
-            collected[o + 256 + np.int64((y >> _S1) & _BYTE)] += share
-            e += table[o + 512 + np.int64((x >> _S2) & _BYTE)]
-            collected[o + 512 + np.int64((y >> _S2) & _BYTE)] += share
-            f += table[o + 768 + np.int64((x >> _S3) & _BYTE)]
-            collected[o + 768 + np.int64((y >> _S3) & _BYTE)] += share
-            a += table[o + 1024 + np.int64((x >> _S4) & _BYTE)]
-            collected[o + 1024 + np.int64((y >> _S4) & _BYTE)] += share
-            b += table[o + 1280 + np.int64((x >> _S5) & _BYTE)]
-            collected[o + 1280 + np.int64((y >> _S5) & _BYTE)] += share
-            e += table[o + 1536 + np.int64((x >> _S6) & _BYTE)]
-            collected[o + 1536 + np.int64((y >> _S6) & _BYTE)] += share
-            f += table[o + 1792 + np.int64(x >> _S7)]
-            collected[o + 1792 + np.int64(y >> _S7)] += share
-        sums[i] += (a + b) + (e + f)
+def _gather(words, spot, width, mask, table, sums):
+    """Add to each row's sum what the table holds for eight of its bytes."""
+    for i in range(sums.size):
+        x = _word(words, spot + i * width) & mask
+        a = table[np.int64(x & _BYTE)] + table[256 + np.int64((x >> _S1) & _BYTE)]
+        b = table[512 + np.int64((x >> _S2) & _BYTE)] + table[768 + np.int64((x >> _S3) & _BYTE)]
+        c = table[1024 + np.int64((x >> _S4) & _BYTE)] + table[1280 + np.int64((x >> _S5) & _BYTE)]
+        d = table[1536 + np.int64((x >> _S6) & _BYTE)] + table[1792 + np.int64(x >> _S7)]
+        sums[i] += (a + b) + (c + d)
 
 
 @_jit
-def _gather(words, spot, size, table):
-    count, mask, total = table.size // 2048, _mask(size), 0.0
-    for k in range(count):
-        x = _word(words, spot + k * 8)
-        if k == count - 1:
-            x &= mask
-        for byte in range(8):
-            o = k * 2048 + byte * 256
-            total += table[o + np.int64((x >> np.uint64(8 * byte)) & _BYTE)]
-    return total
-
-
-@_jit
-def _scatter(words, spot, size, collected, share):
-    count, mask = collected.size // 2048, _mask(size)
-    for k in range(count):
-        x = _word(words, spot + k * 8)
-        if k == count - 1:
-            x &= mask
-        for byte in range(8):
-            o = k * 2048 + byte * 256
-            collected[o + np.int64((x >> np.uint64(8 * byte)) & _BYTE)] += share
+def _scatter(words, spot, width, mask, collected, shares):
+    """Add each row's share to where its eight bytes stand."""
+    for i in range(shares.size):
+        x, share = _word(words, spot + i * width) & mask, shares[i]
+        collected[np.int64(x & _BYTE)] += share
+        collected[256 + np.int64((x >> _S1) & _BYTE)] += share
+        collected[512 + np.int64((x >> _S2) & _BYTE)] += share
+        collected[768 + np.int64((x >> _S3) & _BYTE)] += share
+        collected[1024 + np.int64((x >> _S4) & _BYTE)] += share
+        collected[1280 + np.int64((x >> _S5) & _BYTE)] += share
+        collected[1536 + np.int64((x >> _S6) & _BYTE)] += share
+        collected[1792 + np.int64(x >> _S7)] += share
 
 
 @_jit

@@ -1,4 +1,4 @@
-"""The heavy loops of decoding, compiled by numba; plain twins of them are in twins_decode.py.
+"""The heavy loops of decoding, compiled by numba; plain twins of them are in ../plain/decode.py.
 
 A candidate is a row of a map: for each cohort and hash the bit that it sets, as an index
 within the cohort; a bit that an earlier hash of the cohort set already is written as `bits`,

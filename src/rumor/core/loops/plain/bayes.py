@@ -1,4 +1,4 @@
-"""The loops of the Bayesian update in plain numpy: the same functions as kernels_bayes.py.
+"""The loops of the Bayesian update in plain numpy: the same functions as in ../compiled/bayes.py.
 
 They serve small work and installations without numba, and the tests hold the compiled
 loops to them, up to the rounding of sums.

@@ -1,4 +1,4 @@
-"""The heavy loops of decoding in plain numpy: the same functions as kernels_decode.py.
+"""The heavy loops of decoding in plain numpy: the same functions as in ../compiled/decode.py.
 
 They serve installations without numba, and the tests hold the compiled loops to them. Sums of
 floats may differ in the last bits.

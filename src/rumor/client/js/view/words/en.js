@@ -143,6 +143,10 @@ export default {
     word: (own, other) => `By chance alone: a bit that your word sets is 1 with ${own}, each other bit with ${other}.`,
     ends: (own, other) => `By chance alone: the bit is 1 with ${own} for the lowest number, and with ${other} for the highest.`,
     truth: (own) => `By chance alone: what is told is the truth with ${own}.`,
+    chosen: (own, other) => `By chance alone: each option that counts as yours is in the set with ${own}, each other one with ${other}.`,
+    held: (own) => `By chance alone: one of yours, or of the fillers in their place, is among them as you have it with ${own}.`,
+    pick: (own, other) => `By chance alone: the one of yours that was drawn is told as it is with ${own}, any other, much or little, with ${other} each.`,
+    both: (own, other) => `By chance alone: whether you have this one is told truly with ${own}, and if you do, whether much or little with ${other}.`,
   },
   who: {
     title: "Who else could have sent this?",

@@ -1,0 +1,42 @@
+"""The way of reports: what a collection promises about who could tell whose a report is.
+
+A person who answered a series was told this way. A revision may hide more, but what it takes away
+would be taken from people who were promised it: devices refuse that, and who wants it starts
+another series.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rumor.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Way:
+    """Whether invitations link, and through whom reports go, at least how many at a time."""
+
+    linked: bool
+    """Whether whoever makes the invitations could tell whose a report is."""
+    relay: str | None = None
+    """The address of the relay, where there is one."""
+    crowd: int | None = None
+    """How many reports it passes on at least, where there is one."""
+
+    def check_kept(self, later: Way, series: str) -> None:
+        """Refuse a later way of the series that hides less."""
+        if later.linked and not self.linked:
+            _refuse(series, "invitations did not tell whose a report is, and now they would")
+        if self.relay is None or self.crowd is None:
+            return
+        if later.relay != self.relay:
+            _refuse(series, f"reports go through {self.relay}, and no longer would")
+        if later.crowd is None or later.crowd < self.crowd:
+            _refuse(series, f"{self.crowd} reports are passed on together, and fewer would be")
+
+
+def _refuse(series: str, why: str) -> None:
+    raise InputError(
+        f"a revision must hide at least as well whose a report is, or be another series; of "
+        f"{series!r}, {why}"
+    )

@@ -1,0 +1,296 @@
+"""What people do, in each of the two engines: the same scenarios in Firefox and in Chromium.
+
+Firefox runs them every time; in Chromium, where the tests beside these say more, they run with
+what takes long, so that the scenarios stay true of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import sync_playwright
+
+from rumor.collector.http.server import background
+from rumor.collector.service import Service
+from rumor.collector.store.base import open_store
+from rumor.contract.collection import Collection
+from rumor.demo.showcase import Showcase
+from tests.browser.conftest import ARGUMENTS
+from tests.browser.driving import KEYS, People, Tab, by_bidi, by_playwright
+from tests.browser.sites import site
+from tests.browser.test_answer import every_mechanism, newest
+from tests.browser.test_answer_use import NUMBER, WISH, asked, choice
+from tests.issuers import invite, issuing
+from tests.needs import needs
+from tests.relay.tools import running
+
+BROWSERS = ["firefox", pytest.param("chromium", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def people(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[People]:
+    program = needs(request.param)
+    if request.param == "firefox":
+        with by_bidi(program, tmp_path_factory.mktemp("firefox")) as found:
+            yield found
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        with by_playwright(browser) as found:
+            yield found
+        browser.close()
+
+
+def give_any(tab: Tab, question: str) -> None:
+    """Some answer, by whatever control the question has."""
+    place = f"[data-question={question}] .control"
+    tab.see(place)
+    kinds = tab.run(
+        "(css) => [...document.querySelectorAll(`${css} :is(input, select)`)].map((e) => e.type)",
+        place,
+    )
+    if "radio" in kinds:
+        count = tab.run(
+            "(css) => document.querySelectorAll(css).length", f"{place} [role=radiogroup]"
+        )
+        for group in range(count):
+            # A radio group is moved through by its keys.
+            tab.run(
+                "(css, n) => document.querySelectorAll(css)[n].querySelector('input').focus()",
+                f"{place} [role=radiogroup]",
+                group,
+            )
+            tab.type(KEYS["Space"] + KEYS["ArrowDown"])
+    elif "select-one" in kinds:
+        tab.run("(css) => document.querySelector(css).focus()", f"{place} select")
+        tab.type(KEYS["ArrowDown"] * 3)
+    elif "checkbox" in kinds or "number" in kinds:
+        if "checkbox" in kinds:
+            tab.click(f"{place} label:has(input[type=checkbox]):nth-of-type(1)")
+        if "number" in kinds:
+            most = tab.until(
+                "(css) => document.querySelector(css)?.max", f"{place} input[type=number]"
+            )
+            tab.fill(f"{place} input[type=number]", most)
+    else:
+        tab.fill(f"{place} input[type=text]", "word")
+
+
+def test_every_kind_and_mechanism_is_answered_by_keys_and_taken(
+    people: People, tmp_path: Path
+) -> None:
+    contract = every_mechanism()
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(contract)
+    with background(Service(store, contract.series)) as url:
+        tab = people.new()
+        tab.go(f"{url}/answer")
+        for question in contract.questions:
+            give_any(tab, question.id)
+        tab.click("#go")
+        tab.see(".card.drawn", count=len(contract.questions))
+        tab.click("#go")
+        tab.see(".card.sent", count=len(contract.questions))
+        tab.until("() => document.activeElement.id === 'status'")
+        # To the collector and to nobody else, one request for each report.
+        assert all(where.startswith((url, "data:")) for _, where in tab.requests)
+        posted = [where for method, where in tab.requests if method != "GET"]
+        assert posted == [f"{url}/v1/reports"] * len(contract.questions)
+        tab.hush()
+    for question in contract.questions:
+        reports = store.newest(entry, question.id, 9)
+        assert len(reports) == 1
+        assert question.mechanism.validate(reports).all
+
+
+def test_what_is_shown_is_what_leaves(people: People, shown: Showcase) -> None:
+    tab = people.new()
+    tab.go(shown.answer_url)
+    for id in shown.entry.questions:
+        give_any(tab, id)
+    tab.click("#go")
+    tab.see(".card.drawn", count=4)
+    drawn = {
+        id: [int(bit) for bit in tab.texts(f"[data-question={id}] .bit:not(.stays)")]
+        for id in shown.entry.questions
+    }
+    tab.click("#go")
+    tab.see(".card.sent", count=4)
+    assert newest(shown, "health")[:11] == drawn["health"]
+    assert newest(shown, "sleep") == drawn["sleep"]
+    assert newest(shown, "word")[8:] == drawn["word"]
+    assert newest(shown, "habits") == drawn["habits"]
+    tab.hush()
+
+
+def test_a_double_click_and_two_tabs_debit_once(people: People, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"], 2.0)) as url:
+        tab = people.new()
+        other = tab.share()
+        for each in (tab, other):
+            each.go(url)
+            each.click("label", "yes")
+        tab.click("#go", times=2)
+        tab.see(".card:is(.drawn, .sent)")
+        if tab.texts("#go"):
+            tab.click("#go", times=2)
+        tab.see(".card.sent")
+        tab.see("#total", "epsilon 2 of the 2")
+        other.click("#go", times=2)
+        other.see("[role=alert]", "takes at most 1 report of a person; got 1 already")
+        other.see("#total", "epsilon 2 of the 2")
+        posted = [where for each in (tab, other) for how, where in each.requests if how == "POST"]
+        assert len(posted) == 1
+        for each in (tab, other):
+            each.hush()
+
+
+def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path: Path) -> None:
+    """What the pages do with the browser's own cryptography."""
+    issuer = open_store(f"sqlite:///{tmp_path / 'issuer.db'}")
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    with issuing(issuer) as contract:
+        entry = store.register(contract)
+        (code,) = invite(issuer)
+        with background(Service(store, "series")) as url:
+            tab = people.new()
+            tab.go(f"{url}/answer#invitation={code}")
+            tab.click("[data-question=colour] label", "red")
+            tab.click("#go")
+            tab.see(".card.drawn")
+            tab.click("#go")
+            tab.see(".card.sent")
+            assert len(store.newest(entry, "colour", 9)) == 1
+            assert not any(code in where.partition("#")[0] for _, where in tab.requests)
+            tab.hush()
+    (tmp_path / "relay").mkdir()
+    with running(tmp_path / "relay", crowd=2) as path:
+        tab = people.new()
+        tab.go(f"{path.collector_url}/answer")
+        tab.click("[data-question=colour] label", "green")
+        tab.click("#go")
+        tab.see(".card.drawn")
+        tab.click("#go")
+        tab.see("#status", "Thank you.")
+        kind = path.relay.kind(path.collection.digest, "colour")
+        assert path.relay.store.waiting(kind) == 1
+        posted = [where for method, where in tab.requests if method == "POST"]
+        assert posted == [f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"]
+        tab.hush()
+
+
+def test_a_mistake_is_told_at_its_place_on_a_phone(people: People, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("year", 100), NUMBER) as url:
+        tab = people.new()
+        tab.resize(390, 844)
+        tab.go(url)
+        tab.click("#begin")
+        tab.fill("[data-question=year] input", "3000")
+        tab.click("#next")
+        tab.see("#q-year-wrong", "Type a whole number from 0 to 99.")
+        assert tab.run("() => document.activeElement.getAttribute('aria-invalid')") == "true"
+        tab.see("#q-year-wrong", count=1)
+        assert tab.run(
+            "() => { const { top, bottom } = document.getElementById('q-year-wrong')"
+            ".getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"
+        )
+        tab.fill("[data-question=year] input", "30")
+        tab.type(KEYS["Enter"])
+        tab.until("() => document.activeElement.id === 'q-hours'")
+        assert tab.run("() => document.documentElement.scrollWidth <= innerWidth")
+        tab.hush()
+
+
+def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
+    people: People, tmp_path: Path
+) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"])) as url:
+        tab = people.new()
+        tab.before("() => Object.defineProperty(window, 'indexedDB', { value: undefined })")
+        tab.go(url)
+        tab.see("#problem", "lets the page keep nothing")
+        tab = people.new()
+        tab.before(
+            "() => { const real = fetch; window.fetch = (where, ...more) => window.away"
+            " ? Promise.reject(new TypeError('away')) : real(where, ...more); }"
+        )
+        tab.go(url)
+        tab.click("label", "no")
+        tab.click("#go")
+        tab.see(".card.drawn")
+        tab.run("() => void (window.away = true)")
+        tab.click("#go")
+        tab.see("#retry")
+        tab.run("() => void (window.away = false)")
+        tab.click("#retry")
+        tab.see(".card.sent")
+        tab.until("() => document.activeElement.id === 'status'")
+        tab.hush()
+
+
+def test_the_dashboard_keeps_its_width_after_an_update(people: People, shown: Showcase) -> None:
+    tab = people.new()
+    tab.resize(1920, 1080)
+    tab.go(shown.dashboard_url)
+    tab.see("#shares svg")
+    before = tab.texts(".figure dd")[0]
+    shown.more(400)
+    tab.until("(old) => document.querySelector('.figure dd').textContent !== old", before)
+    tab.see("#shares .drawing", count=1)
+    drawn, room = tab.run(
+        "() => [Number(document.querySelector('#shares svg').getAttribute('width')),"
+        " document.querySelector('#shares').getBoundingClientRect().width]"
+    )
+    assert drawn == pytest.approx(room, abs=2)
+    assert room < 1000, "the chart is one column of the page"
+    tab.hush()
+
+
+# Everything that a style sheet of another page may do to what it did not make.
+HOSTILE = """
+* { all: unset !important; font: 30px/0.5 cursive !important; color: lime !important }
+* { text-transform: uppercase !important; letter-spacing: 9px !important }
+div, input, button, label, table, p, h2 { display: none !important; position: fixed !important }
+html { direction: rtl; visibility: visible } body { display: block !important }
+rumor-question { display: block !important }
+"""
+
+
+def test_an_element_bears_hostile_styles_and_its_own_double(people: People, tmp_path: Path) -> None:
+    """Two elements of one question on a page that styles everything: one answer, one debit."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    question = {**choice("home", ["news", "mail"], 3.0), "mechanism": "unary"}
+    entry = store.register(Collection.resolve({**WISH, "questions": [question]}))
+    (tmp_path / "site").mkdir()
+    with background(Service(store, "survey")) as url, site(tmp_path / "site") as address:
+        element = f'<rumor-question collector="{url}" question="home" id="%s"></rumor-question>'
+        (tmp_path / "site" / "index.html").write_text(
+            '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Other</title>'
+            f'<style>{HOSTILE}</style><script type="module" src="{url}/client/element.js"></script>'
+            f"<body>{element % 'first'}{element % 'second'}"
+        )
+        tab = people.new()
+        tab.go(f"{address}/index.html")
+        for id in ("first", "second"):
+            tab.click(f"#{id} >>> label", "mail")
+        look = tab.run(
+            "() => { const box = getComputedStyle(document.querySelector('#first').shadowRoot"
+            ".querySelector('label')); return [box.color, box.textTransform, box.fontFamily]; }"
+        )
+        assert look == ["rgb(29, 31, 35)", "none", "system-ui, sans-serif"]
+        tab.click("#first >>> button.primary")
+        tab.see("#first >>> .report")
+        bits = [int(bit) for bit in tab.texts("#first >>> .bit:not(.stays)")]
+        # The second knows no better than a second tab would: it is told, and pays nothing.
+        tab.click("#second >>> button.primary")
+        tab.see("#second >>> [role=alert]")
+        tab.click("#first >>> button.primary", times=2)
+        tab.see("#first >>> [role=status]", "Thank you.")
+        (report,) = store.newest(entry, "home", 9)
+        assert np.unpackbits(report, bitorder="little")[:2].tolist() == bits
+        tab.hush()
