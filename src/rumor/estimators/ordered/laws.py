@@ -9,7 +9,7 @@ is a law too to which their order means nothing. None knows how many values or p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -33,9 +33,8 @@ _FLOOR = {1: 0.06, 2: 0.002, UNORDERED: 1.0}
 _FEW = 16
 # What leaves a law's polynomials free is given a little strength: all must be proper.
 _RIDGE = 1e-3
-# A law without any curve needs better reasons than the others.
-_FLAT_ODDS = 1.0
-_UNORDERED_ODDS = 0.5
+# How likely a law is beforehand, where it needs better reasons than the others.
+_ODDS = {UNORDERED: 0.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +46,11 @@ class Law:
     precision: Vector
     determinant: float
     """The logarithm of the precision's determinant."""
-    odds: float
-    """The logarithm of how likely the law is beforehand."""
+
+    @cached_property
+    def odds(self) -> float:
+        """The logarithm of how likely the law is beforehand."""
+        return float(np.log(_ODDS.get(self.order, 1.0)))
 
     @property
     def rough(self) -> bool:
@@ -62,7 +64,7 @@ class Law:
 def families(domain: int) -> tuple[tuple[Law, ...], ...]:
     """The laws of every order, from the smoothest to the roughest."""
     curves = basis(domain)
-    flat = Law(FLAT, np.inf, np.zeros((0, 0)), 0.0, float(np.log(_FLAT_ODDS)))
+    flat = Law(FLAT, np.inf, np.zeros((0, 0)), 0.0)
     found: list[tuple[Law, ...]] = [(flat,)]
     found += [
         tuple(_law(curves, order, 10.0**power) for power in _POWERS[order])
@@ -78,6 +80,4 @@ def _law(curves: Basis, order: int, strength: float) -> Law:
     size = curves.size
     rough = np.eye(size) if order == UNORDERED else curves.roughness(order)
     precision = strength * rough + _RIDGE / size * np.eye(size) + 1 / size
-    odds = np.log(_UNORDERED_ODDS) if order == UNORDERED else 0.0
-    determinant = float(np.linalg.slogdet(precision)[1])
-    return Law(order, strength, precision, determinant, float(odds))
+    return Law(order, strength, precision, float(np.linalg.slogdet(precision)[1]))
