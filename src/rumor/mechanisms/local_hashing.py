@@ -35,6 +35,7 @@ from rumor.core.errors import InputError
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
+from rumor.core.slices import slices
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.oracle import FrequencyOracle
 
@@ -240,8 +241,7 @@ class LocalHashing(FrequencyOracle):
         values = np.arange(self.domain, dtype=np.uint64)
         out = np.empty((len(reports), (self.domain + 7) // 8), dtype=np.uint8)
         rows = max(1, _CHUNK_HASHES // self.domain)
-        for start in range(0, len(reports), rows):
-            some = slice(start, start + rows)
+        for some in slices(len(reports), rows):
             held = (a[some] * values + c[some]) & self._mask <= span[some]
             out[some] = np.packbits(held, axis=1, bitorder="little")
         return out

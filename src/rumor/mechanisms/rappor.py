@@ -40,6 +40,7 @@ from rumor.core.reports import (
     from_little_endian,
     little_endian,
 )
+from rumor.core.slices import slices
 from rumor.core.types import Tally
 from rumor.mechanisms.base import Mechanism, only_keys
 from rumor.mechanisms.bits import BitShape
@@ -376,8 +377,7 @@ class Rappor(PermanentBits):
         out[:, : self._head] = little_endian(cohorts, max(self._head, 1))[:, : self._head]
         width = self.width - self._head
         rows = max(8, _CHUNK_BYTES // width // 8 * 8)
-        for start in range(0, codes.size, rows):
-            part = slice(start, start + rows)
+        for part in slices(codes.size, rows):
             positions = self.bloom.rows(seeds[codes[part]], cohorts[part])
             # Eight rows of w bytes are w words: the noise runs over whole words.
             words_ = np.zeros((len(positions) + 7) // 8 * width, dtype="<u8")

@@ -27,6 +27,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike, whole_file
 from rumor.core.loops import decode_loops
 from rumor.core.randomness import encode_context
+from rumor.core.slices import slices
 from rumor.core.types import Progress
 from rumor.mechanisms.bloom import BloomFilter, Seeds
 
@@ -162,11 +163,11 @@ def _normal(word: str, position: int) -> str:
 
 def _built(bloom: BloomFilter, words: Sequence[str], on_progress: Progress | None) -> Candidates:
     seeds = np.empty((len(words), 2), dtype=np.uint64)
-    for start in range(0, len(words), _CHUNK):
-        seeds[start : start + _CHUNK] = bloom.seeds(words[start : start + _CHUNK])
+    for part in slices(len(words), _CHUNK):
+        seeds[part] = bloom.seeds(words[part])
         if on_progress is not None:
             # Hashing takes most of the time, the mixer the rest.
-            on_progress(min(start + _CHUNK, len(words)) * 2 // 3, len(words))
+            on_progress(min(part.stop, len(words)) * 2 // 3, len(words))
     order = np.lexsort((seeds[:, 1], seeds[:, 0]))
     return Candidates(words, bloom, order, _mapped(bloom, seeds[order], on_progress))
 
@@ -174,11 +175,10 @@ def _built(bloom: BloomFilter, words: Sequence[str], on_progress: Progress | Non
 def _mapped(bloom: BloomFilter, seeds: Seeds, on_progress: Progress | None = None) -> Map:
     rows = np.empty((len(seeds), bloom.cohorts * bloom.hashes), dtype=_dtype(bloom))
     loops = decode_loops()
-    for start in range(0, len(seeds), _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for part in slices(len(seeds), _CHUNK):
         loops.pack_map(bloom.map(seeds[part]), bloom.hashes, bloom.bits, rows[part])
         if on_progress is not None:
-            done = min(start + _CHUNK, len(seeds))
+            done = min(part.stop, len(seeds))
             on_progress(len(seeds) * 2 // 3 + done - done * 2 // 3, len(seeds))
     return rows
 

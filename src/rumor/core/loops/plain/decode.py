@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rumor.core.loops.descent import F64, Descent
 from rumor.core.mixing import mix64_array
+from rumor.core.slices import slices
 
 Map = NDArray[np.unsignedinteger]
 _Places = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -44,16 +45,14 @@ def _taken(table: F64, rows: Map, hashes: int) -> F64:
 
 def column_norms(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
     """Squared length of every column, weighted, after the levels are taken out."""
-    for start in range(0, len(rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for part in slices(len(rows), _CHUNK):
         in_cohort = _taken(weights, rows[part], hashes).sum(axis=2)
         out[part] = (in_cohort - in_cohort**2 * inverse).sum(axis=1)
 
 
 def column_scores(rows: Map, hashes: int, table: F64, out: F64) -> None:
     """The total of a table over the bits of every candidate."""
-    for start in range(0, len(rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for part in slices(len(rows), _CHUNK):
         out[part] = _taken(table, rows[part], hashes).sum(axis=(1, 2))
 
 
@@ -120,9 +119,9 @@ def exceeding(
 ) -> None:
     """For each of many tables, the candidates that are most above a bound."""
     cohort, found = np.arange(len(tables))[:, None], []
-    for start in range(0, len(rows), _CHUNK // 16):
-        part = rows[start : start + _CHUNK // 16]
-        grouped = part.reshape(len(part), -1, hashes).astype(np.int64)
+    for part in slices(len(rows), _CHUNK // 16):
+        some = rows[part]
+        grouped = some.reshape(len(some), -1, hashes).astype(np.int64)
         found.append(tables[cohort, grouped].sum(axis=(1, 2)))
     above = (np.concatenate(found) - bounds[:, None]).T
     places = who.shape[1]

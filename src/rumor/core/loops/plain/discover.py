@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.core.slices import slices
+
 F64 = NDArray[np.float64]
 U64 = NDArray[np.uint64]
 
@@ -18,9 +20,8 @@ _BLOCK = 1 << 13
 def sum_buckets(fingerprints: U64, a: U64, b: U64, table: F64, out: F64) -> None:
     """For each candidate the total of the table over its buckets, one in each cohort."""
     half, buckets = np.uint64(32), np.uint64(table.shape[1])
-    for start in range(0, fingerprints.size, _BLOCK):
-        own = fingerprints[start : start + _BLOCK]
-        sums = out[start : start + own.size]
+    for part in slices(fingerprints.size, _BLOCK):
+        own, sums = fingerprints[part], out[part]
         sums[:] = 0.0
         for k in range(a.size):
             sums += table[k][((a[k] * own + b[k]) >> half) * buckets >> half]

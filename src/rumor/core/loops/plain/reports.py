@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.reports import Reports
+from rumor.core.slices import slices
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -208,10 +209,9 @@ def _hash_blocks(
     """The support matrix of hashed reports, some rows at a time."""
     values = np.arange(domain, dtype=np.uint64)
     rows = max(1, _UNPACKED // (8 * domain))
-    for start in range(0, a.size, rows):
-        part = slice(start, start + rows)
+    for part in slices(a.size, rows):
         hashed = (a[part, None] * values + c[part, None]) & mask
-        yield start, hashed <= span[part, None]
+        yield part.start, hashed <= span[part, None]
 
 
 def mix_indices(seeds: U64, mask: np.uint64, out: NDArray[np.uint16]) -> None:
