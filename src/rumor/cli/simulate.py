@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json, progress
@@ -21,8 +21,10 @@ from rumor.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rumor.contract.collection import Question
     from rumor.core.types import Progress
     from rumor.kinds.dry_run import Trials
+    from rumor.kinds.reading import Held
 
 Histogram = Annotated[
     str,
@@ -42,6 +44,23 @@ Column = Annotated[
 Plot = Annotated[
     str | None, option("--plot FILE", "Draw the last trial beside the truth (html, png, svg).")
 ]
+
+
+@dataclass(frozen=True)
+class People:
+    """Whose answers a crowd holds: those of a table, and how it is read."""
+
+    column: Column = None
+    reading: TableReading = field(default_factory=TableReading)
+
+    def held(self, path: str, asked: Question) -> Held:
+        """What they hold: in the column that is named, the question's, or counted."""
+        from rumor.kinds.reading import Held
+
+        table, column = self.reading.open(path), self.column
+        if column is None and asked.column in table.schema.names:
+            column = asked.column
+        return Held(table, asked.id, column)
 
 
 @dataclass(frozen=True)
@@ -84,9 +103,8 @@ def simulate(
     collection: CollectionFile,
     histogram: Histogram,
     question: QuestionId = None,
-    column: Column = None,
     *,
-    reading: TableReading,
+    whose: People,
     tried: Tried,
     top: Top = None,
     plot: Plot = None,
@@ -114,24 +132,22 @@ def simulate(
         checked_chart_path(plot)
     asked = Collection.load(collection).question(question)
     kind = KINDS[asked.kind]
-    kind.check_missing(asked.mechanism, reading.missing)
+    kind.check_missing(asked.mechanism, whose.reading.missing)
     if tried.candidates is not None:
         kind.takes_words(asked.id)
     with progress("simulating") as update:
         trials = tried.as_trials(update)
-        table = reading.open(histogram)
-        if column is None and asked.column in table.schema.names:
-            column = asked.column
-        result = kind.simulate(asked.id, asked.mechanism, table, column, trials)
+        held = whose.held(histogram, asked)
+        result = kind.simulate(asked.mechanism, held, trials)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()
     if as_json:
-        found = {"question": asked.id, "missing": table.missing.rows, "privacy": words}
+        found = {"question": asked.id, "missing": held.table.missing.rows, "privacy": words}
         print_json({**found, **result.to_dict(top)})
     else:
         print(f"{asked.id}: {asked.text}\n")
-        if (said := table.missing.said()) is not None:
+        if (said := held.table.missing.said()) is not None:
             print(f"{said}\n")
         print(result.table(top or ROWS_SHOWN))
         print(wrapped(words))

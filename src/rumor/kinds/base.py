@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rumor.kinds.dry_run import DryRun, Trials
     from rumor.kinds.measures import Measures
     from rumor.kinds.planning.planned import PlannedQuestion, Size
-    from rumor.kinds.reading import Reader
+    from rumor.kinds.reading import Held, Reader
     from rumor.mechanisms.summary import Summary
     from rumor.results.rows import Tabular
     from rumor.results.view import View
@@ -294,15 +294,9 @@ class Kind(abc.ABC, Generic[M]):
 
     # Before anybody is asked.
 
-    def simulate(
-        self, id: str, mechanism: M, table: Table, column: str | None, trials: Trials
-    ) -> DryRun[Any]:
+    def simulate(self, mechanism: M, held: Held, trials: Trials) -> DryRun[Any]:
         """A dry run with the people of a table."""
-        from rumor.kinds.reading import Held
-
-        run: DryRun[Any] = self._part("simulate").dry_run(
-            mechanism, Held(table, id, column), trials
-        )
+        run: DryRun[Any] = self._part("simulate").dry_run(mechanism, held, trials)
         return run
 
     def check_size(self, size: Size) -> None:
