@@ -36,7 +36,7 @@ $(DOCS_STAMP): $(STAMP)
 	@touch $@
 
 $(SOAK_STAMP): $(STAMP)
-	@$(BIN)/python $(PIP) --editable '.[soak]'
+	@$(BIN)/python $(PIP) --editable '.[docs,soak]'
 	@touch $@
 
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
