@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages papers format check wheel clean soak mutants npm release-check
+.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants npm release-check
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -36,7 +36,7 @@ $(DOCS_STAMP): $(STAMP)
 	@touch $@
 
 $(SOAK_STAMP): $(STAMP)
-	@$(BIN)/python $(PIP) --editable '.[soak]'
+	@$(BIN)/python $(PIP) --editable '.[docs,soak]'
 	@touch $@
 
 $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
@@ -79,8 +79,12 @@ docs: $(DOCS_STAMP) ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: open site/index.html"
 
-pages: $(STAMP) ## run what the documentation shows and rewrite what changed
+pages: $(STAMP) ## run what the documentation shows and rewrite what changed, screenshots too
 	@$(BIN)/python -m docs.make_pages
+	@$(BIN)/python -m docs.make_screenshots
+
+screenshots: $(STAMP) ## every state of every page as pictures, in build/screenshots (ARGS="--only drawn,sent")
+	@$(BIN)/python -m docs.make_screenshots $(ARGS)
 
 format: $(STAMP) ## rewrite the code in the house format
 	@$(BIN)/ruff format .

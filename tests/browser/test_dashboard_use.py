@@ -107,6 +107,8 @@ def test_fifty_questions_leave_the_estimate_at_the_top(open_page: OpenPage, tmp_
         expect(page.locator("#problem")).to_contain_text("No reports yet.")
         expect(page.locator("#problem a")).to_have_attribute("href", "/answer")
         expect(page.locator("#shares")).to_be_hidden()
+        for name in (".days", ".halving", ".downloads", "#alarms"):
+            expect(page.locator(name)).to_be_hidden()
 
 
 def test_names_that_every_object_has_and_texts_that_turn(

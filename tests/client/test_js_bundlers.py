@@ -9,14 +9,21 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 import rumor
+from rumor.collector.http.server import background
+from rumor.collector.service import Service
+from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.mechanisms.registry import of_kind
+from tests.browser.sites import site
 from tests.needs import needs
 
 ROOT = Path(rumor.__file__).parent.parent.parent
 BUNDLERS = ROOT / "tests" / "js" / "bundlers"
+BUILT_WITH = ["esbuild", "rollup", "vite", "webpack"]
+WISH = {"name": "B", "series": "b", "contact": "x@example.org"}
 RUN = """
 import { readFileSync } from "node:fs";
 const { default: answer } = await import(process.argv[1]);
@@ -68,8 +75,16 @@ def project(tarball: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def built(project: Path, bundler: str, name: str) -> Path:
+    """A file as a bundler has made it, once for all tests; what it is called is the bundler's."""
+    folder = project / "built" / bundler
+    if not folder.exists():
+        run("node", "build.mjs", bundler, cwd=project)
+    return next(path for path in folder.iterdir() if path.stem == name)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("bundler", ["esbuild", "rollup", "vite", "webpack"])
+@pytest.mark.parametrize("bundler", BUILT_WITH)
 def test_every_mechanism_answers_from_a_bundle(project: Path, bundler: str) -> None:
     """Each is a file that is loaded when a contract names it: what bundlers break most easily."""
     oracles = [kind.name for kind in of_kind("choice") if kind.name != "basic-rappor"]
@@ -78,14 +93,45 @@ def test_every_mechanism_answers_from_a_bundle(project: Path, bundler: str) -> N
         for name in oracles
     ]
     number = {"id": "n", "kind": "number", "low": 0, "high": 9, "epsilon": 1.0}
-    wish = {"name": "B", "series": "b", "contact": "x@example.org"}
-    contract = Collection.resolve({**wish, "questions": [*choices, number]})
-    run("node", "build.mjs", bundler, cwd=project)
-    built = next(path for path in (project / "built").iterdir() if path.stem == "answer")
+    contract = Collection.resolve({**WISH, "questions": [*choices, number]})
     answers = {**dict.fromkeys(oracles, "b"), "n": 4}
     given = json.dumps({"contract": json.loads(contract.canonical()), "answers": answers})
+    answer = str(built(project, bundler, "answer"))
     found = json.loads(
-        run("node", "--input-type=module", "-e", RUN, str(built), cwd=project, given=given)
+        run("node", "--input-type=module", "-e", RUN, answer, cwd=project, given=given)
     )
-    shutil.rmtree(project / "built")
     assert found == {question.id: question.mechanism.width for question in contract.questions}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bundler", BUILT_WITH)
+def test_the_element_asks_from_a_bundle(project: Path, bundler: str, tmp_path: Path) -> None:
+    """Controls, words and mechanisms come when they are needed, from the bundle's own pieces."""
+    chromium = needs("chromium")
+    question = {"id": "home", "kind": "choice", "labels": ["news", "mail"], "epsilon": 1.0}
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(Collection.resolve({**WISH, "questions": [question]}))
+    script = built(project, bundler, "page")
+    with (
+        background(Service(store, "b")) as url,
+        site(script.parent) as address,
+        sync_playwright() as playwright,
+    ):
+        (script.parent / "index.html").write_text(
+            f'<!doctype html><html lang="ja"><title>Bundle</title><link rel="icon" href="data:,">'
+            f'<script type="module" src="{script.name}"></script>'
+            f'<rumor-question collector="{url}" question="home"></rumor-question>'
+        )
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page, noises = browser.new_page(), list[str]()
+        page.on("console", lambda said: noises.append(said.text))
+        page.on("pageerror", lambda problem: noises.append(str(problem)))
+        page.goto(f"{address}/index.html")
+        page.get_by_label("mail").check()
+        page.locator("button.primary").click()
+        page.locator(".report .coins").wait_for()
+        page.locator("button.primary").click()
+        page.get_by_text("ありがとうございました").wait_for()
+        browser.close()
+    assert noises == []
+    assert len(store.newest(entry, "home", 9)) == 1

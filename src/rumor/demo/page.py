@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+import rumor.collector
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, write_whole
 from rumor.core.plain_text import decimals_for, percent
@@ -15,24 +16,38 @@ from rumor.results.estimate import fake_clients_line
 from rumor.results.view import View
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 17px/1.55 system-ui, sans-serif; color: #222; background: #fff;
+* { box-sizing: border-box; }
+body { font: 400 1.0625rem/1.6 var(--sans); color: var(--ink); background: var(--paper);
        max-width: 46rem; margin: 2.5rem auto; padding: 0 1.2rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin-bottom: .3rem; }
-h2 { font-size: 1.2rem; margin-top: 2.4rem; }
-.lead { color: #555; margin-top: 0; }
-.say { background: #f2f7fc; border-left: 4px solid #1f4e79; padding: .7rem 1rem; }
+h1, h2 { line-height: 1.25; letter-spacing: -0.011em; text-wrap: balance; }
+h1 { font-size: 1.8rem; font-weight: 650; margin-bottom: .3rem; }
+h2 { font-size: 1.2rem; font-weight: 620; margin-top: 2.4rem; }
+.lead { color: var(--soft); margin-top: 0; }
+.say { background: var(--wash); border-radius: .8rem; padding: .9rem 1.1rem; }
 table { border-collapse: collapse; }
-th, td { padding: .15rem .9rem .15rem 0; text-align: right; font-variant-numeric: tabular-nums; }
-th { font-weight: 600; color: #555; }
+th, td { padding: .24rem .9rem .24rem 0; text-align: right; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; color: var(--soft); font-size: .85rem; }
 th:first-child, td:first-child { text-align: left; }
-.bit { display: inline-block; width: 1.5em; text-align: center; border: 1px solid #9ab;
-       border-radius: .25em; }
-.one { background: #1f4e79; color: #fff; border-color: #1f4e79; }
+.bit { display: inline-grid; place-items: center; width: 1.55rem; height: 1.55rem;
+       color: var(--soft); border: 1px solid var(--soft); border-radius: .4rem;
+       font: 600 .8rem/1 var(--mono); }
+.one { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 tr.truth td:first-child { font-weight: 600; }
-figure { margin: 1rem 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
-small, code { color: #555; } code { font-size: .8em; overflow-wrap: anywhere; }
+figure { margin: 1rem 0; padding: .6rem; overflow-x: auto; background: #fff; border-radius: 1rem;
+         border: 1px solid var(--line); }
+svg { max-width: 100%; height: auto; }
+small, code { color: var(--soft); } code { font: .8em var(--mono); overflow-wrap: anywhere; }
+/* The chart is drawn on white; in the dark, dark on light becomes light on dark, with its hues. */
+@media (prefers-color-scheme: dark) {
+  figure { background: var(--card); } svg { filter: invert(.89) hue-rotate(180deg); }
+}
 """
+
+
+def tokens() -> str:
+    """The colours and type of the pages: all that comes before the first rule for elements."""
+    style = Path(rumor.collector.__file__).parent / "web" / "base.css"
+    return style.read_text("utf-8").partition("\n*, ::before")[0]
 
 
 def write_page(demo: Demo, path: PathLike) -> Path:
@@ -61,8 +76,8 @@ def page(demo: Demo) -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Rumor: a sensitive question</title>
-<style>{_STYLE}</style>
-<body>
+<style>{tokens()}{_STYLE}</style>
+<main>
 <h1>{escape(demo.question.text)}</h1>
 <p class="lead">{demo.estimate.reports:,} simulated people answered. Nobody saw an answer.</p>
 
@@ -89,7 +104,7 @@ that 2% give:</p>
 <p>Each person spent epsilon {demo.question.epsilon:.4g}, once. The promise holds against
 anybody, the collector included, whatever else they know and however much they compute.</p>
 <p><small>Contract digest</small> <code>{demo.collection.digest}</code></p>
-</body>
+</main>
 </html>
 """
 
@@ -109,7 +124,7 @@ def _bits(demo: Demo) -> str:
         f"<td>{bit(int(i == demo.person.answer))}</td><td>{bit(demo.person.bits[i])}</td></tr>"
         for i, label in enumerate(demo.labels)
     )
-    return f"<table><tr><th></th><th>answer</th><th>sent</th></tr>{rows}</table>"
+    return f"<table><tr><td></td><th>answer</th><th>sent</th></tr>{rows}</table>"
 
 
 def _shares(demo: Demo) -> str:
@@ -122,7 +137,7 @@ def _shares(demo: Demo) -> str:
         f"<td>{percent(low[k], digits)} to {percent(high[k], digits)}</td></tr>"
         for k, i in enumerate(order)
     )
-    head = "<tr><th></th><th>truth</th><th>estimate</th><th>95% interval</th></tr>"
+    head = "<tr><td></td><th>truth</th><th>estimate</th><th>95% interval</th></tr>"
     return f"<table>{head}{rows}</table>"
 
 

@@ -223,6 +223,7 @@ async function addNoise() {
     mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
   } else at(`q-${cards[0].question.id}`).focus();
   page.wrong = null;
+  showProblem();
 }
 
 async function send() {
@@ -238,8 +239,12 @@ async function send() {
     announce("sentAll", outcome.accepted + outcome.duplicates);
   });
   // Where everything went well, the focus stays with what was said; the button is gone.
-  at("status").textContent ? at("status").focus() : at("go")?.focus();
+  at("status").textContent ? at("status").focus() : (at("retry") ?? at("go"))?.focus();
+  showProblem();
 }
+
+/** What went wrong stands above the questions, and whoever pressed a button is perhaps below them. */
+const showProblem = () => at("problem").firstChild?.scrollIntoView({ block: "nearest" });
 
 const retry = (act) => h("button", { type: "button", id: "retry", onclick: act }, page.words.retry);
 

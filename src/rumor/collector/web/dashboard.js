@@ -238,6 +238,7 @@ async function render() {
   at("alarms").replaceChildren(...alarms(estimate, integrity));
   for (const button of document.querySelectorAll(".downloads button")) button.disabled = !estimate;
   const drawings = question.days.length ? [draw(at("perday"), days(question.days))] : [];
+  at("content").classList.toggle("empty", !question.reports);
   if (!question.reports) at("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
   // Nothing will come here: no place is held for it.
   const silent = !estimate && (!question.reports || page.asked === stamp(question));
