@@ -19,6 +19,7 @@ A comment on the line before a block says more: <!-- not run: why --> leaves it 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 import io
@@ -370,7 +371,8 @@ def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
     abstract = inspect.isabstract(kind)
     parts = [f"### {title}", ""]
     own = kind.__dict__.get("__init__") or getattr(kind, "__init__", None)
-    fields = [name for name in getattr(kind, "__dataclass_fields__", {}) if name[0] != "_"]
+    known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    fields = [each.name for each in known if each.name[0] != "_"]
     made = not abstract and not issubclass(kind, Exception) and not fields
     if made and inspect.isfunction(own):
         parts += [*_code(_signature(kind.__name__, own)), ""]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Estimate(RankedRows):
     """Estimated frequencies of a domain's values."""
 
-    COVERED = "rows shown hold the true share, wherever the list is cut"
-    NAMED = "a value"
+    _COVERED = "rows shown hold the true share, wherever the list is cut"
+    _NAMED = "a value"
 
     intervals: Intervals = field(repr=False)
     exact: Intervals | None = field(default=None, repr=False)

@@ -16,9 +16,9 @@ from rumor.results.view import ROWS_SHOWN, View
 class RankedRows(Tabular):
     """A share for each of some values, the most frequent first."""
 
-    COVERED: ClassVar[str]
+    _COVERED: ClassVar[str]
     """What is true of as many of the rows shown as the level says, in words."""
-    NAMED: ClassVar[str]
+    _NAMED: ClassVar[str]
     """What a row is, in words."""
 
     values: Sequence[int] | Sequence[str]
@@ -38,4 +38,4 @@ class RankedRows(Tabular):
 
     def covers(self, view: View) -> str:
         """Which rows the intervals of a view cover, in one sentence."""
-        return coverage(view, len(self.values), self.COVERED, self.NAMED)
+        return coverage(view, len(self.values), self._COVERED, self._NAMED)

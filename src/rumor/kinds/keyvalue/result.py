@@ -40,8 +40,8 @@ class KeyValueEstimate(RankedRows):
     something: where they do not, the answer is no better than the prior.
     """
 
-    COVERED = "keys shown hold the true share, and as many the true mean"
-    NAMED = "a key"
+    _COVERED = "keys shown hold the true share, and as many the true mean"
+    _NAMED = "a key"
 
     mean: Vector = field(repr=False)
     product: Vector = field(repr=False)

@@ -37,8 +37,8 @@ class WordEstimate(Estimate):
     """
 
     LISTING: ClassVar[Order] = "estimate"
-    COVERED = "words found hold their true share"
-    NAMED = "a word"
+    _COVERED = "words found hold their true share"
+    _NAMED = "a word"
     _ASIDE = ("word", "p-value")
 
     detected: NDArray[np.bool_] = field(repr=False)
