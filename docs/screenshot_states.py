@@ -291,7 +291,7 @@ def sending(page: Page, stage: Stage) -> None:
     page.goto(running.answer_url)
     give(reach(page, "choice"))
     draw(page)
-    page.route("**/v1/reports", lambda route: None)  # nothing comes back
+    page.evaluate("() => void (window.fetch = () => new Promise(() => {}))")  # nothing comes back
     page.locator("#go").click()
     page.locator("#go:disabled").wait_for()
 
@@ -346,7 +346,15 @@ def revised(page: Page, stage: Stage) -> None:
     draw(page)
     send(page)
     more = asked("choice", epsilon=1.0), asked("number", epsilon=1.5)
-    running.store.register(Collection.resolve({**ABOUT, "questions": list(more)}))
+    known = running.entry.collection.digest
+    wish = {
+        **ABOUT,
+        "revision": 2,
+        "previous": known,
+        "series_epsilon": 4.0,
+        "questions": list(more),
+    }
+    running.store.register(Collection.resolve(wish), revise=True)
     page.wait_for_timeout(1_100)  # a collector asks its store about this once a second
     page.reload()
     give(reach(page, "number"))

@@ -171,6 +171,7 @@ async function rehearse(card, place) {
   }
   const { rehearsalView } = await import("./rehearsal.js");
   place.replaceChildren(await rehearsalView(card, page.words));
+  place.scrollIntoView({ block: "center" });
 }
 
 function answerAgain(card) {
