@@ -38,10 +38,10 @@ LOOKS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
 Shot = tuple[str, str, str, str]
 SHOWN: dict[str, Shot] = {
     "answer-phone": ("chosen", "phone", "light", "en"),
-    "drawn-phone-dark": ("who", "phone", "dark", "en"),
+    "drawn-phone-dark": ("drawn", "phone", "dark", "en"),
     "drawn-phone-japanese": ("drawn", "phone", "light", "ja"),
-    "sent-phone-chinese": ("later", "phone", "dark", "zh"),
-    "drawn-desktop": ("who", "desktop", "light", "en"),
+    "sent-phone-chinese": ("sent", "phone", "dark", "zh"),
+    "drawn-desktop": ("drawn", "desktop", "light", "en"),
     "dashboard-desktop": ("dashboard", "desktop", "light", "en"),
     "dashboard-desktop-dark": ("dashboard-keys", "desktop", "dark", "en"),
     "dashboard-phone-dark": ("dashboard", "phone", "dark", "en"),

@@ -219,10 +219,8 @@ async function refresh() {
     } else failed(problem);
   }
   if (!page.overview) return;
-  // The estimate is drawn while the newest reports are tested, which may take longer.
-  const tested = test(question, collection);
-  await render();
-  await tested;
+  await test(question, collection);
+  if (page.question === question.id) await render();
 }
 
 /** Whether the newest reports look crafted: asked again when there are clearly more of them. */
@@ -238,7 +236,6 @@ async function test(question, collection) {
     if (refusedFor(problem)) page.integrity = { failed: problem.message, seen: question.reports };
     else failed(problem);
   }
-  if (page.overview) at("alarms")?.replaceChildren(...alarms(page.estimate, page.integrity));
 }
 
 async function render() {
