@@ -27,6 +27,7 @@ from rumor.collector.store.base import (
     today,
 )
 from rumor.collector.tokens import Tokens, add_token
+from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.core.randomness import Seeded
 from rumor.demo.crowd import run
@@ -291,7 +292,7 @@ def sending(page: Page, stage: Stage) -> None:
     page.goto(running.answer_url)
     give(reach(page, "choice"))
     draw(page)
-    page.route("**/v1/reports", lambda route: None)  # nothing comes back
+    page.evaluate("() => void (window.fetch = () => new Promise(() => {}))")  # nothing comes back
     page.locator("#go").click()
     page.locator("#go:disabled").wait_for()
 
@@ -323,9 +324,21 @@ def stranger(page: Page, stage: Stage) -> None:
     running = stage.kept("invited", lambda: stage.fresh(asked("choice"), admission="invited"))
     page.goto(running.answer_url)
     give(reach(page, "choice"))
-    page.locator("#code").fill("rumor-invitation-wrong")
+    page.locator("#code").fill(new_invitation())
+    draw(page)
     page.locator("#go").click()
     page.locator("#problem .notice").wait_for()
+    page.locator("#go:focus").wait_for()
+
+
+def mistyped(page: Page, stage: Stage) -> None:
+    """An invitation that cannot be one."""
+    running = stage.kept("invited", lambda: stage.fresh(asked("choice"), admission="invited"))
+    page.goto(running.answer_url)
+    give(reach(page, "choice"))
+    page.locator("#code").fill("rumor-invitation-wrong")
+    page.locator("#go").click()
+    page.locator("#q-choice:focus").wait_for()
 
 
 def unaffordable(page: Page, stage: Stage) -> None:
@@ -336,6 +349,8 @@ def unaffordable(page: Page, stage: Stage) -> None:
     give(reach(page, "choice"))
     draw(page)
     send(page)
+    page.reload()
+    page.locator(".card.full").wait_for()
 
 
 def revised(page: Page, stage: Stage) -> None:
@@ -346,7 +361,15 @@ def revised(page: Page, stage: Stage) -> None:
     draw(page)
     send(page)
     more = asked("choice", epsilon=1.0), asked("number", epsilon=1.5)
-    running.store.register(Collection.resolve({**ABOUT, "questions": list(more)}))
+    known = running.entry.collection.digest
+    wish = {
+        **ABOUT,
+        "revision": 2,
+        "previous": known,
+        "series_epsilon": 4.0,
+        "questions": list(more),
+    }
+    running.store.register(Collection.resolve(wish), revise=True)
     page.wait_for_timeout(1_100)  # a collector asks its store about this once a second
     page.reload()
     give(reach(page, "number"))
@@ -435,7 +458,12 @@ def tabled(page: Page, stage: Stage) -> None:
 def large(page: Page, stage: Stage) -> None:
     """Twenty thousand possible answers."""
     draws = np.random.default_rng(3).zipf(1.3, 6_000) % 20_000
-    many = {**asked("long-choice"), "labels": [f"place number {i}" for i in range(20_000)]}
+    text = "Which of 20,000 places do you live in?"
+    many = {
+        **asked("long-choice"),
+        "text": text,
+        "labels": [f"place number {i}" for i in range(20_000)],
+    }
     running = stage.kept("large", lambda: stage.fresh(many, days={1: draws}))
     page.goto(running.dashboard_url)
     settled(page)
@@ -492,6 +520,7 @@ STATES: dict[str, Callable[[Page, Stage], None]] = {
     "waiting": waiting,
     "closed": closed,
     "stranger": stranger,
+    "mistyped": mistyped,
     "unaffordable": unaffordable,
     "revised": revised,
     "forgetful": forgetful,

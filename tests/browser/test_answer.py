@@ -377,6 +377,7 @@ def test_a_closed_collection_says_so(
     page.locator("#go").click()
     # What was paid for stays with the person, who is told so and may take it back.
     expect(page.get_by_role("alert")).to_contain_text("レポートはこの端末に残っています")
+    expect(page.locator("#problem .notice")).to_be_in_viewport()
     assert state_of(page, "first") == "drawn"
     page.wait_for_timeout(1_100)  # a collector asks its store about this once a second
     page.reload()

@@ -9,6 +9,7 @@ number of `users` guides the resolution and is not part of what is promised.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -23,7 +24,7 @@ from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
 from rumor.contract.relay import Relay, checked_relay
 from rumor.contract.way import Way
-from rumor.core.canonical import Json, canonical_json, digest
+from rumor.core.canonical import Json, canonical_json
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import readable, write_whole
@@ -274,12 +275,17 @@ class Collection:
 
     def canonical(self) -> bytes:
         """The contract as canonical JSON."""
+        return self._canonical
+
+    @functools.cached_property
+    def _canonical(self) -> bytes:
+        # Asked for with every page that opens; of a hundred thousand labels it takes long.
         return canonical_json(self.contract())
 
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical contract: two collections agree when their digests do."""
-        return digest(self.contract())
+        return hashlib.sha256(self._canonical).hexdigest()
 
     @property
     def way(self) -> Way:

@@ -12,7 +12,7 @@ import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lo
 import { control, loadControls, mark, shownValue, wrongWith } from "./view/controls.js";
 import { h } from "./view/dom.js";
 import { figure, oddsView } from "./view/odds.js";
-import { most, reportView, takeStockOf } from "./view/report.js";
+import { fullOf, goesOn, reportView, takeStockOf } from "./view/report.js";
 import { styled } from "./view/style.js";
 import { wordsFor } from "./view/words.js";
 
@@ -123,8 +123,8 @@ export class RumorQuestion extends HTMLElement {
   async #stock() {
     const { person, contract, card } = this.#known;
     const asked = await person.asked(contract);
-    takeStockOf(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id));
-    this.#known.standing = await person.standing(contract);
+    const standing = (this.#known.standing = await person.standing(contract));
+    takeStockOf(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id), standing);
   }
 
   #put(words, ...children) {
@@ -140,7 +140,7 @@ export class RumorQuestion extends HTMLElement {
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(figure(words, standing.ceiling), figure(words, standing.spent)));
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, words.limit(card.made)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullOf(card, words)), away: () => null }[state]();
     this.#put(words, title, state === "full" ? null : told, body, h("div", { role: "alert" }), said, place, spent);
   }
 
@@ -173,7 +173,7 @@ export class RumorQuestion extends HTMLElement {
       this.#render();
       this.#focus(".title");
     };
-    if (card.made < most(card.question)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
+    if (goesOn(card)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
     return this.#reports();
   }
 

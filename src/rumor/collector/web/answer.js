@@ -7,7 +7,7 @@ import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lo
 import { at, h } from "/client/view/dom.js";
 import { belief, figure, oddsView, percentage } from "/client/view/odds.js";
 import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
-import { most, reportView, takeStockOf } from "/client/view/report.js";
+import { fullOf, goesOn, reportView, takeStockOf } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
@@ -79,10 +79,11 @@ async function takeStock() {
   page.older = (await page.person.pending()).length - pending.length;
   // Drawn before anything is shown, and kept.
   page.asked = await page.person.asked(page.contract);
+  const standing = await page.person.standing(page.contract);
   const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    takeStockOf(card, page.contract, spending, pending, page.asked.open);
+    takeStockOf(card, page.contract, spending, pending, page.asked.open, standing);
     page.cards.set(question.id, card);
   }
 }
@@ -143,7 +144,7 @@ function cardView(card) {
 function body(card, title) {
   const { words } = page;
   if (card.state === "away") return null;
-  if (card.state === "full") return h("p", { class: "done" }, words.limit(card.made));
+  if (card.state === "full") return h("p", { class: "done" }, fullOf(card, words));
   if (card.state === "open") {
     const tried = h("div", {});
     const button = h("button", { type: "button", class: "quiet", onclick: () => rehearse(card, tried) }, words.rehearse);
@@ -156,7 +157,7 @@ function body(card, title) {
     value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice told" }, words.told[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
-    card.state === "sent" && card.made < most(card.question)
+    card.state === "sent" && goesOn(card)
       ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
       : null,
   ];
@@ -171,6 +172,7 @@ async function rehearse(card, place) {
   }
   const { rehearsalView } = await import("./rehearsal.js");
   place.replaceChildren(await rehearsalView(card, page.words));
+  place.scrollIntoView({ block: "center" });
 }
 
 function answerAgain(card) {

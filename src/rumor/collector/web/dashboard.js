@@ -164,8 +164,11 @@ async function show(id) {
       periods(question)),
     section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))),
   ].filter(Boolean));
-  await refresh();
-  schedule();
+  try {
+    await refresh();
+  } finally {
+    schedule(); // whatever became of it, it is tried again
+  }
 }
 
 const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
@@ -216,19 +219,23 @@ async function refresh() {
     } else failed(problem);
   }
   if (!page.overview) return;
+  await test(question, collection);
+  if (page.question === question.id) await render();
+}
+
+/** Whether the newest reports look crafted: asked again when there are clearly more of them. */
+async function test(question, collection) {
   try {
-    if (!page.integrity || page.integrity.failed || question.reports > GROWTH * page.integrity.seen) {
-      const integrity = await askJson(`/v1/integrity/${question.id}`, { collection });
-      if (page.question !== question.id) return;
-      page.integrity = { ...integrity, seen: question.reports };
-    }
+    if (page.integrity && !page.integrity.failed && question.reports <= GROWTH * page.integrity.seen) return;
+    const integrity = await askJson(`/v1/integrity/${question.id}`, { collection });
+    if (page.question !== question.id) return;
+    page.integrity = { ...integrity, seen: question.reports };
   } catch (problem) {
     if (page.question !== question.id) return;
     // A test that cannot be made is no "no alarm": it is shown until it can be.
     if (refusedFor(problem)) page.integrity = { failed: problem.message, seen: question.reports };
     else failed(problem);
   }
-  await render();
 }
 
 async function render() {

@@ -1,22 +1,40 @@
 /** How far a question has come, and a report drawn: what it says, and its bits. */
 
+import { mechanismOf } from "../contract.js";
+import { lossOfContract } from "../loss.js";
 import { h } from "./dom.js";
-import { percentage } from "./odds.js";
+import { figure, percentage } from "./odds.js";
 
 const SHOWN_BYTES = 48;
 
 /** How many reports a question takes of a person, over the rounds so far. */
 export const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
 
+/**
+ * Whether one more report of a question is within what was agreed, or may be agreed to now. What a permanent answer
+ * costs once more only its ledger knows, and a trifle of rounding is nobody's.
+ */
+function affordable(question, contract, { spent, ceiling }) {
+  const most = Math.max(ceiling, lossOfContract(contract).ceiling);
+  return mechanismOf(question).settles || spent + question.epsilon <= most * (1 + 1e-6);
+}
+
 /** Bring a card up to what the ledger says; `asked` is whether today is its day. */
-export function takeStockOf(card, contract, spending, pending, asked) {
+export function takeStockOf(card, contract, spending, pending, asked, standing) {
   const { question } = card;
+  Object.assign(card, { dear: !affordable(question, contract, standing), ceiling: standing.ceiling });
   const row = spending.find((each) => each.series === contract.series && each.question === question.id);
   const waiting = pending.filter((envelope) => envelope.question === question.id);
   card.made = row ? row.reports : 0;
   if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-  else if (card.state !== "sent") card.state = card.made >= most(question) ? "full" : asked ? "open" : "away";
+  else if (card.state !== "sent") card.state = !goesOn(card) ? "full" : asked ? "open" : "away";
 }
+
+/** Whether a question takes another report of this person. */
+export const goesOn = (card) => card.made < most(card.question) && !card.dear;
+
+/** Why it does not. */
+export const fullOf = (card, words) => (card.made < most(card.question) ? words.dear(figure(words, card.ceiling)) : words.limit(card.made));
 
 /**
  * "Stays here" beside "is sent".

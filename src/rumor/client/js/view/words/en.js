@@ -49,6 +49,7 @@ export default {
   sentAll: (n) => (n === 1 ? "Thank you. Your report has been received." : `Thank you. Your ${n} reports have been received.`),
   again: "Answer again",
   waiting: "The collector could not be reached. Your reports are kept on this device; send them again later.",
+  dear: (most) => `Another answer would pass the epsilon ${most} that this collection may cost you at most, so nothing more is asked here.`,
   limit: (n) =>
     n === 1
       ? "You have answered this question. It takes one report of a person, so that it cannot wear your privacy down."
