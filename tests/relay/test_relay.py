@@ -9,12 +9,14 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rumor
 from rumor.client.transport import Transport
 from rumor.collector.metrics import Metrics
+from rumor.collector.relay import release
 from rumor.collector.relay import store as relay_store
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
@@ -68,6 +70,29 @@ def releaser(kept: RelayStore, desk: Desk) -> Iterator[Releaser]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rumor.collector.turns.Turns._run", lambda self: None)
         yield Releaser(kept, desk, lambda: "token", Metrics(OUTCOMES, "envelopes"), 1e9)
+
+
+def test_a_gateway_that_goes_away_again_and_again_is_handed_what_it_lacks(
+    kept: RelayStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a class at a time would begin anew each time, and never end."""
+    monkeypatch.setattr(release, "_MOST_ENVELOPES", 4)
+    kind, made = filled(kept, relayed(crowd=3), 11)
+
+    class Fading(Desk):
+        def hand_over(self, *given: Any) -> None:
+            super().hand_over(*given)
+            self.trouble = rumor.client.transport.Unreachable("gone")
+
+    desk = Fading()
+    with releaser(kept, desk) as work:
+        kept.turn(1, DAY)
+        for _ in range(3):
+            work.turn(DAY)
+            desk.trouble = None
+    assert [len(piece) for piece in desk.taken] == [4, 4, 3]
+    assert [each for piece in desk.taken for each in piece] == sorted(made)
+    assert not kept.under_way(kind, 99)
 
 
 class TestCrowd:

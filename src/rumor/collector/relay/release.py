@@ -17,8 +17,10 @@ from rumor.collector.metrics import Metrics
 from rumor.collector.relay.store import Class, RelayStore
 from rumor.collector.turns import Turns
 
-# What one request of a gateway takes (rumor.collector.http.limits).
-_MOST_ENVELOPES, _MOST_BYTES = 5_000, 16 << 20
+# Handed over at a time: less than a request of a gateway may have (rumor.collector.http.limits),
+# so that a slow gateway, or one that is restarted again and again, answers before anybody has
+# waited too long. What it has answered for is not handed over again.
+_MOST_ENVELOPES, _MOST_BYTES = 1_000, 4 << 20
 
 _log = logging.getLogger("rumor.relay")
 
