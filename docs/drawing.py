@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-INK, GREY, PALE = "#333333", "#767676", "#e6e6e6"
-BLUE, DARK, ORANGE, GREEN, PURPLE = "#4c9bd6", "#1f4e79", "#d9480f", "#2b8a3e", "#862e9c"
+from rumor.results.colours import INK, LINE, TRUTH
+
+GREY, PALE = "#767676", "#e6e6e6"
+BLUE, DARK, ORANGE, GREEN, PURPLE = "#4c9bd6", LINE, TRUTH, "#2b8a3e", "#862e9c"
 LINES = (DARK, ORANGE, GREEN, PURPLE, BLUE)
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 2")
 

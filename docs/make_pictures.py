@@ -23,7 +23,6 @@ from docs.drawing import (
     DARK,
     GREEN,
     GREY,
-    INK,
     ORANGE,
     Axis,
     Curve,
@@ -53,6 +52,7 @@ from rumor.mechanisms import (
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
 from rumor.privacy.sentences import believed
+from rumor.results.colours import INK, TILES
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 
@@ -499,7 +499,7 @@ def habits() -> str:
     for column, share in zip(table.labels[1], table.shares.sum(axis=0), strict=True):
         y, wide = top, width * float(share)
         drawn.append(text((x + wide / 2, top - 8), f"drinks {column}", anchor="middle"))
-        for row, colour in zip(table.labels[0], ("#9ecae9", "#ffd8a8"), strict=True):
+        for row, colour in zip(table.labels[0], TILES[:2], strict=True):
             one = found.share({"smokes": row, "drinks": column})
             high = height * one.value / float(share)
             middle = x + wide / 2, y + high / 2

@@ -13,10 +13,10 @@ from typing import Any
 import altair as alt
 
 from rumor.papers.exhibits import Figure, Point
+from rumor.results.colours import SERIES
 
 PUBLISHED = ", published"
 # Told apart by colour-blind readers; shapes of lines do it in print.
-_COLOURS = ("#1f4e79", "#d9480f", "#2b8a3e", "#7048a8", "#8a6d1d", "#0b8a9c", "#b0306a", "#666666")
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 
@@ -87,7 +87,7 @@ def _panels(figure: Figure) -> Any:
     colour = alt.Color(
         "series:N",
         sort=names,
-        scale=alt.Scale(domain=names, range=list(_COLOURS[: len(names)])),
+        scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])),
         legend=alt.Legend(title=None, orient="bottom", columns=4),
     )
     dash = alt.StrokeDash(
@@ -140,7 +140,7 @@ def _ticks(figure: Figure) -> Any:
         y=alt.Y("series:N", sort=names, title=None),
         color=alt.Color(
             "series:N",
-            scale=alt.Scale(domain=names, range=list(_COLOURS[: len(names)])),
+            scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])),
             legend=None,
         ),
     ).properties(width=800, height=150)

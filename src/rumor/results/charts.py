@@ -13,6 +13,7 @@ from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
 from rumor.results.chart_files import saved as saved
+from rumor.results.colours import BAR, INK, LINE, TRUTH
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
 from rumor.results.view import View
@@ -25,10 +26,7 @@ C = TypeVar("C", alt.LayerChart, alt.FacetChart)
 
 _MAX_FACETS = 24
 
-# Told apart by everyone, colour-blind readers and black-and-white printers included: the
-# estimate is a light bar, its interval a dark line, the truth an orange diamond.
-_BAR, _LINE, _TRUTH, _INK = "#9ecae9", "#1f4e79", "#d9480f", "#333333"
-_NAMES = {"estimate": _BAR, "interval": _LINE, "truth": _TRUTH}
+_NAMES = {"estimate": BAR, "interval": LINE, "truth": TRUTH}
 
 
 def frequency_chart(
@@ -160,7 +158,7 @@ def _layers(
 
 
 def _styled(chart: C, title: str | None, subtitle: list[str]) -> C:
-    text = {"labelFont": "sans-serif", "titleFont": "sans-serif", "labelColor": _INK}
+    text = {"labelFont": "sans-serif", "titleFont": "sans-serif", "labelColor": INK}
     styled: Any = chart
     styled = (
         styled.properties(title=alt.Title(title or "Estimated shares", subtitle=subtitle))

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from rumor.results.points import LINE
+from rumor.results.colours import LINE
 
 _MAX_PANELS = 24
 

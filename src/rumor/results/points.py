@@ -7,10 +7,9 @@ from typing import Any, TypeVar, cast
 
 import altair as alt
 
-C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
+from rumor.results.colours import LINE, TRUTH
 
-# As in rumor.results.charts: a dark interval, an orange truth.
-LINE, _TRUTH = "#1f4e79", "#d9480f"
+C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
 
 
 def framed(panels: C, title: str, facts: Sequence[str]) -> C:
@@ -49,6 +48,6 @@ def points(
 
 def diamonds(base: alt.Chart) -> alt.Chart:
     """The truth."""
-    mark = base.mark_point(shape="diamond", color=_TRUTH, size=60, filled=True, opacity=1)
+    mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
     truth: alt.Chart = mark.encode(x=alt.X("truth:Q"))
     return truth

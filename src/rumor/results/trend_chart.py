@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from rumor.core.plain_text import percent
-from rumor.results.points import LINE
+from rumor.results.colours import LINE, TRUTH
 from rumor.results.trend import Trend
 from rumor.results.view import View
 
@@ -43,7 +43,7 @@ def trend_chart(trend: Trend, view: View, title: str | None) -> alt.FacetChart:
             base.mark_point(color="#888", filled=True, size=14, opacity=0.7).encode(y="estimate:Q"),
             base.mark_line(color=LINE).encode(y="line:Q"),
             base.transform_filter("datum.changed != null")
-            .mark_rule(color="#d9480f", strokeDash=[4, 3])
+            .mark_rule(color=TRUTH, strokeDash=[4, 3])
             .encode(x="changed:T"),
         ],
     ).properties(width=280, height=150)

@@ -14,6 +14,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import decimals_for, one_line, percent
+from rumor.results.colours import INK, TILES, TRUTH
 from rumor.results.points import framed
 from rumor.results.view import View
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 # Up to so many cells a mosaic has room for what its tiles say.
 _MOSAIC = 6
 _MOST_STRATA = 12
-_INK, _TRUTH = "#222222", "#d9480f"
-_TILES = ["#9ecae9", "#ffd8a8", "#b2dfb0", "#d0bfff", "#ffc9c9", "#dee2e6"]
 _WIDTH, _HEIGHT, _STEP = 420, 280, 46
 
 Row = Mapping[str, object]
@@ -84,7 +83,7 @@ def _panel(
     few = table.shares.size <= _MOSAIC
     layers = _mosaic(rows, table.ids) if few else _heat_map(rows, table.ids)
     if truth is not None:
-        layers.append(layers[1].mark_text(fontSize=9, color=_TRUTH, dy=22).encode(text="truth:N"))
+        layers.append(layers[1].mark_text(fontSize=9, color=TRUTH, dy=22).encode(text="truth:N"))
     columns, lines = len(table.labels[1]), len(table.labels[0])
     width = _WIDTH if few else max(_WIDTH, 84 * columns)
     height = _HEIGHT if few else _STEP * lines
@@ -155,7 +154,7 @@ def _mosaic(rows: list[Row], ids: tuple[str, str]) -> list[alt.Chart]:
     colour = alt.Color(
         "row:N",
         sort=lines,
-        scale=alt.Scale(domain=lines, range=_TILES[: len(lines)]),
+        scale=alt.Scale(domain=lines, range=list(TILES[: len(lines)])),
         legend=alt.Legend(title=ids[0], orient="right", symbolType="square"),
     )
     none = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
@@ -171,9 +170,9 @@ def _mosaic(rows: list[Row], ids: tuple[str, str]) -> list[alt.Chart]:
         base.mark_rect(stroke="white", strokeWidth=3).encode(
             x=across, x2="x2:Q", y=up, y2="y2:Q", color=colour
         ),
-        text.mark_text(fontSize=13, color=_INK, dy=-6).encode(text="said:N"),
-        text.mark_text(fontSize=10, color=_INK, dy=9).encode(text="ends:N"),
-        heads.mark_text(fontSize=12, color=_INK, dy=-10).encode(
+        text.mark_text(fontSize=13, color=INK, dy=-6).encode(text="said:N"),
+        text.mark_text(fontSize=10, color=INK, dy=9).encode(text="ends:N"),
+        heads.mark_text(fontSize=12, color=INK, dy=-10).encode(
             x=alt.X("middle:Q", scale=whole), y=alt.Y("top:Q", scale=whole), text="column:N"
         ),
     ]
@@ -190,7 +189,7 @@ def _heat_map(rows: list[Row], ids: tuple[str, str]) -> list[alt.Chart]:
         scale=alt.Scale(scheme="blues", domainMin=0),
         legend=alt.Legend(title="share", format="%"),
     )
-    ink = alt.condition("datum.dark", alt.value("white"), alt.value(_INK))
+    ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
     return [
         base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
         base.mark_text(fontSize=12, dy=-7).encode(text="said:N", color=ink),

@@ -9,15 +9,13 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.points import LINE, base_chart, diamonds, framed, points
+from rumor.results.colours import BAR, LINE
+from rumor.results.points import base_chart, diamonds, framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
     from rumor.core.types import Vector
     from rumor.kinds.keyvalue.result import KeyValueEstimate
-
-# As in rumor.results.charts: a light estimate.
-_BAR = "#9ecae9"
 
 
 def keyvalue_chart(
@@ -66,7 +64,7 @@ def _bars(
     base = base_chart(data)
     share = alt.X("frequency:Q", axis=alt.Axis(format="%"), title="share of people")
     layers = [
-        base.mark_bar(color=_BAR, height={"band": 0.72}).encode(x=share),
+        base.mark_bar(color=BAR, height={"band": 0.72}).encode(x=share),
         base.mark_rule(color=LINE, strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
     ]
     return layers + ([diamonds(base)] if truth else [])

@@ -9,15 +9,14 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.points import LINE, framed, points
+from rumor.results.colours import BAR, LINE, TRUTH
+from rumor.results.points import framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
     from rumor.core.types import Vector
     from rumor.kinds.ordered.result import OrderedEstimate
 
-# As in rumor.results.charts: a light estimate, an orange truth.
-_BAR, _TRUTH = "#9ecae9", "#d9480f"
 # More bars than this are put together.
 _BARS = 64
 _MARKED = ((0.25, "25%"), (0.5, "median"), (0.75, "75%"))
@@ -53,11 +52,11 @@ def _histogram(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Char
     x, y = _axis(estimate, "low").bin("binned"), "high"
     share = alt.Y("share:Q", axis=alt.Axis(format="%"), title="share of people")
     base = alt.Chart(alt.InlineData(values=data))
-    layers = [base.mark_bar(color=_BAR, binSpacing=0.5).encode(x=x, x2=y, y=share)]
+    layers = [base.mark_bar(color=BAR, binSpacing=0.5).encode(x=x, x2=y, y=share)]
     if truth is not None:
         line = alt.Chart(alt.InlineData(values=_bars(estimate, truth)))
         layers.append(
-            line.mark_tick(color=_TRUTH, thickness=2, width=4).encode(
+            line.mark_tick(color=TRUTH, thickness=2, width=4).encode(
                 x=alt.X("middle:Q"), y=alt.Y("share:Q")
             )
         )
@@ -105,7 +104,7 @@ def _function(estimate: OrderedEstimate, view: View, truth: Vector | None) -> li
     share = alt.Axis(format="%")
     title = "share of people up to here"
     layers = [
-        base.mark_area(color=_BAR, opacity=0.6).encode(
+        base.mark_area(color=BAR, opacity=0.6).encode(
             x=x, y=alt.Y("low:Q", axis=share, title=title, scale=_WHOLE), y2="high"
         ),
         base.mark_line(color=LINE, strokeWidth=1.4).encode(x=x, y=alt.Y("cdf:Q")),
@@ -114,7 +113,7 @@ def _function(estimate: OrderedEstimate, view: View, truth: Vector | None) -> li
         known = [
             {"at": float(a), "cdf": float(f)} for a, f in zip(at[1:], np.cumsum(truth), strict=True)
         ]
-        line = alt.Chart(alt.InlineData(values=known)).mark_line(color=_TRUTH, strokeWidth=1.2)
+        line = alt.Chart(alt.InlineData(values=known)).mark_line(color=TRUTH, strokeWidth=1.2)
         layers.append(line.encode(x=alt.X("at:Q"), y=alt.Y("cdf:Q")))
     return layers
 
@@ -137,11 +136,11 @@ def _labelled(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Chart
     base = alt.Chart(alt.InlineData(values=data)).encode(x=_names(names))
     share = alt.Y("share:Q", axis=alt.Axis(format="%"), title="share of people")
     layers = [
-        base.mark_bar(color=_BAR, width={"band": 0.72}).encode(y=share),
+        base.mark_bar(color=BAR, width={"band": 0.72}).encode(y=share),
         base.mark_rule(color=LINE, strokeWidth=1.6).encode(y=alt.Y("low:Q"), y2="high"),
     ]
     if truth is not None:
-        mark = base.mark_point(shape="diamond", color=_TRUTH, size=60, filled=True, opacity=1)
+        mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
         layers.append(mark.encode(y=alt.Y("truth:Q")))
     return layers
 
