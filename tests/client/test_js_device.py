@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 import rumor
-from rumor.contract.admission import new_invitation
+from rumor.client.pins import Pin
 from rumor.contract.collection import Collection, Question
+from rumor.contract.way import Way
 from rumor.core.canonical import digest
+from rumor.core.errors import InputError
 from rumor.core.exact import sum_up
 from rumor.core.randomness import Keyed
 from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
@@ -115,28 +117,21 @@ def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -
     assert {row["period"] for row in life["answers"]} > {"", "7:2857"}
 
 
-def test_a_browser_refuses_to_be_linked_as_a_device_does() -> None:
-    first = collection(memoised())
-    linked = revised(first, admission="invited")
+def test_blind_tokens_are_not_given_up_in_either_language() -> None:
+    contract = collection(memoised())
+    seeing = revised(contract, name="Another name")
+    pin = Pin(1, contract.digest, 100.0, contract.digest, Way(blind=True))
+    with pytest.raises(InputError) as said:
+        pin.follow(seeing)
+    kept = {**dataclasses.asdict(pin), "series": contract.series, "way": {"blind": True}}
     found = steps(
-        {**parsed(first), "as": "first"},
-        {**parsed(linked), "as": "linked"},
-        {"step": "open", "state": empty()},
-        *answered({"a": "town 1"}, of="first"),
-        {
-            "step": "prepare",
-            "answers": {"a": "town 1"},
-            "of": "linked",
-            "invitation": new_invitation(),
-        },
+        {**parsed(seeing), "as": "seeing"},
+        {"step": "open", "state": {**empty(), "pins": [kept]}},
+        *answered({"a": "town 1"}, of="seeing"),
         {"step": "spent"},
-        *answered({"a": "town 2"}, of="first"),
     )
-    (refused,) = refusals([found[4]])
-    assert refused is not None
-    assert "invitations did not tell whose a report is" in refused
-    assert found[5] > 0
-    assert len(found[6]) == 1
+    assert refusals([found[2]]) == [str(said.value)]
+    assert found[3] == 0
 
 
 # --- What was wrong -------------------------------------------------------------------------

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rumor.cli import main
 from rumor.client.respondent import Respondent
-from rumor.contract.admission import new_invitation
+from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.way import Way
 from rumor.core.errors import InputError
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(linked, *relay)
-    for linked in (False, True)
+    Way(blind, *relay)
+    for blind in (False, True)
     for relay in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
 ]
 
@@ -46,7 +48,7 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
         if kept(ways):
             for before, after in itertools.combinations(ways, 2):
                 assert kept([before, after])
-                assert before.linked or not after.linked
+                assert after.blind or not before.blind
                 if before.relay is not None:
                     assert after.relay == before.relay
                     assert (after.crowd or 0) >= (before.crowd or 0)
@@ -57,23 +59,38 @@ def test_a_way_that_stays_is_kept(way: Way) -> None:
     way.check_kept(way, "s")
 
 
-def test_an_operator_is_told_before_devices_refuse() -> None:
+def test_an_operator_is_told_what_devices_will_refuse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = collection(relay=RELAY)
-    with pytest.raises(InputError, match=r"of 's', reports go through .*, and no longer would"):
-        revised(first, collection()).check_revises(first)
-    other_key = collection(relay={**RELAY, "days": 30})
-    revised(first, other_key).check_revises(first)
+    longer = revised(first, collection(relay={**RELAY, "days": 30}))
+    bare = revised(longer, collection())
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with closing(open_store(url)) as store:
+        store.register(first)
+    said = []
+    for number, contract in enumerate((longer, bare)):
+        contract.save(tmp_path / f"{number}.json")
+        assert (
+            main(["collections", "revise", str(tmp_path / f"{number}.json"), "--store", url]) == 0
+        )
+        said.append(capsys.readouterr().out.splitlines())
+    assert [len(lines) for lines in said] == [1, 2]
+    assert said[1][1] == (
+        "Devices that answered before will not take it: a revision must hide at least as well "
+        "whose a report is, or be another series; of 's', reports go through "
+        "https://relay.example, and no longer would"
+    )
 
 
-def test_a_device_refuses_to_be_linked_and_spends_nothing(tmp_path: Path) -> None:
-    first = collection(questions=[{**COLOUR, "reports_per_person": 2}])
-    linked = revised(first, replace(first, admission="invited"))
-    invitation = new_invitation()
+def test_a_revision_that_is_refused_costs_nothing(tmp_path: Path) -> None:
+    first = collection(relay=RELAY, questions=[{**COLOUR, "reports_per_person": 2}])
+    bare = revised(first, replace(first, relay=None))
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         spent = device.spent
-        with pytest.raises(InputError, match="invitations did not tell whose a report is"):
-            device.prepare(linked, {"colour": "red"}, invitation=invitation)
+        with pytest.raises(InputError, match="a revision must hide at least as well"):
+            device.prepare(bare, {"colour": "red"})
         assert device.spent == spent
         device.prepare(first, {"colour": "red"})
 
@@ -85,7 +102,7 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         device._ledger._database.executescript(
-            "ALTER TABLE pin DROP COLUMN linked; ALTER TABLE pin DROP COLUMN relay;"
+            "ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;"
             "ALTER TABLE pin DROP COLUMN crowd; PRAGMA user_version = 6"
         )
     with Respondent(tmp_path) as device:

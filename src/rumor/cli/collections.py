@@ -81,7 +81,12 @@ def _revise(store: Store, path: str, yes: bool) -> str:
         )
     contract.check_revises(series[-1])
     store.register(contract, revise=True)
-    return f"{contract.digest} is now the contract of series {contract.series!r}"
+    done = f"{contract.digest} is now the contract of series {contract.series!r}"
+    try:
+        series[-1].way.check_kept(contract.way, contract.series)
+    except InputError as problem:
+        return f"{done}\nDevices that answered before will not take it: {problem}"
+    return done
 
 
 def _advance(store: Store, digest: str, yes: bool) -> str:

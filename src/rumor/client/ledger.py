@@ -72,7 +72,7 @@ CREATE TABLE event (
 {_PENDING}{_ANSWERS}{_DRAWN}"""
 # An older ledger does not know its way: the next answer says what a series is held to.
 _FROM_6 = """
-ALTER TABLE pin ADD COLUMN linked INTEGER;
+ALTER TABLE pin ADD COLUMN blind INTEGER;
 ALTER TABLE pin ADD COLUMN relay TEXT;
 ALTER TABLE pin ADD COLUMN crowd INTEGER;
 """
@@ -303,20 +303,20 @@ class Ledger:
     def pinned(self, series: str) -> Pin | None:
         """What this device holds a series to since its first answer."""
         row = self._database.execute(
-            "SELECT revision, contract, ceiling, agreed, linked, relay, crowd FROM pin"
+            "SELECT revision, contract, ceiling, agreed, blind, relay, crowd FROM pin"
             " WHERE series = ?",
             (series,),
         ).fetchone()
         if row is None:
             return None
-        *held, linked, relay, crowd = row
-        way = None if linked is None else Way(bool(linked), relay, crowd)
+        *held, blind, relay, crowd = row
+        way = None if blind is None else Way(bool(blind), relay, crowd)
         return replace(Pin(*held), way=way)
 
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
         told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
-        hides = (None, None, None) if way is None else (way.linked, way.relay, way.crowd)
+        hides = (None, None, None) if way is None else (way.blind, way.relay, way.crowd)
         self._database.execute(
             "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (series, *told, *hides)
         )

@@ -14,10 +14,10 @@ from rumor.core.errors import InputError
 
 @dataclass(frozen=True)
 class Way:
-    """Whether invitations link, and through whom reports go, at least how many at a time."""
+    """Whether tokens are blind, and through whom reports go, at least how many at a time."""
 
-    linked: bool
-    """Whether whoever makes the invitations could tell whose a report is."""
+    blind: bool
+    """Whether not even who invites people could tell whose a report is."""
     relay: str | None = None
     """The address of the relay, where there is one."""
     crowd: int | None = None
@@ -25,8 +25,8 @@ class Way:
 
     def check_kept(self, later: Way, series: str) -> None:
         """Refuse a later way of the series that hides less."""
-        if later.linked and not self.linked:
-            _refuse(series, "invitations did not tell whose a report is, and now they would")
+        if self.blind and not later.blind:
+            _refuse(series, "tokens are blind, and no longer would be")
         if self.relay is None or self.crowd is None:
             return
         if later.relay != self.relay:

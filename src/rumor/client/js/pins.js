@@ -9,8 +9,8 @@
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
-/** Whether invitations tell whose a report is; the relay, and how many it passes on at least. */
-const wayOf = ({ admission, relay }) => ({ linked: admission === "invited", relay: relay?.url, crowd: relay?.crowd });
+/** Whether tokens are blind; the relay, and how many it passes on at least. */
+const wayOf = ({ admission, relay }) => ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd });
 
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
@@ -48,7 +48,7 @@ export function follow(pin, contract, drawn) {
 
 function checkKept(before, now, series) {
   const worse =
-    now.linked && !before.linked ? "invitations did not tell whose a report is, and now they would"
+    before.blind && !now.blind ? "tokens are blind, and no longer would be"
     : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
     : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
     : undefined;
