@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from rumor.core.reports import as_reports
 from rumor.core.types import Tally
 from rumor.mechanisms import Mechanism, from_description
 from rumor.mechanisms.base import MAX_REPORTS
+
+M = TypeVar("M", bound=Mechanism)
 
 _MAGIC = b"rumor summary 1\n"
 _DAMAGED = "a summary's header must be intact; this one is damaged"
@@ -48,6 +50,11 @@ class Summary:
         """The summary of no reports: adding it changes nothing."""
         tally = np.zeros(mechanism.tally_size, dtype=np.int64)
         return cls(mechanism, 0, tally, contract, question)
+
+    def made_by(self, kind: type[M]) -> M:
+        """The mechanism, by whoever knows of which class it is."""
+        assert isinstance(self.mechanism, kind)
+        return self.mechanism
 
     def update(self, reports: object) -> Self:
         """The summary with a batch of reports added; one invalid report refuses the batch."""

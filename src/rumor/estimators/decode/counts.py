@@ -34,8 +34,7 @@ class BitShares:
 
 def bit_shares(summary: Summary) -> BitShares:
     """The shares of a summary's bits."""
-    rappor = summary.mechanism
-    assert isinstance(rappor, Rappor)
+    rappor = summary.made_by(Rappor)
     sizes, counts = rappor.cohort_counts(summary.tally)
     p, q = rappor.p_star, rappor.q_star
     gain, reports = q - p, sizes[:, None].astype(np.float64)

@@ -61,8 +61,8 @@ def estimate_keyvalue(
 ) -> KeyValueEstimate:
     """The estimate of every key's frequency and mean."""
     mechanism = _keyed(summary)
-    if isinstance(mechanism, PrivKVM) and mechanism.round > 1:
-        return _later_round(summary, mechanism, method)
+    if mechanism.round > 1:
+        return _later_round(summary, summary.made_by(PrivKVM), method)
     counts, rates = mechanism.counts(summary.tally, summary.reports), mechanism.rates
     chosen = "pooled" if method == "auto" else method
     diagnostics: dict[str, object] = {}

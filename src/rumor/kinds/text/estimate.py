@@ -95,8 +95,7 @@ def decode(
     if chosen == "em":
         raise _no_reports()
     level = _number("level", options.get("level", LEVEL), 0.0, 1.0)
-    rappor = summary.mechanism
-    assert isinstance(rappor, Rappor)
+    rappor = summary.made_by(Rappor)
     settings = _auto_settings(options) if chosen == "auto" else _literature_settings(options)
     words = candidate_map(rappor.bloom, candidates, cache=cache, on_progress=on_progress)
     decoded = _auto if chosen == "auto" else _literature
@@ -119,8 +118,7 @@ def _iterated(
     """The iterative Bayesian update over the candidates, from whole reports."""
     if reports is None:
         raise _no_reports()
-    rappor = summary.mechanism
-    assert isinstance(rappor, Rappor)
+    rappor = summary.made_by(Rappor)
     likelihood = bloom_likelihood(rappor, words, reports)
     settings = dict(options)
     start = settings.get("start", "uniform")
@@ -285,8 +283,7 @@ def _noise(summary: Summary) -> float:
     Its h bits are coins of one of two chances; where no word is found, this is also how far
     "everything else" may be from everything.
     """
-    rappor = summary.mechanism
-    assert isinstance(rappor, Rappor)
+    rappor = summary.made_by(Rappor)
     coins = min(rate * (1 - rate) for rate in (rappor.p_star, rappor.q_star))
     gain = rappor.q_star - rappor.p_star
     return math.sqrt(coins / (summary.reports * rappor.hashes)) / gain

@@ -56,8 +56,7 @@ def decode_open(
         raise InputError(f"level must be a number above 0 and below 1; got {shown(level)}")
     if beam is not None:
         checked_size("beam", beam, 1, _MOST_KEPT)
-    mechanism = summary.mechanism
-    assert isinstance(mechanism, OpenWords)
+    mechanism = summary.made_by(OpenWords)
     each = level if candidates is None else level / 2
     grown = discover(mechanism, summary.tally, level=each, beam=beam, on_progress=on_progress)
     words, p_value = list(grown.words), grown.p_value
@@ -94,8 +93,7 @@ def _estimate(
     listed: int,
     level: float,
 ) -> OpenWordEstimate:
-    mechanism = summary.mechanism
-    assert isinstance(mechanism, OpenWords)
+    mechanism = summary.made_by(OpenWords)
     share, stderr, p_value = known
     frequency = np.clip(share, 0.0, 1.0)
     named = float(frequency.sum())
