@@ -93,7 +93,8 @@ class Tab(ABC):
     def click(self, css: str, text: str | None = None, times: int = 1) -> None:
         """Point at the middle of the first such element, when it can be pointed at.
 
-        A page may move under the pointer, as it may under a hand: then again.
+        A page may move under the pointer, as it may under a hand, or draw the button anew while
+        it is pressed: then again.
         """
         missed = True
         while missed:
@@ -103,7 +104,7 @@ class Tab(ABC):
                   if (!found || found.disabled) return null;
                   found.scrollIntoView({{ block: "center", behavior: "instant" }});
                   window.missed = true;
-                  found.addEventListener("pointerdown", () => (window.missed = false));
+                  found.addEventListener("click", () => (window.missed = false), true);
                   const box = found.getBoundingClientRect();
                   return [box.x + box.width / 2, box.y + box.height / 2];
                 }}""",
