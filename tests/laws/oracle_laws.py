@@ -266,6 +266,9 @@ def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
     assert named.labels == tuple(labels)
     assert named == oracle, "labels are the contract's, not the mechanism's"
     assert named.with_labels(None).labels is None
+    # A permanent answer is of a label: asked for before or after, other labels are another cell.
+    assert oracle.cell != named.cell != backwards.cell
+    assert named.with_labels(oracle.labels).cell == oracle.cell
     assert "label" in refused(lambda: named.privatize(["value -1"]))
     assert "no labels" in refused(lambda: oracle.privatize(["value 0"]))
     refused(lambda: oracle.with_labels(labels[:-1]))

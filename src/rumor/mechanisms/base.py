@@ -238,7 +238,7 @@ class Mechanism(abc.ABC):
         """What `describe` says, as canonical JSON: a device writes it down with every report."""
         return canonical_json(self.describe())
 
-    @functools.cached_property
+    @property
     def cell(self) -> str:
         """The digest of everything public that turns a value into its permanent answer.
 
