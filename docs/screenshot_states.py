@@ -286,12 +286,17 @@ def mistaken(page: Page, stage: Stage) -> None:
     page.locator(".wrong:not(:empty)").wait_for()
 
 
-def sending(page: Page, stage: Stage) -> None:
-    """On its way."""
+def drawn_choice(page: Page, stage: Stage) -> None:
+    """One choice answered and drawn, and nothing sent yet."""
     running = stage.kept("kind-choice", lambda: stage.fresh(asked("choice")))
     page.goto(running.answer_url)
     give(reach(page, "choice"))
     draw(page)
+
+
+def sending(page: Page, stage: Stage) -> None:
+    """On its way."""
+    drawn_choice(page, stage)
     page.evaluate("() => void (window.fetch = () => new Promise(() => {}))")  # nothing comes back
     page.locator("#go").click()
     page.locator("#go:disabled").wait_for()
@@ -299,10 +304,7 @@ def sending(page: Page, stage: Stage) -> None:
 
 def waiting(page: Page, stage: Stage) -> None:
     """The collector cannot be reached, and may be tried again."""
-    running = stage.kept("kind-choice", lambda: stage.fresh(asked("choice")))
-    page.goto(running.answer_url)
-    give(reach(page, "choice"))
-    draw(page)
+    drawn_choice(page, stage)
     page.route("**/v1/reports", lambda route: route.abort())
     page.locator("#go").click()
     page.locator("#retry").wait_for()

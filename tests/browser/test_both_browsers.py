@@ -81,6 +81,14 @@ def give_any(tab: Tab, question: str) -> None:
         tab.fill(f"{place} input[type=text]", "word")
 
 
+def send_colour(tab: Tab, label: str) -> None:
+    """Answer the question of the colour, look at what was drawn, and send it."""
+    tab.click("[data-question=colour] label", label)
+    tab.click("#go")
+    tab.see(".card.drawn")
+    tab.click("#go")
+
+
 def test_every_kind_and_mechanism_is_answered_by_keys_and_taken(
     people: People, tmp_path: Path
 ) -> None:
@@ -160,10 +168,7 @@ def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path:
         with background(Service(store, "series")) as url:
             tab = people.new()
             tab.go(f"{url}/answer#invitation={code}")
-            tab.click("[data-question=colour] label", "red")
-            tab.click("#go")
-            tab.see(".card.drawn")
-            tab.click("#go")
+            send_colour(tab, "red")
             tab.see(".card.sent")
             assert len(store.newest(entry, "colour", 9)) == 1
             assert not any(code in where.partition("#")[0] for _, where in tab.requests)
@@ -172,10 +177,7 @@ def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path:
     with running(tmp_path / "relay", crowd=2) as path:
         tab = people.new()
         tab.go(f"{path.collector_url}/answer")
-        tab.click("[data-question=colour] label", "green")
-        tab.click("#go")
-        tab.see(".card.drawn")
-        tab.click("#go")
+        send_colour(tab, "green")
         tab.see("#status", "Thank you.")
         kind = path.relay.kind(path.collection.digest, "colour")
         assert path.relay.store.waiting(kind) == 1
