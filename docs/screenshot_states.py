@@ -10,7 +10,6 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,6 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
     Contents,
-    Registered,
-    Store,
     StoredReports,
     open_store,
     today,
@@ -32,7 +29,7 @@ from rumor.contract.collection import Collection
 from rumor.core.randomness import Seeded
 from rumor.demo.crowd import run
 from rumor.demo.page import write_page
-from rumor.demo.showcase import Showcase, showcase
+from rumor.demo.showcase import Running, Showcase, showcase
 from rumor.mechanisms.summary import Summary
 
 _PAST = {ago: 1_400 + 90 * (ago * 5 % 7) for ago in range(13, 0, -1)}
@@ -79,26 +76,6 @@ KINDS: Mapping[str, dict[str, object]] = {
 def asked(name: str, **more: object) -> dict[str, object]:
     """The question of a kind."""
     return {"id": name, "kind": name, "epsilon": 2.0, **KINDS[name], **more}
-
-
-@dataclass(frozen=True)
-class Running:
-    """A collector of its own, for a state that changes it."""
-
-    url: str
-    token: str
-    store: Store
-    entry: Registered
-
-    @property
-    def answer_url(self) -> str:
-        """Where people answer."""
-        return f"{self.url}/answer"
-
-    @property
-    def dashboard_url(self) -> str:
-        """Where the analyst looks."""
-        return f"{self.url}/#token={self.token}"
 
 
 class Stage:

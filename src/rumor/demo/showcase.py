@@ -146,14 +146,13 @@ class People:
 
 
 @dataclass(frozen=True)
-class Showcase:
-    """A collector that runs: where it is, who may ask it, and people to answer it."""
+class Running:
+    """A collector that runs: where it is, and who may ask it."""
 
     url: str
     token: str
     store: Store
     entry: Registered
-    people: People
 
     @property
     def answer_url(self) -> str:
@@ -164,6 +163,13 @@ class Showcase:
     def dashboard_url(self) -> str:
         """Where the analyst looks; what follows the # stays in the browser."""
         return f"{self.url}/#token={self.token}"
+
+
+@dataclass(frozen=True)
+class Showcase(Running):
+    """One with people to answer it."""
+
+    people: People
 
     def more(self, people: int) -> None:
         """Let more simulated people answer every question over HTTP, now."""
