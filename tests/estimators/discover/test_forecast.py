@@ -59,11 +59,11 @@ def test_a_word_at_these_shares_is_found_as_often() -> None:
     word = "sunny"
     bits = LATIN.write(word).length
     for chance in (0.5, 0.9):
-        share = needed_share(asked(), 20_000, bits, chance, beam=80)
+        share = needed_share(asked(), 20_000, bits, chance)
         found = 0
         for run in range(24):
             mechanism, tally = crowd({word: share}, 20_000, 4.0, 700 + run)
-            found += word in discover(mechanism, tally, beam=80).words
+            found += word in discover(mechanism, tally).words
         assert abs(found - 24 * chance) < 3 * math.sqrt(24 * chance * (1 - chance)) + 1
 
 

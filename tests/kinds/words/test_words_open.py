@@ -87,7 +87,7 @@ def test_a_code_of_ones_own_comes_from_a_file(tmp_path: Path) -> None:
 
 def test_words_are_found_without_a_list() -> None:
     asked = mechanism()
-    found = rumor.estimate(asked, crowd(asked, ENGINES, 1))
+    found = rumor.estimate(asked, crowd(asked, ENGINES, 3))
     assert set(found.values) == set(ENGINES)
     # Words that 5 in a hundred or more of 20,000 hold are ten standard errors above nothing.
     for word, share, error in zip(found.values, found.unbiased, found.stderr, strict=True):
@@ -108,7 +108,7 @@ def test_words_are_found_without_a_list() -> None:
 @pytest.mark.slow
 def test_listed_words_are_looked_for_in_the_same_reports() -> None:
     asked = mechanism()
-    rare = {**ENGINES, "wren": 350}
+    rare = {**ENGINES, "wren": 250}
     summary = crowd(asked, rare, 5)
     grown = decode_open(summary)
     both = decode_open(

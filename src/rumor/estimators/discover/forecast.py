@@ -7,6 +7,10 @@ is about normal with mean r at the mean of s, and the standard deviation of s ti
 must pass the threshold of every level before the one where it ends, and there the threshold and the
 carved test together, whose p-value must be below the level of Benjamini and Hochberg's rule for one
 word found in a pool of usual size. Levels are independent, so that the chances multiply.
+
+What it has to pass depends on how far its beginning is trusted (trust.py): where x beginnings are
+expected to stand out as much by chance, one that does so is trusted to the extent 1 / (1 + x). So
+the chances are averaged over fixed courses that a word may take, spread evenly over all.
 """
 
 from __future__ import annotations
@@ -21,14 +25,18 @@ from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.discover.carved import carved_p_values
 from rumor.estimators.discover.found import CAUTION, LEVEL
-from rumor.estimators.discover.search import threshold_for, usual_beam
-from rumor.mechanisms.open_words import OpenWords
+from rumor.estimators.discover.search import usual_beam
+from rumor.estimators.discover.trust import LEAST_THRESHOLD, LEAST_TRUST, threshold_for
+from rumor.mechanisms.open_words import MAX_LEVELS, OpenWords
 
 # Of the survivors by chance, the part that has ended and is tested.
 _POOLED = 0.5
-# Beginnings of words that people hold, beside those that pass by chance.
-_REAL = 20
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+_TRUSTS = 24
+# Courses that a word may take, level by level: a lattice by the fractional parts of roots.
+_COURSES = 128
+_PRIMES = [n for n in range(2, 700) if all(n % d for d in range(2, n))][:MAX_LEVELS]
+_EVEN = (np.sqrt(_PRIMES)[:, None] * np.arange(1, _COURSES + 1) + 0.5) % 1
 MOST_SHARE = 0.1
 
 
@@ -48,6 +56,8 @@ class Course:
     def __init__(
         self, mechanism: OpenWords, users: int, bits: int, beam: int | None = None
     ) -> None:
+        from scipy.special import ndtr
+
         beam = usual_beam(mechanism) if beam is None else beam
         self._mechanism = mechanism
         self._people = users * np.array(mechanism.weights) / sum(mechanism.weights)
@@ -55,35 +65,66 @@ class Course:
         self.possible = self._ends < mechanism.levels
         if not self.possible:
             return
-        first, others = 1 << mechanism.step, (beam + _REAL) << mechanism.step
-        sizes = [first, *[others] * (self._ends - 1)]
-        self._thresholds = np.array([threshold_for(size, beam) for size in sizes])
         later = self._people[self._ends - 1 :]
         self._part = float(later[0] / later.sum())
-        self._least = _pooled_deviate(
-            self._part, float(self._thresholds[-1]), CAUTION * LEVEL / (_POOLED * beam + 1)
+        self._others = _others(mechanism.step, self._ends, beam)
+        self._share_of_beam = beam / ((self._others + 1) * (1 << mechanism.step))
+        # What the last threshold and the test ask for, by the trust in what comes before.
+        self._trusts = np.geomspace(LEAST_TRUST, 1.0, _TRUSTS)
+        self._lows = threshold_for(self._share_of_beam[-1] * self._weight(self._trusts, -1))
+        alike = _POOLED * (1 << mechanism.step) * ndtr(-self._lows)
+        pooled = self._trusts * (1 + alike) + _POOLED * beam * _usual_trust(beam)
+        levels = CAUTION * LEVEL * self._trusts / pooled
+        self._leasts = np.array(
+            [
+                _pooled_deviate(self._part, low, level)
+                for low, level in zip(self._lows.tolist(), levels.tolist(), strict=True)
+            ]
         )
 
     def chance(self, share: float) -> float:
         """The chance that a word of this share is found."""
-        from scipy.special import ndtr
+        from scipy.special import ndtr, ndtri
 
         if not self.possible:
             return 0.0
         means, spreads = self._deviates(share)
+        chance, trust = np.ones(_COURSES), np.ones(_COURSES)
+        for level in range(self._ends - 1):
+            weight = self._weight(trust, level)
+            threshold = threshold_for(self._share_of_beam[level] * weight)
+            passes = ndtr((means[level] - threshold) / spreads[level])
+            chance *= passes
+            deviate = means[level] - spreads[level] * ndtri(
+                np.maximum(_EVEN[level] * passes, 1e-300)
+            )
+            candidates = (self._others[level] + 1) * (1 << self._mechanism.step)
+            trust = np.maximum(LEAST_TRUST, 1 / (1 + candidates * ndtr(-deviate) / weight))
+        return float(chance @ self._passes_test(means, spreads, trust)) / _COURSES
+
+    def _weight(self, trust: Vector, level: int) -> Vector:
+        """Of the extensions of a trusted beginning among those that stand out by chance."""
+        others = self._others[level]
+        return np.asarray(trust * (others + 1) / (trust + others * _usual_trust(others)))
+
+    def _passes_test(self, means: Vector, spreads: Vector, trust: Vector) -> Vector:
+        """The chance to pass the level where the word ends, and the test, by trust."""
+        from scipy.special import ndtr
+
         end = self._ends - 1
-        before = ndtr((means[:end] - self._thresholds[:end]) / spreads[:end]).prod()
+        low = np.interp(trust, self._trusts, self._lows)[:, None]
+        least = np.interp(trust, self._trusts, self._leasts)[:, None]
         rest = self._people[end + 1 :] / self._people[end + 1 :].sum()
         later = float(np.sqrt(rest) @ means[end + 1 :])
         spread = math.sqrt(float(rest @ spreads[end + 1 :] ** 2))
         # Over the deviate of the choosing level, above its threshold.
-        own, wide, low = float(means[end]), float(spreads[end]), float(self._thresholds[-1])
-        high = max(low, own) + 9 * wide
+        own, wide = float(means[end]), float(spreads[end])
+        high = np.maximum(low, own) + 9 * wide
         x = low + (high - low) * (_NODES + 1) / 2
-        needed = (self._least - math.sqrt(self._part) * x) / math.sqrt(1 - self._part)
+        needed = (least - math.sqrt(self._part) * x) / math.sqrt(1 - self._part)
         density = np.exp(-(((x - own) / wide) ** 2) / 2) / (math.sqrt(2 * math.pi) * wide)
         passes = density * ndtr((later - needed) / spread)
-        return float(before * (passes * _WEIGHTS).sum() * (high - low) / 2)
+        return np.asarray((passes * _WEIGHTS).sum(axis=1) * (high - low)[:, 0] / 2)
 
     def _deviates(self, share: float) -> tuple[Vector, Vector]:
         """Mean and standard deviation of a word's deviate at each level."""
@@ -140,6 +181,25 @@ def require_enough(mechanism: OpenWords, users: int, bits: int) -> None:
             f"open words need more people or a larger epsilon: of words of {bits} bits {who} "
             f"would be found; got {users:,} people at epsilon {mechanism.epsilon:.3g}"
         )
+
+
+def _others(step: int, levels: int, beam: int) -> Vector:
+    """How many beginnings by chance the candidates of each level extend."""
+    from scipy.special import ndtr
+
+    found = [0.0]
+    for _ in range(levels - 1):
+        found.append(min((found[-1] + 1) * (1 << step) * float(ndtr(-LEAST_THRESHOLD)), beam))
+    return np.array(found)
+
+
+def _usual_trust(others: float) -> float:
+    """Of beginnings that stand out by chance, on average over so many.
+
+    The most of the rate that is not explained by chance is itself a matter of chance: for 20 to 600
+    equally likely ones, .05 + .8 / sqrt(n) to .05 + .6 / sqrt(n) were found by drawing them.
+    """
+    return LEAST_TRUST + 0.7 / math.sqrt(max(1.0, others))
 
 
 def _pooled_deviate(part: float, threshold: float, p_value: float) -> float:

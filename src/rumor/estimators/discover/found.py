@@ -1,10 +1,11 @@
 """Which words people hold, and how many of them: tests, shares and intervals of pooled words.
 
 Tests pool the level that chose a word with all later ones (carved.py), and Benjamini and Hochberg's
-rule runs over the pool, at 0.8 of the level that is promised: tails come from a saddle point, and
-the pool's size is itself a matter of chance. Shares come from the levels after the one that chose
-the word, which are unbiased before the test and raised by it, since the test looks at them too. So
-the lower end of an interval has the tail (alpha / 2) found / pool, and the upper one alpha / 2.
+rule runs over the pool, with weights from the levels before (trust.py), at 0.8 of the level that is
+promised: tails come from a saddle point, and the pool's size is itself a matter of chance. Shares
+come from the levels after the one that chose the word, which are unbiased before the test and
+raised by it, since the test looks at them too. So the lower end of an interval has the tail (alpha
+/ 2) found / pool, and the upper one alpha / 2.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.estimators.discover.carved import carved_p_values
 from rumor.estimators.discover.search import Grown, grow
+from rumor.estimators.discover.trust import weights
 from rumor.mechanisms.open_words import OpenWords
 
 LEVEL = 0.05
@@ -62,7 +64,8 @@ def discover(
     grown = grow(mechanism, table, beam=beam, on_progress=on_progress)
     pool = grown.pool
     p_values = _p_values(grown)
-    rows = np.flatnonzero(benjamini_hochberg(p_values, CAUTION * level))
+    weighted = p_values / weights(np.array(pool.trust))
+    rows = np.flatnonzero(benjamini_hochberg(weighted, CAUTION * level))
     ranked = np.array([_share(mechanism, grown, i, later=False)[0] for i in rows.tolist()])
     rows = rows[np.argsort(-ranked, kind="stable")]
     shares = [_share(mechanism, grown, i, later=True) for i in rows.tolist()]

@@ -1,10 +1,10 @@
 """Growing words, level by level: beginnings that stand out are extended, ended words are pooled.
 
-At each level the candidates are the extensions of the beginnings that survived the level before,
-as far as the code can write them. A candidate survives when its deviate passes a threshold that
-lets about `beam` of those that nobody has through, whatever their number; it depends on earlier
-levels alone. A survivor that has ended is a word: it goes to the pool, and every deeper level,
-whose hashes are others, looks at it again.
+At each level the candidates are the extensions of the beginnings that survived the level before, as
+far as the code can write them. A candidate survives when its deviate passes a threshold, so that
+about `beam` of those that nobody has get through, whatever their number; it is lower where earlier
+levels trust the beginning (trust.py), and depends on those alone. A survivor that has ended is a
+word: it goes to the pool, and every deeper level, whose hashes are others, looks at it again.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from rumor.core.errors import InputError
 from rumor.core.types import Progress, Vector
 from rumor.estimators.discover.deflate import Support, support
 from rumor.estimators.discover.grammar import DEAD, ENDED, START, Grammar, read_word
+from rumor.estimators.discover.trust import passed
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.stems import Words
 
 BEAM = 600
 # Long steps have many extensions, and find as much with fewer survivors.
 _LONG_STEP, _LONG_BEAM = 9, 300
-_LEAST_THRESHOLD = 1.0
-# More survivors than this many times those expected by chance are cut off.
-_MOST = 4
 _MAX_HASHES = 10**10
 
 
@@ -39,6 +37,8 @@ class Pool:
     """Where each was chosen."""
     threshold: list[float] = field(default_factory=list)
     """What its deviate there had to pass."""
+    trust: list[float] = field(default_factory=list)
+    """How likely its beginning was to be somebody's, by the levels before."""
     fingerprints: list[int] = field(default_factory=list)
     deviates: list[list[float]] = field(default_factory=list)
     """Of each word at the level that chose it and all later ones."""
@@ -52,6 +52,7 @@ class Beginnings:
     fingerprints: Words
     states: NDArray[np.int32]
     chunks: NDArray[np.uint16]
+    trust: Vector
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def grow(
         np.array([stems.root], dtype=np.uint64),
         np.array([START], dtype=np.int32),
         np.zeros((1, 0), dtype=np.uint16),
+        np.ones(1),
     )
     deviation, candidates = np.zeros(depth + 1), np.zeros(depth + 1, dtype=np.int64)
     people = table.sum(axis=(1, 2))
@@ -99,20 +101,24 @@ def grow(
         found = support(table[level], stems, level, np.concatenate([grown, kept]), delta)
         deviation[level], candidates[level] = found.deviation, grown.size
         _add(pool, found.deviates[grown.size :], found.excess[grown.size :])
-        rows, threshold = _survivors(found.deviates[: grown.size], beam)
+        going = passed(found.deviates[: grown.size], alive.trust[parents], beam)
+        rows = going.rows
         ended = states[rows] == ENDED
         paths = np.hstack([alive.chunks[parents[rows]], chunks[rows, None].astype(np.uint16)])
-        for row, path in zip(rows[ended], paths[ended], strict=True):
+        for row, path, threshold in zip(
+            rows[ended], paths[ended], going.threshold[ended].tolist(), strict=True
+        ):
             word = read_word(mechanism.code, path, stems.step)
             if word is not None:
                 pool.words.append(word)
                 pool.level.append(level)
                 pool.threshold.append(threshold)
+                pool.trust.append(float(alive.trust[parents[row]]))
                 pool.fingerprints.append(int(grown[row]))
                 pool.deviates.append([float(found.deviates[row])])
                 pool.excess.append([float(found.excess[row])])
         on = rows[~ended]
-        alive = Beginnings(grown[on], states[on], paths[~ended])
+        alive = Beginnings(grown[on], states[on], paths[~ended], going.trust[~ended])
         longer = Support(found.deviates[on], found.excess[on], found.deviation, found.people)
         if on_progress is not None:
             on_progress(level + 1, depth + 1)
@@ -137,24 +143,6 @@ def _extensions(
     after = grammar.after(alive.states, step)
     parents, chunks = np.nonzero(after != DEAD)
     return parents, chunks, after[parents, chunks]
-
-
-def threshold_for(candidates: int, beam: int) -> float:
-    """The deviate that about `beam` of so many pass by chance."""
-    from scipy.special import ndtri
-
-    return max(_LEAST_THRESHOLD, float(ndtri(1 - min(0.5, beam / max(candidates, 1)))))
-
-
-def _survivors(deviates: Vector, beam: int) -> tuple[NDArray[np.intp], float]:
-    """Those that pass, and what they had to pass."""
-    threshold = threshold_for(deviates.size, beam)
-    rows = np.flatnonzero(deviates > threshold)
-    if rows.size > _MOST * beam:
-        order = np.argsort(-deviates[rows], kind="stable")
-        rows = np.sort(rows[order[: _MOST * beam]])
-        threshold = float(deviates[rows].min())
-    return rows, threshold
 
 
 def _add(pool: Pool, deviates: Vector, excess: Vector) -> None:
