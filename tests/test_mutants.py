@@ -24,7 +24,9 @@ def test_a_planted_bug_still_has_its_place(mutant: Mutant) -> None:
         path, _, name = test.partition("::")
         assert (ROOT / path).exists(), test
         for part in name.split("::") if name else ():
-            assert part.partition("[")[0] in (ROOT / path).read_text(encoding="utf-8"), test
+            function, _, case = part.partition("[")
+            assert function in (ROOT / path).read_text(encoding="utf-8"), test
+            assert not case or case.find("]") == len(case) - 1, f"one case of a test: {test}"
 
 
 def test_a_text_that_is_gone_or_stands_twice_is_refused(tmp_path: Path) -> None:
