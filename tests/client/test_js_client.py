@@ -790,6 +790,7 @@ def test_a_client_that_reveals_more_than_it_says_fails_the_audit(
     assert not json.loads(capsys.readouterr().out)["audits"][0]["passed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [mechanism.name for mechanism in REGISTRY])
 def test_fresh_reports_follow_the_channel(name: str, tmp_path: Path) -> None:
     """Sampled from the system: each report as often as the model says, within six deviations."""

@@ -152,6 +152,7 @@ def test_a_crowded_filter_hardly_finds_words_of_nobody() -> None:
     assert np.mean(rates) <= 0.05 + 2.33 * np.std(rates, ddof=1) / math.sqrt(12)
 
 
+@pytest.mark.slow
 def test_of_a_list_that_nobody_holds_hardly_anything_is_found() -> None:
     """Some word turned up in four of five runs before. At 5 %, 4 of 12 is one chance in 400."""
     runs = [crowd(run, 10_000, 0.0) for run in range(12)]

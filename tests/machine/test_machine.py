@@ -24,7 +24,7 @@ pytestmark = [
     ),
 ]
 SHORT = settings(
-    max_examples=4,
+    max_examples=3,
     stateful_step_count=40,
     suppress_health_check=list(HealthCheck),
     # A run takes seconds: what failed is reported as it was, not made smaller.

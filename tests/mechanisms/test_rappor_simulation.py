@@ -17,6 +17,7 @@ def tables(summary: rumor.Summary) -> np.ndarray:
     return summary.tally.reshape(RAPPOR.cohorts, RAPPOR.bits + 1)
 
 
+@pytest.mark.slow
 def test_counts_have_the_mean_and_variance_of_privatised_reports() -> None:
     """Means and variances of 2,000 simulated and 2,000 privatised crowds, bit by bit.
 

@@ -42,6 +42,7 @@ def agrees(sample: np.ndarray, expected: float) -> None:
     assert abs(mean - expected) < 5 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("domain", [pytest.param(2, marks=pytest.mark.slow), 10])
 @pytest.mark.parametrize("kind", ORACLES, ids=lambda kind: kind.name)

@@ -155,6 +155,7 @@ def test_committed_results_are_those_of_the_cells(found: Paper) -> None:
 _SLOW_CELLS = ("geometric/Proposal/epsilon 4/1000", "shares/power/epsilon 5/100000/ours")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cell"),
     [

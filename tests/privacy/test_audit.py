@@ -78,6 +78,7 @@ def test_transcripts_are_judged_by_the_model() -> None:
     assert fresh.found > 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [

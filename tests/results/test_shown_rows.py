@@ -154,6 +154,7 @@ def test_simultaneous_intervals_hold_where_counts_are_small() -> None:
     assert score < covered
 
 
+@pytest.mark.slow
 def test_keys_that_are_shown_are_covered() -> None:
     """Ten of 100 keys that all have the same share, 60 tables: shares, and means beside them."""
     runs, rng, people = 60, np.random.default_rng(1804), 3000

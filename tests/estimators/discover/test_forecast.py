@@ -67,6 +67,7 @@ def test_a_word_at_these_shares_is_found_as_often() -> None:
         assert abs(found - 24 * chance) < 3 * math.sqrt(24 * chance * (1 - chance)) + 1
 
 
+@pytest.mark.slow
 def test_fakes_invent_a_word_at_the_share_that_is_told() -> None:
     """Ten crowds, at the share of 90 %: six or fewer found have the chance 1.3 %."""
     word, people = "sunny", 20_000

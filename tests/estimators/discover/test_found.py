@@ -81,6 +81,7 @@ def test_frequent_words_are_found_and_come_first(
     assert (found.p_value[:5] < 1e-6).all()
 
 
+@pytest.mark.slow
 def test_shares_lie_within_their_intervals(known: tuple[OpenWords, Tally, Discovered]) -> None:
     """Fifty intervals that hold in 95 %: seven or more fail with the chance 1.2 %."""
     _, _, found = known

@@ -161,6 +161,7 @@ def test_intervals_are_no_wider_than_they_need() -> None:
     assert 0.5 < ratio < 1.36
 
 
+@pytest.mark.slow
 def test_declared_heaps_are_found_and_cost_nothing_where_there_are_none() -> None:
     every = 10
     width = 35  # the heaps do not cancel: half a spacing over three of them
@@ -327,6 +328,7 @@ def test_quantiles_are_interpolated_within_bins() -> None:
         found.quantile(2, Z)
 
 
+@pytest.mark.slow
 def test_many_values_are_fitted_on_blocks_of_outputs() -> None:
     band = wave(4096, 1.0)
     law = two_bells(4096)

@@ -270,6 +270,7 @@ def crowd(people: int) -> list[tuple[int, ...]]:
     return [(0, 1)] * (people // 2) + [(2,)] * (people // 4) + [()] * (people // 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [
