@@ -24,6 +24,12 @@ def test_listed_words_are_found_long_ones_too() -> None:
     assert listed.stderr[2] > 2 * listed.stderr[1]
 
 
+def test_a_long_word_is_not_found_by_its_beginning() -> None:
+    mechanism, tally = crowd({LONG: 0.4}, 20_000, 4.0, 24)
+    listed = look_for(mechanism, tally, [LONG, LONG + "indeed", LONG[:-1]])
+    assert listed.found.tolist() == [True, False, False]
+
+
 def test_a_list_finds_what_is_too_rare_to_be_grown() -> None:
     mechanism, tally = crowd({"sunny": 0.015}, 20_000, 4.0, 22)
     assert "sunny" not in discover(mechanism, tally, beam=80).words
