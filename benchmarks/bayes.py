@@ -113,9 +113,10 @@ def _updates(count: int, domain: int, scale: Scale) -> Iterable[Row]:
         scale,
         # Ours waits for a core's first cache, D / 4 look-ups a report; the dense product waits for
         # memory, four or eight bytes a value. What memory gives to one core of a shared machine
-        # changes by the hour, as does the core's own speed: 1.8 to 3.1 and 3.1 to 5.1 times were seen
-        # of the same code within an hour. So these targets are what is had at a bad hour, and code that
-        # became slower would show against the look-ups by numpy, which wait for the core as well.
+        # changes by the hour, as does the core's own speed: 1.8 to 3.1 and 3.1 to 5.1 times were
+        # seen of the same code within an hour. So these targets are what is had at a bad hour, and
+        # code that became slower would show against the look-ups by numpy, which wait for the core
+        # as well.
         {
             "dense float32 BLAS": 1.5,
             "dense float64 BLAS": 2.5,
