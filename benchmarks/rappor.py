@@ -75,11 +75,12 @@ def sha256_each(words: list[str]) -> list[int]:
 def durable(reports: int) -> Iterable[Row]:
     """Reports through the device, against bare commits of as many bytes, in turn.
 
-    Where a commit takes less than a millisecond, as on the disks of servers, what the device does
+    Where a commit takes half a millisecond, as on the disks of servers, what the device does
     besides shows: it checks contract, ceilings and days, draws, charges the ledger to the last
-    digit, and commits several tables. A phone's disk takes ten times as long for a commit, which
-    leaves a ratio near 1. So the ratio has a modest target here, and the device's own work, in
-    processor time, has one of its own.
+    digit, and commits several tables. So the ratio falls as the disk gets faster (.29 to .38 were
+    seen within an hour) and says little of the device; a phone's disk, ten times as slow, leaves
+    one near 1. What has a target is what the device is answerable for: its own work, and that a
+    report waits for the disk once, which is less than a bare commit takes with its work.
     """
     contract = Collection.from_toml(_COLLECTION.format(reports=2 * reports))
     with tempfile.TemporaryDirectory() as folder:
@@ -107,8 +108,13 @@ def durable(reports: int) -> Iterable[Row]:
         f"{engineering(reports / bare)}/s",
         ratio,
         as_ratio(ratio),
-        ">= 0.30x",
-        ratio >= 0.3,
+    )
+    yield ceiling(
+        "durable reports through the device",
+        "time that one waits, in bare commits",
+        (ours - worked) / bare,
+        "commits",
+        1,
     )
     yield ceiling(
         "durable reports through the device",
