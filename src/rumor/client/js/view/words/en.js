@@ -107,7 +107,7 @@ export default {
   retry: "Try again",
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `If you answer everything, a guess about all of it that is right half of the time becomes right at most ${percent} of the time (epsilon ${epsilon} in all).`),
   said: { nothing: "no", plus: "yes, rather much", minus: "yes, rather little", chosen: "chosen", "not chosen": "not chosen" },
-  parts: { answer: "answer", set: "set", number: "number", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "asked" },
+  parts: { answer: "answer", set: "set", number: "number", level: "level (how much of the word is looked at)", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "asked" },
   asked: {
     asked: (k, of) =>
       `You were asked ${k} of ${of} questions, drawn at random on this device; as the collection stands, nothing is sent about the others. An answer then needs less noise, and a revision takes no more than is stated below unless you agree.`,

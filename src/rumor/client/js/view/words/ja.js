@@ -107,7 +107,7 @@ export default {
   retry: "もう一度試す",
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `すべてに答えると、全体についての半々の推測が当たる割合は多くて ${percent} になります（合計イプシロン ${epsilon}）。`),
   said: { nothing: "なし", plus: "あり（多め）", minus: "あり（少なめ）", chosen: "選択", "not chosen": "選択なし" },
-  parts: { answer: "答え", set: "集合", number: "数", group: "グループ", box: "箱", bit: "ビット", bits: "ビット", a: "a", b: "b", asked: "尋ねたもの" },
+  parts: { answer: "答え", set: "集合", number: "数", level: "段階（言葉のどこまでを見るか）", group: "グループ", box: "箱", bit: "ビット", bits: "ビット", a: "a", b: "b", asked: "尋ねたもの" },
   asked: {
     asked: (k, of) =>
       `${of} 問のうち ${k} 問だけをお尋ねしています。どれを尋ねるかは、この端末が無作為に選びました。今の内容のままなら、ほかの質問については何も送られません。こうすると一つの答えに加えるノイズが少なくて済みます。改訂があっても、あなたの同意なしに下に示す上限を超えることはありません。`,

@@ -107,7 +107,7 @@ export default {
   retry: "再试一次",
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `如果回答全部问题，对全部答案一半对一半的猜测最多有 ${percent} 的机会正确（epsilon 合计 ${epsilon}）。`),
   said: { nothing: "没有", plus: "有，偏多", minus: "有，偏少", chosen: "已选", "not chosen": "未选" },
-  parts: { answer: "答案", set: "集合", number: "数", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
+  parts: { answer: "答案", set: "集合", number: "数", level: "级别（看词的多少）", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "所问" },
   asked: {
     asked: (k, of) =>
       `${of} 个问题中只问您 ${k} 个，由本设备随机抽取；按目前的内容，其余问题不会发送任何内容。这样每个答案需要的噪声更少；即使以后修订，未经您同意也不会超过下面写明的上限。`,
