@@ -170,7 +170,8 @@ def _peers_cell(work: Work, there: World, people: int, epsilon: float) -> dict[i
     for run in range(work.runs(RUNS_PEERS)):
         work.step(f"{there.name} {people:,} at {epsilon:g}: run {run}")
         crowd_ = crowd(there, people, epsilon, run)
-        found = discover(crowd_.mechanism, crowd_.tally)
+        # Where all strings have one length, the peers are told it, and so are we.
+        found = discover(crowd_.mechanism, crowd_.tally, length=there.fixed or None)
         rng = np.random.default_rng([77, run])
         for k in ks:
             ours[k].append(f1(found.words, there, k))

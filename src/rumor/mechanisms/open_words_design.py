@@ -2,11 +2,12 @@
 
 `longest` says up to how many characters words shall be named. Words of that length need different
 numbers of bits; two standard deviations above the mean, for letters as the code expects them, are
-room for all but a few in a hundred. Levels up to the bits of a typical word have the same weight,
-and further ones less and less: short words are tested by all later levels anyway, and nobody knows
-how long the frequent words are. Whole words have a little less than a level's weight. Where all
-words have one length (`typical` is `longest`), nothing is tested before the last levels: fewer,
-longer steps find more, and whole words have the weight of a level.
+room for all but a few in a hundred, and never more than as many of the longest. Levels up to the
+bits of a typical word have the same weight, and further ones less and less: short words are tested
+by all later levels anyway, and nobody knows how long the frequent words are. Whole words have a
+little less than a level's weight. Where all words have one length (`typical` is `longest`), nothing
+is tested before the last levels: fewer, longer steps find more, as long as the last of them is not
+mostly empty, and whole words have the weight of a level.
 
 The numbers come from crowds of French and Spanish words and of strings of seven letters, which
 benchmarks/open_words.py does not judge; they are flat about what is written here, and do not depend
@@ -23,7 +24,7 @@ from rumor.core.prefix_code import END, PrefixCode
 from rumor.mechanisms.open_words import MAX_LEVELS, OpenWords
 
 STEP = 7
-STEP_OF_ONE_LENGTH = 10
+MOST_STEP_OF_ONE_LENGTH = 10
 COHORTS = 256
 MAX_CHARACTERS = 256
 _WEIGHT = 20
@@ -35,15 +36,22 @@ _EVEN_PART = 3
 _EVEN_LEAST = 3
 
 
+def _most_bits(code: PrefixCode, longest: int) -> float:
+    """Room for words of up to so many characters, end mark included."""
+    longest = checked_size("longest", longest, 1, MAX_CHARACTERS)
+    mean, variance = code.bits_per_character()
+    widest = max(size for symbol, (_, size) in code.words.items() if symbol != END)
+    usual = longest * mean + 2 * math.sqrt(longest * variance)
+    return min(longest * widest, usual) + code.words[END][1]
+
+
 def levels_for(
     code: PrefixCode, longest: int, typical: int | None = None, step: int = STEP
 ) -> tuple[int, ...]:
     """The weights of levels for words of up to so many characters, typically of so many."""
-    longest = checked_size("longest", longest, 1, MAX_CHARACTERS)
-    mean, variance = code.bits_per_character()
+    mean, _ = code.bits_per_character()
     end = code.words[END][1]
-    most = longest * mean + 2 * math.sqrt(longest * variance) + end
-    depth = min(MAX_LEVELS - 1, max(1, math.ceil(most / step)))
+    depth = min(MAX_LEVELS - 1, max(1, math.ceil(_most_bits(code, longest) / step)))
     even = max(_EVEN_LEAST, depth // _EVEN_PART)
     if typical is not None:
         typical = checked_size("typical", typical, 1, longest)
@@ -51,6 +59,12 @@ def levels_for(
     weights = [_WEIGHT * _DECAY ** max(0, level + 1 - even) for level in range(depth)]
     whole = 1.0 if typical == longest else _WHOLE
     return tuple(max(1, round(weight)) for weight in (*weights, _WEIGHT * whole))
+
+
+def _step_of_one_length(code: PrefixCode, longest: int) -> int:
+    """As few levels as steps of ten bits at most allow, all of them as full as the others."""
+    bits = _most_bits(code, longest)
+    return math.ceil(bits / math.ceil(bits / MOST_STEP_OF_ONE_LENGTH))
 
 
 def open_words(
@@ -66,7 +80,7 @@ def open_words(
     """The mechanism for words of up to so many characters, everything else chosen."""
     known = code if isinstance(code, PrefixCode) else PrefixCode.of(code)
     if step is None:
-        step = STEP_OF_ONE_LENGTH if typical == longest else STEP
+        step = _step_of_one_length(known, longest) if typical == longest else STEP
     weights = levels_for(known, longest, typical, step)
     return OpenWords(
         epsilon=epsilon, code=known, step=step, weights=weights, key=key, cohorts=cohorts

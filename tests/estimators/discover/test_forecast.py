@@ -10,6 +10,7 @@ import pytest
 
 from rumor.core.code_tables import shipped_code
 from rumor.core.errors import InputError
+from rumor.core.prefix_code import END, PrefixCode
 from rumor.estimators.discover.forecast import (
     Course,
     fakes_to_invent,
@@ -105,6 +106,15 @@ def test_levels_leave_room_for_the_longest_and_weigh_early_ones_most() -> None:
     for longest, typical in ((0, None), (257, None), (5, 6)):
         with pytest.raises(InputError, match=r"longest|typical"):
             levels_for(LATIN, longest, typical)
+
+
+def test_levels_of_one_length_are_as_full_as_the_others() -> None:
+    """26 letters and the end mark have five bits at most: five letters need 30, six need 35."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    code = PrefixCode.from_weights({END: 1, **dict.fromkeys(letters, 1)})
+    for length, step, weights in ((5, 10, (20,) * 4), (6, 9, (20,) * 5), (7, 10, (20,) * 5)):
+        made = open_words(epsilon=1.0, code=code, longest=length, typical=length, key=b"k")
+        assert (made.step, made.weights) == (step, weights)
 
 
 def test_words_up_to_the_longest_can_be_written() -> None:

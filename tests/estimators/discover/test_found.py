@@ -126,6 +126,20 @@ def test_trust_looks_at_earlier_levels_alone(
     assert all(trust[0][word] == trust[1][word] for word in both)
 
 
+def test_where_all_words_have_one_length_only_those_are_found_and_more_of_them() -> None:
+    """Eight strings of four letters, at a share where half of them are missed otherwise."""
+    words = ["abcd", "wxyz", "qrst", "efgh", "uvwx", "ijkl", "mnop", "zyxw"]
+    shares = {**dict.fromkeys(words, 0.022), "longer": 0.2}
+    plain, known = 0, 0
+    for run in range(3):
+        mechanism, tally = crowd(shares, 20_000, 3.0, 40 + run)
+        plain += len(set(words) & set(discover(mechanism, tally).words))
+        found = discover(mechanism, tally, length=4).words
+        assert all(len(word) == 4 for word in found)
+        known += len(set(words) & set(found))
+    assert plain < known
+
+
 def test_the_same_reports_in_any_order_and_split_give_the_same_words() -> None:
     mechanism, _ = crowd({"one": 0.5}, 10, 2.0, 2)
     reports = mechanism.privatize(["one", "two"] * 2000, random=Seeded(3))

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumor.core.code_tables import NAMES, shipped_code
-from rumor.core.prefix_code import PrefixCode
+from rumor.core.prefix_code import END, PrefixCode
 from rumor.estimators.discover.grammar import DEAD, ENDED, START, Grammar, bits_of, read_word
 
 GRAMMARS = {name: Grammar(shipped_code(name)) for name in NAMES}
+OF_ONE_LENGTH = {
+    (name, length): Grammar(shipped_code(name), length) for name in NAMES for length in range(1, 7)
+}
 
 
 def state_after(grammar: Grammar, bits: str) -> int:
@@ -29,6 +32,21 @@ def test_every_word_can_be_followed_to_its_end(word: str, name: str) -> None:
     assert state_after(GRAMMARS[name], bits + "000") == ENDED
     assert state_after(GRAMMARS[name], bits + "01") == DEAD
     assert DEAD not in {state_after(GRAMMARS[name], bits[:n]) for n in range(len(bits))}
+
+
+@given(st.text("aeß検🙂w", max_size=6), st.sampled_from(NAMES), st.integers(1, 6))
+def test_words_of_one_length_end_there_and_nowhere_else(word: str, name: str, length: int) -> None:
+    written = shipped_code(name).write(word)
+    bits = format(written.bits, f"0{written.length}b")
+    ends = state_after(OF_ONE_LENGTH[name, length], bits) == ENDED
+    assert ends == (len(word) == length)
+    if ends:
+        states = [state_after(OF_ONE_LENGTH[name, length], bits[:n]) for n in range(len(bits) + 1)]
+        assert DEAD not in states
+        # Behind the last character there is one way on.
+        whole = bits[: -shipped_code(name).words[END][1]]
+        state = state_after(OF_ONE_LENGTH[name, length], whole)
+        assert DEAD in OF_ONE_LENGTH[name, length].table[state]
 
 
 @pytest.mark.parametrize("broken", ["E0 80 80", "ED A0 80", "F0 80 80 80", "F4 90 80 80"])

@@ -122,6 +122,9 @@ def test_listed_words_are_looked_for_in_the_same_reports() -> None:
     assert "4 of them listed" in both.table()
     with pytest.raises(InputError, match="level must be"):
         decode_open(summary, level=1.5)
+    with pytest.raises(InputError, match=r"length must be an integer from 1 to 256; got 0"):
+        decode_open(summary, length=0)
+    assert {len(str(word)) for word in decode_open(summary, length=4).values} == {4}
 
 
 def test_words_too_long_to_be_named_are_counted() -> None:

@@ -57,11 +57,15 @@ def discover(
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
     beam: int | None = None,
+    length: int | None = None,
     on_progress: Progress | None = None,
 ) -> Discovered:
-    """The words of a tally, at a false discovery rate of at most about `level`."""
+    """The words of a tally, at a false discovery rate of at most about `level`.
+
+    `length` is that of all words in characters, where they have one length: no other is found.
+    """
     table = mechanism.table(tally)
-    grown = grow(mechanism, table, beam=beam, on_progress=on_progress)
+    grown = grow(mechanism, table, beam=beam, length=length, on_progress=on_progress)
     pool = grown.pool
     p_values = _p_values(grown)
     weighted = p_values / weights(np.array(pool.trust))

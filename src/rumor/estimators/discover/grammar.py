@@ -23,21 +23,33 @@ _ALLOWED = {0xE0: ("1",), 0xED: ("0",), 0xF0: ("1", "01"), 0xF4: ("00",)}
 
 
 class Grammar:
-    """The states of a code, and what each bit makes of them."""
+    """The states of a code, and what each bit makes of them.
 
-    def __init__(self, code: PrefixCode) -> None:
+    Where all words have one length in characters, states know how many there are so far: a word
+    that is whole ends, and no other does, so that an end mark is no news and costs no search.
+    """
+
+    def __init__(self, code: PrefixCode, length: int | None = None) -> None:
         self._next: list[list[int]] = [[DEAD, DEAD], [ENDED, DEAD], [DEAD, DEAD]]
-        self._tails: dict[int, int] = {0: START}
-        for symbol, (word, size) in code.words.items():
-            bits = format(word, f"0{size}b")
-            if symbol == END:
-                self._path(START, bits, ENDED)
-            elif isinstance(symbol, int):
-                for head in _ALLOWED.get(symbol, ("",)):
-                    left = 6 * tail_bytes(symbol) - len(head)
-                    self._path(START, bits + head, self._tail(left))
-            else:
-                self._path(START, bits, START)
+        starts = [START, *(self._new() for _ in range(length or 0))]
+        self._tails: dict[tuple[int, int], int] = {(0, start): start for start in starts}
+        for written, start in enumerate(starts):
+            for symbol, (word, size) in code.words.items():
+                bits = format(word, f"0{size}b")
+                if symbol == END:
+                    if length is None or written == length:
+                        self._path(start, bits, ENDED)
+                    continue
+                more = 1 if isinstance(symbol, int) else len(symbol)
+                if length is not None and written + more > length:
+                    continue
+                goal = START if length is None else starts[written + more]
+                if isinstance(symbol, int):
+                    for head in _ALLOWED.get(symbol, ("",)):
+                        left = 6 * tail_bytes(symbol) - len(head)
+                        self._path(start, bits + head, self._tail(left, goal))
+                else:
+                    self._path(start, bits, goal)
         self.table: States = np.array(self._next, dtype=np.int32)
 
     def _new(self) -> int:
@@ -53,12 +65,12 @@ class Grammar:
             state = self._next[state][bit]
         self._next[state][last] = goal
 
-    def _tail(self, left: int) -> int:
-        """The state with so many bits of a character to come, whatever they are."""
-        if left not in self._tails:
-            state = self._tails[left] = self._new()
-            self._next[state] = [self._tail(left - 1)] * 2
-        return self._tails[left]
+    def _tail(self, left: int, goal: int) -> int:
+        """The state with so many bits of a character to come, whatever they are, before a goal."""
+        if (left, goal) not in self._tails:
+            state = self._tails[left, goal] = self._new()
+            self._next[state] = [self._tail(left - 1, goal)] * 2
+        return self._tails[left, goal]
 
     def after(self, states: States, step: int) -> States:
         """The states behind every chunk of `step` bits, (states, 2^step)."""

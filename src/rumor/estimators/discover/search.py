@@ -73,9 +73,13 @@ def grow(
     table: NDArray[np.int64],
     *,
     beam: int | None = None,
+    length: int | None = None,
     on_progress: Progress | None = None,
 ) -> Grown:
-    """All words that stand out at the level where they end, from counts by level and cohort."""
+    """All words that stand out at the level where they end, from counts by level and cohort.
+
+    `length` is that of all words in characters, where they have one length.
+    """
     beam = usual_beam(mechanism) if beam is None else beam
     stems, depth = mechanism.stems, mechanism.levels - 1
     if beam << stems.step > _MAX_HASHES // stems.cohorts:
@@ -84,7 +88,7 @@ def grow(
             f"got {beam:,} times 2^{stems.step} times {stems.cohorts:,}"
         )
     delta = mechanism.gain * mechanism.buckets / (mechanism.buckets - 1)
-    grammar, pool = Grammar(mechanism.code), Pool()
+    grammar, pool = Grammar(mechanism.code, length), Pool()
     alive = Beginnings(
         np.array([stems.root], dtype=np.uint64),
         np.array([START], dtype=np.int32),
