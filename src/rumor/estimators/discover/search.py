@@ -24,7 +24,7 @@ from rumor.mechanisms.stems import Words
 
 BEAM = 600
 # Long steps have many extensions, and find as much with fewer survivors.
-_LONG_STEP, _LONG_BEAM = 9, 300
+_LONG_STEP, _LONG_BEAM = 10, 300
 _MAX_HASHES = 10**10
 
 
