@@ -235,6 +235,7 @@ def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
         tab.hush()
 
 
+@pytest.mark.slow
 def test_the_dashboard_keeps_its_width_after_an_update(people: People, shown: Showcase) -> None:
     tab = people.new()
     tab.resize(1920, 1080)

@@ -205,6 +205,7 @@ _SLOW = """
 """
 
 
+@pytest.mark.slow
 # What SIGTERM removes is in files alone, so one kind of store is enough for it.
 @pytest.mark.one_store
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def test_intervals_cover(of: str) -> None:
     assert np.mean(covered) == pytest.approx(0.95, abs=0.036)
 
 
+@pytest.mark.slow
 def test_other_is_what_is_left_with_its_error() -> None:
     """30 crowds with 30 % on an unlisted word: errors of "other" are standard normal.
 

@@ -28,6 +28,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     assert loaded_after("from rumor.mechanisms import FrequencyOracle") == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", FIRSTS.values(), ids=FIRSTS)
 def test_a_contract_loads_the_mechanism_that_it_names(entry: Entry) -> None:
     description = entry.load().examples()[0].describe()

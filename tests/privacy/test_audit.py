@@ -189,6 +189,7 @@ def test_a_program_is_audited_like_a_sampler(tmp_path: Path) -> None:
         audit_samples(mechanism, samples=20_000, sampler=sampler)
 
 
+@pytest.mark.slow
 def test_people_with_keys_are_handed_over_as_they_are_typed(tmp_path: Path) -> None:
     script = tmp_path / "client.py"
     script.write_text(
@@ -209,6 +210,7 @@ def test_people_with_keys_are_handed_over_as_they_are_typed(tmp_path: Path) -> N
     assert honest.found > 0.75
 
 
+@pytest.mark.slow
 def test_several_collections_in_one_call(capsys: pytest.CaptureFixture[str]) -> None:
     files = [f"examples/{name}.toml" for name in ("app-usage", "browser", "commute", "travel")]
     assert main(["audit", *files, "--samples", "2000", "--seed", "3"]) == 0

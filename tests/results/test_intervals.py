@@ -65,6 +65,7 @@ oracles = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(oracles, st.integers(1, 3000), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
 def test_bounds_are_the_ends_of_what_the_test_accepts(

@@ -114,6 +114,7 @@ def test_distances_of_a_hundred_thousand_people(law: Vector, limit: float) -> No
     assert np.mean(found) < 4 / 3 * limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "epsilon", "people"),
     [pytest.param(32, 1.0, 10_000, marks=pytest.mark.slow), (11, 2.0, 3_000)],
