@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 # What the demonstration needs and nothing else: no tools, no byte code of modules that nobody loads,
-# and no pip of its own where there is one that installs into other environments (a sixth of the time).
+# and no pip of its own where there is one that installs into other environments.
 $(DEMO_STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Rumor needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@echo "installing Rumor into .venv (a minute the first time)"

@@ -3,8 +3,8 @@
 Words and their frequencies come from the package wordfreq (the 60,000 most frequent of a language).
 Which truths are judged was fixed by a rule before any was looked at: English, German, Japanese, the
 addresses and the twenty strings below, run r with the contract key "judge WORLD r" and the seed r.
-Settings were chosen on French and Spanish words and on thirty strings of seven letters, with the
-keys "tune WORLD r".
+Settings were chosen on French and Spanish words and on other strings of five, six and seven
+letters, with the keys "tune WORLD r".
 """
 
 from __future__ import annotations
@@ -118,20 +118,12 @@ def _addresses() -> World:
     return World("url", tuple(found), shares / shares.sum(), URL, 40)
 
 
-def _six() -> World:
-    """Twenty strings of six letters, Zipf .7, one set for all runs."""
-    rng = np.random.default_rng(20)
-    words = tuple("".join(rng.choice(list(LETTERS), size=6)) for _ in range(20))
-    shares = np.arange(1, 21) ** -0.7
-    return World("six", words, shares / shares.sum(), ALIKE, 6, typical=6, fixed=6)
-
-
-def _seven() -> World:
-    """Thirty strings of seven letters, Zipf .8: for choosing settings, not for judging."""
-    rng = np.random.default_rng(7)
-    words = tuple("".join(rng.choice(list(LETTERS), size=7)) for _ in range(30))
-    shares = np.arange(1, 31) ** -0.8
-    return World("seven", words, shares / shares.sum(), ALIKE, 7, typical=7, fixed=7)
+def _strings(name: str, count: int, length: int, power: float, seed: int) -> World:
+    """Strings of one length with Zipf's law of this power, one set for all runs."""
+    rng = np.random.default_rng(seed)
+    words = tuple("".join(rng.choice(list(LETTERS), size=length)) for _ in range(count))
+    shares = np.arange(1, count + 1) ** -power
+    return World(name, words, shares / shares.sum(), ALIKE, length, typical=length, fixed=length)
 
 
 def _null() -> World:
@@ -156,12 +148,15 @@ _WORLDS: dict[str, Callable[[], World]] = {
     "es": lambda: _language("es", LATIN, 12),
     "ja": lambda: _language("ja", UTF8, 5),
     "url": _addresses,
-    "six": _six,
-    "seven": _seven,
+    "six": lambda: _strings("six", 20, 6, 0.7, 20),
+    # For choosing settings, not for judging.
+    "seven": lambda: _strings("seven", 30, 7, 0.8, 7),
+    "five": lambda: _strings("five", 25, 5, 0.6, 5),
+    "sixt": lambda: _strings("sixt", 25, 6, 0.7, 66),
     "null": _null,
     "overlong": _overlong,
 }
-TUNING = ("fr", "es", "seven")
+TUNING = ("fr", "es", "five", "sixt", "seven")
 
 
 @functools.cache

@@ -56,8 +56,9 @@ def passed(deviates: Vector, trust: Vector, beam: int) -> Passed:
 
     weight = weights(trust)
     part = beam / max(1, deviates.size)
-    rows = np.flatnonzero(deviates > threshold_for(part * weight))
-    weighted = ndtr(-deviates[rows]) / weight[rows]
+    likely = np.flatnonzero(deviates > LEAST_THRESHOLD)
+    weighted = ndtr(-deviates[likely]) / weight[likely]
+    rows, weighted = likely[weighted < part], weighted[weighted < part]
     order = np.argsort(weighted, kind="stable")
     if rows.size > _MOST * beam:
         order = order[: _MOST * beam]
