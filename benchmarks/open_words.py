@@ -21,8 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.open_words_peers import PEERS, PEM_STEPS, pem
-from benchmarks.open_words_worlds import Crowd, World, crowd, world
-from rumor.core.code_tables import shipped_code
+from benchmarks.open_words_worlds import LATIN, Crowd, World, alike, crowd, world
 from rumor.core.randomness import Seeded
 from rumor.estimators.discover.forecast import needed_share
 from rumor.estimators.discover.found import Discovered, discover
@@ -39,17 +38,20 @@ RUNS_FALSE, RUNS_NULL, RUNS_PEERS, RUNS_OTHERS, RUNS_PLAN = 100, 300, 8, 2, 60
 
 ENGLISH = ((100_000, 2.0), (100_000, 4.0), (1_000_000, 1.0), (1_000_000, 2.0))
 NULL = ((10_000, 4.0), (30_000, 1.0), (100_000, 2.0))
+ONE_LENGTH = ((30_000, 2.0), (100_000, 1.0), (100_000, 4.0))
 LANGUAGES = tuple((n, e) for n in (100_000, 1_000_000) for e in (1.0, 2.0, 4.0))
 ADDRESSES = tuple((1_000_000, e) for e in (1.0, 2.0, 4.0))
 STRINGS = tuple((n, e) for n in (30_000, 100_000, 1_000_000) for e in (1.0, 2.0, 4.0))
 CELLS = {"en": LANGUAGES, "de": LANGUAGES, "ja": LANGUAGES, "url": ADDRESSES, "six": STRINGS}
+# The last one is of words that all have six letters.
 PLANS = (
-    (100_000, 2.0, "nothing"),
-    (100_000, 4.0, "nothing"),
-    (1_000_000, 1.0, "nothing"),
-    (100_000, 4.0, "understand"),
-    (100_000, 2.0, "how"),
-    (30_000, 4.0, "understand"),
+    (100_000, 2.0, "nothing", LATIN),
+    (100_000, 4.0, "nothing", LATIN),
+    (1_000_000, 1.0, "nothing", LATIN),
+    (100_000, 4.0, "understand", LATIN),
+    (100_000, 2.0, "how", LATIN),
+    (30_000, 4.0, "understand", LATIN),
+    (100_000, 2.0, "strand", alike(6)),
 )
 
 
@@ -125,8 +127,11 @@ def false_words(work: Work) -> list[Verdict]:
     if has_languages():
         rates = [float(np.mean(_false_cell(work, "en", *cell, RUNS_FALSE))) for cell in ENGLISH]
         found.append(_at_most("English: FDR at most 6 % in each of four cells", rates, MOST_FALSE))
+    of_one = [float(np.mean(_false_cell(work, "six", *cell, RUNS_FALSE))) for cell in ONE_LENGTH]
+    found.append(_at_most("one length: FDR at most 6 % in each of three cells", of_one, MOST_FALSE))
+    cells = [("null", *cell) for cell in NULL] + [("plates", 30_000, 2.0)]
     any_false = [
-        float(np.mean(np.array(_false_cell(work, "null", *cell, RUNS_NULL)) > 0)) for cell in NULL
+        float(np.mean(np.array(_false_cell(work, *cell, RUNS_NULL)) > 0)) for cell in cells
     ]
     found.append(_at_most("no word: any false one in at most 6 % of runs", any_false, MOST_FALSE))
     if has_languages():
@@ -169,8 +174,7 @@ def _peers_cell(work: Work, there: World, people: int, epsilon: float) -> dict[i
     for run in range(work.runs(RUNS_PEERS)):
         work.step(f"{there.name} {people:,} at {epsilon:g}: run {run}")
         crowd_ = crowd(there, people, epsilon, run)
-        # Where all strings have one length, the peers are told it, and so are we.
-        found = discover(crowd_.mechanism, crowd_.tally, length=there.fixed or None)
+        found = discover(crowd_.mechanism, crowd_.tally)
         rng = np.random.default_rng([77, run])
         for k in ks:
             ours[k].append(f1(found.words, there, k))
@@ -201,12 +205,12 @@ def plan(work: Work) -> list[Verdict]:
     rates: tuple[list[float], list[float]] = [], []
     rng = np.random.default_rng(30)
     drawn = rng.choice(list("abcdefghijklmnopqrstuvwxyz"), size=(30_000, 8))
-    tail = ["".join(row[: 3 + i % 6]) for i, row in enumerate(drawn)]
-    code = shipped_code("latin")
-    for people, epsilon, word in PLANS:
+    for people, epsilon, word, code in PLANS:
         bits, told = code.write(word).length, []
+        tail = ["".join(row[: code.length or 3 + i % 6]) for i, row in enumerate(drawn)]
         for chance, rate in zip((0.5, 0.9), rates, strict=True):
-            any_ = open_words(epsilon=epsilon, code=code, longest=12, key=b"any")
+            longest = None if code.length else 12
+            any_ = open_words(epsilon=epsilon, code=code, longest=longest, key=b"any")
             share = needed_share(any_, people, bits, chance)
             words = tuple(dict.fromkeys([word, *tail]))
             shares = np.array([share, *[(1 - share) / (len(words) - 1)] * (len(words) - 1)])

@@ -1,9 +1,10 @@
 """The peers of open words, written from their papers and drawn by their law.
 
 None of them names how often it is wrong, so each answers with its k best strings. Their oracle is
-optimal local hashing, whose counts have, for strings that few hold, normal noise of variance
-n 4 e^eps / (e^eps - 1)^2: counts are drawn so, without reports. Strings are padded to a length that
-the peers are told, over an alphabet that they are told too, at as many bits as its letters need.
+optimal local hashing. Counts are drawn by its law, without reports: of n people the c who hold a
+string support it with the chance p = 1/2, all others with q = 1 / (e^eps + 1), and for strings that
+nobody holds the normal law of the same variance stands in. Strings are padded to a length that the
+peers are told, over an alphabet that they are told too, at as many bits as its letters need.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ def noise(people: int, epsilon: float) -> float:
     return math.sqrt(people * 4 * power) / (power - 1)
 
 
+def counted(held: float, people: int, epsilon: float, rng: np.random.Generator) -> float:
+    """The count of a string that so many of some people hold, as hashing estimates it."""
+    truth, chance = 0.5, 1 / (math.exp(epsilon) + 1)
+    support = rng.binomial(int(held), truth) + rng.binomial(people - int(held), chance)
+    return float((support - people * chance) / (truth - chance))
+
+
 def pem(
     world: World, counts: Counts, epsilon: float, k: int, step: int, rng: np.random.Generator
 ) -> list[str]:
@@ -105,7 +113,7 @@ def pem(
         for prefix, tails in behind.items():
             estimates = spread * rng.standard_normal(1 << more, dtype=np.float32)
             for tail, count in tails.items():
-                estimates[tail] += count
+                estimates[tail] = counted(count, int(held.sum()), epsilon, rng)
             top = np.argpartition(-estimates, min(2 * k, estimates.size - 1))[: 2 * k]
             best += [(float(estimates[i]), (prefix << more) + int(i)) for i in top]
         kept = [value for _, value in sorted(best, reverse=True)[: 2 * k]]
@@ -138,7 +146,7 @@ def treehist(
             estimates = spread * rng.standard_normal((padded.size, padded.size))
             for value, count in true.items():
                 if value[:-2] == prefix:
-                    estimates[value[-2:]] += count
+                    estimates[value[-2:]] = counted(count, int(held.sum()), epsilon / 2, rng)
             order = np.argpartition(-estimates, min(k, estimates.size - 1), axis=None)[:k]
             places = [divmod(int(place), padded.size) for place in order]
             best += [(float(estimates[place]), (*prefix, *place)) for place in places]
@@ -165,7 +173,10 @@ def fragments(
         pieces = padded.size**2
         codes = padded.letters[:, 2 * place] * padded.size + padded.letters[:, 2 * place + 1]
         true = np.bincount(codes * _HASH + byte, weights=held, minlength=pieces * _HASH)
-        estimates = true + noise(int(held.sum()), epsilon / 2) * rng.standard_normal(true.size)
+        people = int(held.sum())
+        estimates = noise(people, epsilon / 2) * rng.standard_normal(true.size)
+        for piece in np.flatnonzero(true).tolist():
+            estimates[piece] = counted(true[piece], people, epsilon / 2, rng)
         top = np.argpartition(-estimates, 2 * k)[: 2 * k]
         found: dict[int, list[int]] = {}
         for piece in top.tolist():
@@ -238,11 +249,10 @@ def _ranked(
     known: dict[tuple[int, ...], int] = {}
     for row, letters in enumerate(padded.letters.tolist()):
         known.setdefault(tuple(letters), row)
-    spread = noise(int(counts.sum()), epsilon)
-    scored = []
+    people, scored = int(counts.sum()), []
     for string in strings:
         there = known.get(string)
         held = 0 if there is None else int(counts[there])
         name = f"({string})" if there is None else world.words[there]
-        scored.append((held + spread * float(rng.standard_normal()), name))
+        scored.append((counted(held, people, epsilon, rng), name))
     return [name for _, name in sorted(scored, reverse=True)[:k]]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.code_tables import shipped_code
-from rumor.core.prefix_code import END, PrefixCode
+from rumor.core.prefix_code import PrefixCode
 from rumor.core.randomness import Seeded
 from rumor.core.types import Tally
 from rumor.mechanisms.open_words import OpenWords
@@ -37,9 +37,11 @@ class World:
     shares: NDArray[np.float64]
     code: PrefixCode
     longest: int
-    typical: int | None = None
-    fixed: int = 0
-    """The length of all words, where a peer that knows it may use it."""
+
+    @property
+    def fixed(self) -> int | None:
+        """The length of all words, where they have one and everybody is told it."""
+        return self.code.length
 
     @functools.cached_property
     def pieces(self) -> Pieces:
@@ -55,8 +57,7 @@ class World:
         return open_words(
             epsilon=epsilon,
             code=self.code,
-            longest=self.longest,
-            typical=self.typical,
+            longest=None if self.fixed else self.longest,
             key=key.encode(),
         )
 
@@ -84,8 +85,6 @@ def crowd(world: World, people: int, epsilon: float, run: int, purpose: str = "j
 
 
 LATIN, UTF8, URL = (shipped_code(name) for name in ("latin", "utf-8", "url"))
-# A code of one's own for strings of letters, all alike.
-ALIKE = PrefixCode.from_weights({END: 1, **dict.fromkeys(LETTERS, 1)})
 
 
 def _language(name: str, code: PrefixCode, longest: int) -> World:
@@ -123,7 +122,12 @@ def _strings(name: str, count: int, length: int, power: float, seed: int) -> Wor
     rng = np.random.default_rng(seed)
     words = tuple("".join(rng.choice(list(LETTERS), size=length)) for _ in range(count))
     shares = np.arange(1, count + 1) ** -power
-    return World(name, words, shares / shares.sum(), ALIKE, length, typical=length, fixed=length)
+    return World(name, words, shares / shares.sum(), alike(length), length)
+
+
+def alike(length: int) -> PrefixCode:
+    """A code of one's own for strings of one length: letters that are all alike, no end mark."""
+    return PrefixCode.from_weights(dict.fromkeys(LETTERS, 1), length)
 
 
 def _null() -> World:
@@ -154,6 +158,8 @@ _WORLDS: dict[str, Callable[[], World]] = {
     "five": lambda: _strings("five", 25, 5, 0.6, 5),
     "sixt": lambda: _strings("sixt", 25, 6, 0.7, 66),
     "null": _null,
+    # No string is frequent.
+    "plates": lambda: _strings("plates", WORDS, 6, 0.0, 21),
     "overlong": _overlong,
 }
 TUNING = ("fr", "es", "five", "sixt", "seven")

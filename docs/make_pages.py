@@ -30,7 +30,7 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -444,9 +444,9 @@ def main(arguments: list[str]) -> int:
     check = "--check" in arguments
     stale: list[str] = []
 
-    def settle(path: Path, new: str) -> None:
+    def settle(path: Path, new: str, same: Callable[[str, str], bool] = str.__eq__) -> None:
         old = path.read_text(encoding="utf-8") if path.exists() else None
-        if old != new:
+        if old is None or not same(old, new):
             stale.append(str(path.relative_to(ROOT)))
             if not check:
                 path.write_text(new, encoding="utf-8")
@@ -454,7 +454,7 @@ def main(arguments: list[str]) -> int:
     settle(CLI_PAGE, cli_page())
     settle(PYTHON_PAGE, python_page())
     for name, picture in make_pictures.pictures().items():
-        settle(make_pictures.FOLDER / name, picture)
+        settle(make_pictures.FOLDER / name, picture, make_pictures.same)
     for path, text in make_papers.files().items():
         settle(path, text)
     for page in pages():

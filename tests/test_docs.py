@@ -72,7 +72,16 @@ def test_blocks_that_do_not_run_say_why() -> None:
 @pytest.mark.parametrize("name", make_pictures.PICTURES)
 def test_pictures_are_those_of_the_code(name: str) -> None:
     committed = (make_pictures.FOLDER / name).read_text(encoding="utf-8")
-    assert make_pictures.PICTURES[name]() == committed, REFRESH
+    assert make_pictures.same(make_pictures.PICTURES[name](), committed), REFRESH
+
+
+def test_pictures_differ_where_an_eye_could_see_it() -> None:
+    line = '<path d="M1.5,20 2,-3.25"/><text x="3">12.5%</text>'
+    assert make_pictures.same(line, line.replace("1.5,20", "1.58,20.01"))
+    assert not make_pictures.same(line, line.replace("1.5,20", "1.7,20"))
+    assert not make_pictures.same(line, line.replace("12.5%", "12.9%"))
+    assert not make_pictures.same(line, line.replace("path", "line"))
+    assert not make_pictures.same(line, line.replace("20 2", "20 2 5"))
 
 
 def test_every_picture_is_made_and_used() -> None:

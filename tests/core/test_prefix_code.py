@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rumor.core.canonical import digest
 from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError
-from rumor.core.prefix_code import PrefixCode, Symbol, normal
+from rumor.core.prefix_code import PrefixCode, Symbol, Written, normal
 
 CODES = [shipped_code(name) for name in NAMES]
 SMALL = PrefixCode.of([[1, "a"], [2, "b"], [4, "", "ab", "é", 195]])
@@ -80,6 +80,32 @@ def test_no_text_begins_another(one: str, other: str, code: PrefixCode) -> None:
         assert first.bits >> first.length - size != second.bits >> second.length - size
 
 
+@given(st.text("abcdeé ß検🙂.w", min_size=1, max_size=8), st.sampled_from(CODES), st.integers(0, 9))
+def test_texts_of_one_length_end_by_themselves(text: str, code: PrefixCode, zeros: int) -> None:
+    text = normal(text)
+    own = code.of_length(len(text))
+    found = own.write(text)
+    assert found.ended
+    assert own.read(found.bits << zeros, found.length + zeros) == text
+    for most in (found.length - 1, found.length, found.length + 1):
+        assert own.write(text, most).ended == (most >= found.length)
+    for other in (text[1:], text + "a", ""):
+        assert own.write(other) == Written(0, 0, ended=False, broken=True), "no bit of it"
+
+
+def test_without_an_end_mark_letters_have_its_room_and_a_contract_says_the_length() -> None:
+    own = SMALL.of_length(2)
+    assert own.to_json() == {"length": 2, "rows": [[1, "a"], [2, "b"], [3, 195], [4, "ab", "é"]]}
+    assert own.end_bits == 0 < SMALL.end_bits
+    assert PrefixCode.of(own.to_json()) == own
+    assert PrefixCode.of(json.loads(json.dumps(own.to_json()))) == own
+    assert PrefixCode.of([[1, "a"], [2, "b"]], 3) == PrefixCode.of(
+        {"length": 3, "rows": [[1, "a"], [2, "b"]]}, 3
+    )
+    assert PrefixCode.of(SMALL.to_json(), 2) == own
+    assert written(own, "ab") == "1110", "the longest symbol"
+
+
 @given(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(1, 1000), min_size=1))
 def test_frequent_symbols_have_no_longer_words(weights: dict[Symbol, int]) -> None:
     code = PrefixCode.from_weights({"": 7, **weights})
@@ -132,6 +158,17 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ([[1, "", "e\u0301"]], "normal form C"),
         ([[1, "", "\ud800"]], "normal form C"),
         ([[1, "", "a" * 33]], "up to 32 characters"),
+        ({"length": 3, "rows": [[1, "a", ""]]}, "must have no end mark.*after its 3 characters"),
+        ({"length": 0, "rows": [[1, "a", "b"]]}, "texts must be an integer from 1 to 256; got 0"),
+        (
+            {"length": "3", "rows": [[1, "a", "b"]]},
+            "integer from 1 to 256; got '3'",
+        ),
+        (
+            {"length": 3, "row": [[1, "a", "b"]]},
+            r"and its rows.*got \['length', 'row'\]",
+        ),
+        ({"length": 3, "rows": []}, "must be a list of rows"),
     ],
 )
 def test_a_bad_code_is_refused_in_a_sentence(rows: object, sentence: str) -> None:

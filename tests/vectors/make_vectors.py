@@ -55,7 +55,7 @@ SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
 TURNS = 4
 REPORTS = (1, 2, 7, 365)
 # Examples from this place on came later: they stand last, so that all others keep their numbers.
-SINCE = {"privkv": 4, "privkvm": 4}
+SINCE = {"privkv": 4, "privkvm": 4, "open-words": 4}
 # Fresh noise that a revision might bring, as thresholds of p and q, and numbers of reports.
 REVISED = ((0, 2**64), (1, 2**64 - 1), (2**62, 3 * 2**62), (2**63, 2**63 + 1))
 TOGETHER = ((1, 1), (2, 3), (7, 10**6))

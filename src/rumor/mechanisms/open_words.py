@@ -71,7 +71,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         self,
         *,
         epsilon: float,
-        code: PrefixCode | Sequence[object],
+        code: PrefixCode | Sequence[object] | Mapping[str, object],
         step: int,
         weights: Sequence[int],
         key: bytes,
@@ -159,11 +159,13 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         """Two buckets and some, one cohort and several, words that end early, late and never."""
         short = [[1, "a"], [2, "b", ""]]
         some = [[2, "", "wo", "rd"], [4, " ", "1", "2", 195]]
+        four = {"length": 4, "rows": [[2, "w", "rd"], [3, "o", "r", "d", 195]]}
         return [
             cls(epsilon=0.5, code=short, step=1, weights=(1, 1), cohorts=1, buckets=2, key=b"laws"),
             cls(epsilon=1.0, code=some, step=4, weights=(2, 1, 1), cohorts=2, key=b"laws"),
             cls(epsilon=3.0, code=some, step=3, weights=(1, 3, 2), cohorts=1, key=b"laws"),
             cls(epsilon=1.0, code=some, step=2, weights=(1,) * 9, cohorts=2, buckets=9, key=b"k"),
+            cls(epsilon=2.0, code=four, step=5, weights=(2, 2, 1), cohorts=2, key=b"laws"),
         ]
 
     def inputs(self) -> Sequence[object]:

@@ -5,7 +5,7 @@ numbers of bits; two standard deviations above the mean, for letters as the code
 room for all but a few in a hundred, and never more than as many of the longest. Levels up to the
 bits of a typical word have the same weight, and further ones less and less: short words are tested
 by all later levels anyway, and nobody knows how long the frequent words are. Whole words have a
-little less than a level's weight. Where all words have one length (`typical` is `longest`), nothing
+little less than a level's weight. Where all words have one length, as the code then says, nothing
 is tested before the last levels: fewer, longer steps find more, as long as the last of them is not
 mostly empty, and whole words have the weight of a level.
 
@@ -17,16 +17,18 @@ depend on how many people there are or on epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rumor.core.checks import checked_size
-from rumor.core.prefix_code import END, PrefixCode
+from rumor.core.errors import InputError
+from rumor.core.prefix_code import END, MAX_CHARACTERS, PrefixCode
 from rumor.mechanisms.open_words import MAX_LEVELS, OpenWords
 
 STEP = 7
-MOST_STEP_OF_ONE_LENGTH = 10
+LONGEST = 20
+MOST_STEP_OF_ONE_LENGTH = 15
+_ABOUT_AS_MANY = 1.25
 COHORTS = 256
-MAX_CHARACTERS = 256
 _WEIGHT = 20
 _DECAY = 0.75
 _WHOLE = 0.7
@@ -39,10 +41,12 @@ _EVEN_LEAST = 3
 def _most_bits(code: PrefixCode, longest: int) -> float:
     """Room for words of up to so many characters, end mark included."""
     longest = checked_size("longest", longest, 1, MAX_CHARACTERS)
+    if _alike(code):
+        return longest * code.most_bits
     mean, variance = code.bits_per_character()
     widest = max(size for symbol, (_, size) in code.words.items() if symbol != END)
     usual = longest * mean + 2 * math.sqrt(longest * variance)
-    return min(longest * widest, usual) + code.words[END][1]
+    return min(longest * widest, usual) + code.end_bits
 
 
 def levels_for(
@@ -50,37 +54,59 @@ def levels_for(
 ) -> tuple[int, ...]:
     """The weights of levels for words of up to so many characters, typically of so many."""
     mean, _ = code.bits_per_character()
-    end = code.words[END][1]
     depth = min(MAX_LEVELS - 1, max(1, math.ceil(_most_bits(code, longest) / step)))
     even = max(_EVEN_LEAST, depth // _EVEN_PART)
     if typical is not None:
         typical = checked_size("typical", typical, 1, longest)
-        even = math.ceil((typical * mean + end) / step)
+        even = math.ceil((typical * mean + code.end_bits) / step)
     weights = [_WEIGHT * _DECAY ** max(0, level + 1 - even) for level in range(depth)]
-    whole = 1.0 if typical == longest else _WHOLE
+    whole = _WHOLE if code.length is None else 1.0
     return tuple(max(1, round(weight)) for weight in (*weights, _WEIGHT * whole))
 
 
-def _step_of_one_length(code: PrefixCode, longest: int) -> int:
-    """As few levels as steps of ten bits at most allow, all of them as full as the others."""
-    bits = _most_bits(code, longest)
+def _alike(code: PrefixCode) -> bool:
+    """Whether words have one length, and the code writes all of them with about as many bits."""
+    mean, _ = code.bits_per_character()
+    return code.length is not None and code.most_bits <= _ABOUT_AS_MANY * mean
+
+
+def _step_of_one_length(code: PrefixCode, length: int) -> int:
+    """As few levels as steps of fifteen bits at most allow, all of them as full as the others.
+
+    Where a code writes some words of this length with many more bits than most, those that have
+    few are better tested by many levels, as words of any length are.
+    """
+    if not _alike(code):
+        return STEP
+    bits = _most_bits(code, length)
     return math.ceil(bits / math.ceil(bits / MOST_STEP_OF_ONE_LENGTH))
 
 
 def open_words(
     *,
     epsilon: float,
-    code: PrefixCode | Sequence[object],
-    longest: int,
+    code: PrefixCode | Sequence[object] | Mapping[str, object],
     key: bytes,
+    longest: int | None = None,
     typical: int | None = None,
     step: int | None = None,
     cohorts: int = COHORTS,
 ) -> OpenWords:
-    """The mechanism for words of up to so many characters, everything else chosen."""
+    """The mechanism for words of up to so many characters, everything else chosen.
+
+    A code of one length says itself how long words are.
+    """
     known = code if isinstance(code, PrefixCode) else PrefixCode.of(code)
-    if step is None:
-        step = _step_of_one_length(known, longest) if typical == longest else STEP
+    if known.length is not None:
+        if longest is not None or typical is not None:
+            raise InputError(
+                f"where all words have {known.length:,} characters, longest and typical must be "
+                f"left out; got {longest!r} and {typical!r}"
+            )
+        longest = typical = known.length
+        step = _step_of_one_length(known, longest) if step is None else step
+    longest = LONGEST if longest is None else longest
+    step = STEP if step is None else step
     weights = levels_for(known, longest, typical, step)
     return OpenWords(
         epsilon=epsilon, code=known, step=step, weights=weights, key=key, cohorts=cohorts

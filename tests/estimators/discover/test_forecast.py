@@ -10,7 +10,7 @@ import pytest
 
 from rumor.core.code_tables import shipped_code
 from rumor.core.errors import InputError
-from rumor.core.prefix_code import END, PrefixCode
+from rumor.core.prefix_code import PrefixCode, Symbol
 from rumor.estimators.discover.forecast import (
     Course,
     fakes_to_invent,
@@ -19,6 +19,7 @@ from rumor.estimators.discover.forecast import (
     require_enough,
 )
 from rumor.estimators.discover.found import discover
+from rumor.estimators.discover.search import grow
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import levels_for, open_words
 from tests.estimators.discover.test_found import crowd
@@ -52,6 +53,15 @@ def test_half_and_most_are_what_they_say() -> None:
     # Nobody has it: the levels before the last each let one in seventy through.
     assert course.chance(0.0) < 1e-7
     assert told.half < told.most
+
+
+def test_the_trust_of_what_passes_by_chance_is_what_is_drawn() -> None:
+    """Eight crowds whose words are all rare: their sums vary by a tenth about the mean."""
+    found = []
+    for run in range(8):
+        mechanism, tally = crowd({}, 20_000, 3.0, 70 + run)
+        found.append(sum(grow(mechanism, mechanism.table(tally)).pool.trust))
+    assert Course(mechanism, 20_000, 25).trusted == pytest.approx(np.mean(found), rel=0.15)
 
 
 @pytest.mark.slow
@@ -109,12 +119,22 @@ def test_levels_leave_room_for_the_longest_and_weigh_early_ones_most() -> None:
 
 
 def test_levels_of_one_length_are_as_full_as_the_others() -> None:
-    """26 letters and the end mark have five bits at most: five letters need 30, six need 35."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    code = PrefixCode.from_weights({END: 1, **dict.fromkeys(letters, 1)})
-    for length, step, weights in ((5, 10, (20,) * 4), (6, 9, (20,) * 5), (7, 10, (20,) * 5)):
-        made = open_words(epsilon=1.0, code=code, longest=length, typical=length, key=b"k")
-        assert (made.step, made.weights) == (step, weights)
+    """26 letters have five bits at most: six of them need 30, and have no end mark."""
+    letters: dict[Symbol, int] = dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 1)
+    # Six digits of three bits or four: room for all, and not only for most.
+    digits = [[3, *"012345"], [4, *"6789"]]
+    made = open_words(epsilon=1.0, code={"length": 6, "rows": digits}, key=b"k")
+    assert made.stems.bits == 24
+    # Rare letters of Latin text have many bits: levels are those of words of any length.
+    latin = open_words(epsilon=1.0, code=LATIN.of_length(6), key=b"k")
+    assert latin.step == 7
+    assert len(set(latin.weights)) > 2
+    for length, step, weights in ((3, 15, 2), (5, 13, 3), (6, 15, 3), (7, 12, 4)):
+        code = PrefixCode.from_weights(letters, length)
+        made = open_words(epsilon=1.0, code=code, key=b"k")
+        assert (made.step, made.weights) == (step, (20,) * weights)
+        with pytest.raises(InputError, match="longest and typical must be left out; got 9 and"):
+            open_words(epsilon=1.0, code=code, longest=9, key=b"k")
 
 
 def test_words_up_to_the_longest_can_be_written() -> None:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumor.core.code_tables import NAMES, shipped_code
-from rumor.core.prefix_code import END, PrefixCode
+from rumor.core.prefix_code import PrefixCode
 from rumor.estimators.discover.grammar import DEAD, ENDED, START, Grammar, bits_of, read_word
 
 GRAMMARS = {name: Grammar(shipped_code(name)) for name in NAMES}
 OF_ONE_LENGTH = {
-    (name, length): Grammar(shipped_code(name), length) for name in NAMES for length in range(1, 7)
+    (name, length): shipped_code(name).of_length(length) for name in NAMES for length in range(1, 7)
 }
 
 
@@ -34,19 +34,37 @@ def test_every_word_can_be_followed_to_its_end(word: str, name: str) -> None:
     assert DEAD not in {state_after(GRAMMARS[name], bits[:n]) for n in range(len(bits))}
 
 
-@given(st.text("aeß検🙂w", max_size=6), st.sampled_from(NAMES), st.integers(1, 6))
-def test_words_of_one_length_end_there_and_nowhere_else(word: str, name: str, length: int) -> None:
-    written = shipped_code(name).write(word)
+@given(st.text("aeß検🙂w.", min_size=1, max_size=6), st.sampled_from(NAMES))
+def test_words_of_one_length_end_with_their_last_character(word: str, name: str) -> None:
+    code = OF_ONE_LENGTH[name, len(word)]
+    written, grammar = code.write(word), Grammar(code)
     bits = format(written.bits, f"0{written.length}b")
-    ends = state_after(OF_ONE_LENGTH[name, length], bits) == ENDED
-    assert ends == (len(word) == length)
-    if ends:
-        states = [state_after(OF_ONE_LENGTH[name, length], bits[:n]) for n in range(len(bits) + 1)]
-        assert DEAD not in states
-        # Behind the last character there is one way on.
-        whole = bits[: -shipped_code(name).words[END][1]]
-        state = state_after(OF_ONE_LENGTH[name, length], whole)
-        assert DEAD in OF_ONE_LENGTH[name, length].table[state]
+    states = [state_after(grammar, bits[:n]) for n in range(len(bits) + 1)]
+    assert states[-1] == ENDED
+    assert DEAD not in states
+    assert ENDED not in states[:-1]
+    assert state_after(grammar, bits + "00") == ENDED
+    assert state_after(grammar, bits + "1") == DEAD
+
+
+CODES = {
+    "with an end mark": PrefixCode.of([[2, "a", "", "b"], [4, "ab", 195]]),
+    "of three letters": PrefixCode.of({"length": 3, "rows": [[1, "a"], [2, "b"], [3, "ab", "c"]]}),
+}
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
+@pytest.mark.parametrize("step", [1, 3, 4])
+def test_growth_counts_what_all_extensions_come_to(code: PrefixCode, step: int) -> None:
+    """Every beginning that goes on is extended by every chunk, level by level."""
+    grammar, states = Grammar(code), np.array([START], dtype=np.int32)
+    going, ended = grammar.growth(step, 4)
+    for level in range(4):
+        after = grammar.after(states, step)
+        on = after[(after != DEAD) & (after != ENDED)]
+        assert going[level] == pytest.approx(on.size / max(1, states.size))
+        assert ended[level] == pytest.approx((after == ENDED).sum() / max(1, states.size))
+        states = on
 
 
 @pytest.mark.parametrize("broken", ["E0 80 80", "ED A0 80", "F0 80 80 80", "F4 90 80 80"])

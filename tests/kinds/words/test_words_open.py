@@ -18,10 +18,14 @@ from rumor.kinds.dry_run import Trials
 from rumor.kinds.planning.planned import Size, Wish
 from rumor.kinds.words.estimate import decode_open
 from rumor.kinds.words.plan import PlannedWords
+from rumor.kinds.words.question import WordsQuestion
 from rumor.kinds.words.simulate import simulate_open
 from rumor.mechanisms.open_words import OpenWords
 
 ENGINES = {"duck": 9000, "fox": 5000, "owl": 3000, "heron": 2000, "lynx": 1000}
+
+
+FOUR = {"length": 4, "rows": [[1, "a"], [2, "b"]]}
 
 
 def collection(**question: Any) -> Collection:
@@ -66,6 +70,12 @@ def test_a_text_with_open_words_is_of_this_kind() -> None:
         ({"code": 5}, "code must be a name, a file or a list of rows; got 5"),
         ({"code": [[1, "a"], [2, "b"]]}, 'a code must have an end mark, the symbol ""'),
         ({"code": [[1, "a", "b", ""]]}, "must be prefix-free"),
+        (
+            {"length": 6},
+            "have 6 characters, longest and typical must be left out; got 12",
+        ),
+        ({"longest": None, "length": 0}, "length must be an integer from 1 to 256; got 0"),
+        ({"length": 5, "code": FOUR}, "length must be that of the code, 4; got 5"),
         ({"epsilon": -1}, "epsilon must be a number above 0"),
         ({"bits": 64}, "bits"),
     ],
@@ -83,6 +93,20 @@ def test_a_code_of_ones_own_comes_from_a_file(tmp_path: Path) -> None:
     assert own == mechanism(code=rows)
     with pytest.raises(InputError):
         mechanism(code=str(tmp_path / "missing.json"))
+
+
+def test_words_of_one_length_are_asked_for_by_it(tmp_path: Path) -> None:
+    asked = mechanism(longest=None, length=4)
+    assert asked.code.length == 4
+    assert asked.code.end_bits == 0
+    assert OpenWords.from_parameters(asked.parameters()) == asked
+    assert mechanism(longest=None, code=FOUR) == mechanism(longest=None, length=4, code=FOUR)
+    (tmp_path / "own.json").write_text(json.dumps(FOUR["rows"]))
+    assert mechanism(longest=None, length=4, code=str(tmp_path / "own.json")).code.length == 4
+    assert asked.stems.fingerprints("heron") == [asked.stems.whole("heron")] * asked.levels
+    found = rumor.estimate(asked, crowd(asked, {**ENGINES, "hare": 2000}, 3))
+    assert set(found.values) == {"duck", "lynx", "hare"}
+    assert "a word of 4 characters" in WordsQuestion().hint(asked)
 
 
 def test_words_are_found_without_a_list() -> None:
@@ -122,9 +146,6 @@ def test_listed_words_are_looked_for_in_the_same_reports() -> None:
     assert "4 of them listed" in both.table()
     with pytest.raises(InputError, match="level must be"):
         decode_open(summary, level=1.5)
-    with pytest.raises(InputError, match=r"length must be an integer from 1 to 256; got 0"):
-        decode_open(summary, length=0)
-    assert {len(str(word)) for word in decode_open(summary, length=4).values} == {4}
 
 
 def test_words_too_long_to_be_named_are_counted() -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.estimators.discover.carved import carved_p_values
+from rumor.estimators.discover.ranking import Looks, ranked
 from rumor.estimators.discover.search import Grown, grow
 from rumor.estimators.discover.trust import weights
 from rumor.mechanisms.open_words import OpenWords
@@ -39,7 +40,7 @@ class Discovered:
     high: Vector
     p_value: Vector
     ranked_by: Vector
-    """The share with the choosing level counted: a ranking, not an estimate."""
+    """The share with the choosing level and beginnings counted: a ranking, not an estimate."""
     chosen_at: NDArray[np.int64]
     """The level, from 1, at which each word ended."""
     pool: int
@@ -57,30 +58,18 @@ def discover(
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
     beam: int | None = None,
-    length: int | None = None,
     on_progress: Progress | None = None,
 ) -> Discovered:
-    """The words of a tally, at a false discovery rate of at most about `level`.
-
-    `length` is that of all words in characters, where they have one length: no other is found.
-    """
+    """The words of a tally, at a false discovery rate of at most about `level`."""
     table = mechanism.table(tally)
-    grown = grow(mechanism, table, beam=beam, length=length, on_progress=on_progress)
+    grown = grow(mechanism, table, beam=beam, on_progress=on_progress)
     pool = grown.pool
     p_values = _p_values(grown)
     weighted = p_values / weights(np.array(pool.trust))
     rows = np.flatnonzero(benjamini_hochberg(weighted, CAUTION * level))
-    ranked = np.array([_share(mechanism, grown, i, later=False)[0] for i in rows.tolist()])
-    rows = rows[np.argsort(-ranked, kind="stable")]
-    shares = [_share(mechanism, grown, i, later=True) for i in rows.tolist()]
-    share, stderr = (
-        (np.array(part) for part in zip(*shares, strict=True))
-        if shares
-        else (
-            np.zeros(0),
-            np.zeros(0),
-        )
-    )
+    ranked_by = _ranked(mechanism, grown, rows)
+    rows = rows[np.argsort(-ranked_by, kind="stable")]
+    share, stderr = _shares(mechanism, grown, rows, later=True)
     low, high = interval(share, stderr, confidence, rows.size, len(pool.words))
     return Discovered(
         words=[pool.words[i] for i in rows],
@@ -89,7 +78,7 @@ def discover(
         low=low,
         high=high,
         p_value=p_values[rows],
-        ranked_by=np.sort(ranked)[::-1],
+        ranked_by=np.sort(ranked_by)[::-1],
         chosen_at=np.array([pool.level[i] + 1 for i in rows], dtype=np.int64),
         pool=len(pool.words),
         longer=_longer(mechanism, grown, confidence),
@@ -107,12 +96,33 @@ def _p_values(grown: Grown) -> Vector:
     return carved_p_values(pooled, share, np.array(pool.threshold))
 
 
-def _share(mechanism: OpenWords, grown: Grown, i: int, *, later: bool) -> tuple[float, float]:
-    """A word's share and its standard error, from the levels after the one that chose it."""
-    first = grown.pool.level[i] + later
-    excess = sum(grown.pool.excess[i][later:])
-    noise = float((grown.deviation[first:] ** 2).sum())
-    return share_of(mechanism, excess, int(grown.people[first:].sum()), noise)
+def _shares(
+    mechanism: OpenWords, grown: Grown, rows: NDArray[np.intp], *, later: bool
+) -> tuple[Vector, Vector]:
+    """The shares of words and their errors, from the levels after the one that chose each."""
+    found = np.zeros((rows.size, 2))
+    for place, i in enumerate(rows.tolist()):
+        first = grown.pool.level[i] + later
+        excess = sum(grown.pool.excess[i][later:])
+        noise = float((grown.deviation[first:] ** 2).sum())
+        found[place] = share_of(mechanism, excess, int(grown.people[first:].sum()), noise)
+    return found[:, 0], found[:, 1]
+
+
+def _ranked(mechanism: OpenWords, grown: Grown, rows: NDArray[np.intp]) -> Vector:
+    """What found words are ranked by: the choosing level and what agrees of earlier ones, too."""
+    pool, looks = grown.pool, []
+    chosen = np.array([pool.level[i] for i in rows.tolist()], dtype=np.intp)
+    for level in range(chosen.max(initial=0)):
+        here = np.flatnonzero(chosen > level)
+        people, chance = int(grown.people[level]), 1 / mechanism.buckets
+        # What is left of a small table may be less noise than its people must have brought.
+        noise = max(float(grown.deviation[level]) ** 2, people * chance * (1 - chance))
+        begun = [pool.before[i][level] for i in rows[here].tolist()]
+        shares = np.array([share_of(mechanism, excess, people, noise) for excess in begun])
+        stems = np.array([pool.stems[i][level] for i in rows[here].tolist()], dtype=np.uint64)
+        looks.append(Looks(here, stems, shares[:, 0], shares[:, 1]))
+    return ranked(*_shares(mechanism, grown, rows, later=False), looks)
 
 
 def share_of(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.prefix_code import END, PrefixCode, tail_bytes
+from rumor.core.types import Vector
 
 States = NDArray[np.int32]
 
@@ -26,20 +27,18 @@ class Grammar:
     """The states of a code, and what each bit makes of them.
 
     Where all words have one length in characters, states know how many there are so far: a word
-    that is whole ends, and no other does, so that an end mark is no news and costs no search.
+    that is whole ends, and no other does.
     """
 
-    def __init__(self, code: PrefixCode, length: int | None = None) -> None:
+    def __init__(self, code: PrefixCode) -> None:
+        length = code.length
         self._next: list[list[int]] = [[DEAD, DEAD], [ENDED, DEAD], [DEAD, DEAD]]
-        starts = [START, *(self._new() for _ in range(length or 0))]
+        # Where the next symbol starts, by the characters before it where they are counted.
+        starts = [START, *(self._new() for _ in range((length or 1) - 1)), ENDED]
         self._tails: dict[tuple[int, int], int] = {(0, start): start for start in starts}
-        for written, start in enumerate(starts):
+        for written, start in enumerate(starts[:-1]):
             for symbol, (word, size) in code.words.items():
                 bits = format(word, f"0{size}b")
-                if symbol == END:
-                    if length is None or written == length:
-                        self._path(start, bits, ENDED)
-                    continue
                 more = 1 if isinstance(symbol, int) else len(symbol)
                 if length is not None and written + more > length:
                     continue
@@ -49,7 +48,7 @@ class Grammar:
                         left = 6 * tail_bytes(symbol) - len(head)
                         self._path(start, bits + head, self._tail(left, goal))
                 else:
-                    self._path(start, bits, goal)
+                    self._path(start, bits, ENDED if symbol == END else goal)
         self.table: States = np.array(self._next, dtype=np.int32)
 
     def _new(self) -> int:
@@ -78,6 +77,24 @@ class Grammar:
         for _ in range(step):
             found = self.table[found].reshape(len(states), 2 * found.shape[1])
         return found
+
+    def growth(self, step: int, depth: int) -> tuple[Vector, Vector]:
+        """How many extensions a beginning has at each level that go on, and how many that end.
+
+        On average over all beginnings that go on, each as likely as another.
+        """
+        going, ended = np.zeros(depth), np.zeros(depth)
+        paths: Vector = np.zeros(len(self.table))
+        paths[START] = 1.0
+        for level in range(depth):
+            for _ in range(step):
+                after = np.bincount(self.table.T.reshape(-1), np.tile(paths, 2), paths.size)
+                paths = np.asarray(after, dtype=np.float64)
+                paths[DEAD] = 0.0
+            ended[level], paths[ENDED] = paths[ENDED], 0.0
+            going[level] = paths.sum()
+            paths /= going[level] or 1.0
+        return going, ended
 
 
 def bits_of(chunks: Iterator[int] | NDArray[np.integer], step: int) -> int:

@@ -3,8 +3,9 @@
 At each level the candidates are the extensions of the beginnings that survived the level before, as
 far as the code can write them. A candidate survives when its deviate passes a threshold, so that
 about `beam` of those that nobody has get through, whatever their number; it is lower where earlier
-levels trust the beginning (trust.py), and depends on those alone. A survivor that has ended is a
-word: it goes to the pool, and every deeper level, whose hashes are others, looks at it again.
+levels trust the beginning (trust.py), and depends on those alone. A candidate that has ended is a
+word. Words need not be extended, so that many more can be let through: they go to the pool, and
+every deeper level, whose hashes are others, looks at them again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from rumor.mechanisms.stems import Words
 
 BEAM = 600
 # Long steps have many extensions, and find as much with fewer survivors.
-_LONG_STEP, _LONG_BEAM = 10, 300
+_LEAST_BEAM, _EXTENSIONS = 100, 300 << 10
+# Words of the pool that pass by chance, over all levels where words can end.
+POOL = 1200
 _MAX_HASHES = 10**10
 
 
@@ -43,6 +46,9 @@ class Pool:
     deviates: list[list[float]] = field(default_factory=list)
     """Of each word at the level that chose it and all later ones."""
     excess: list[list[float]] = field(default_factory=list)
+    stems: list[list[int]] = field(default_factory=list)
+    """The fingerprints of its beginning at the levels before, and what those say of it."""
+    before: list[list[float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,9 @@ class Beginnings:
     states: NDArray[np.int32]
     chunks: NDArray[np.uint16]
     trust: Vector
+    stems: Words
+    """The fingerprints at every level so far."""
+    excess: Vector
 
 
 @dataclass(frozen=True)
@@ -73,13 +82,9 @@ def grow(
     table: NDArray[np.int64],
     *,
     beam: int | None = None,
-    length: int | None = None,
     on_progress: Progress | None = None,
 ) -> Grown:
-    """All words that stand out at the level where they end, from counts by level and cohort.
-
-    `length` is that of all words in characters, where they have one length.
-    """
+    """All words that stand out at the level where they end, from counts by level and cohort."""
     beam = usual_beam(mechanism) if beam is None else beam
     stems, depth = mechanism.stems, mechanism.levels - 1
     if beam << stems.step > _MAX_HASHES // stems.cohorts:
@@ -88,12 +93,15 @@ def grow(
             f"got {beam:,} times 2^{stems.step} times {stems.cohorts:,}"
         )
     delta = mechanism.gain * mechanism.buckets / (mechanism.buckets - 1)
-    grammar, pool = Grammar(mechanism.code, length), Pool()
+    grammar, pool = Grammar(mechanism.code), Pool()
+    allowed = pool_by_level(grammar, mechanism)
     alive = Beginnings(
         np.array([stems.root], dtype=np.uint64),
         np.array([START], dtype=np.int32),
         np.zeros((1, 0), dtype=np.uint16),
         np.ones(1),
+        np.zeros((1, 0), dtype=np.uint64),
+        np.zeros((1, 0)),
     )
     deviation, candidates = np.zeros(depth + 1), np.zeros(depth + 1, dtype=np.int64)
     people = table.sum(axis=(1, 2))
@@ -105,24 +113,32 @@ def grow(
         found = support(table[level], stems, level, np.concatenate([grown, kept]), delta)
         deviation[level], candidates[level] = found.deviation, grown.size
         _add(pool, found.deviates[grown.size :], found.excess[grown.size :])
-        going = passed(found.deviates[: grown.size], alive.trust[parents], beam)
-        rows = going.rows
-        ended = states[rows] == ENDED
-        paths = np.hstack([alive.chunks[parents[rows]], chunks[rows, None].astype(np.uint16)])
-        for row, path, threshold in zip(
-            rows[ended], paths[ended], going.threshold[ended].tolist(), strict=True
-        ):
+        trust = alive.trust[parents]
+        ended, on = np.flatnonzero(states == ENDED), np.flatnonzero(states != ENDED)
+        tested = passed(found.deviates[ended], trust[ended], allowed[level])
+        for row, threshold in zip(ended[tested.rows], tested.threshold.tolist(), strict=True):
+            path = np.append(alive.chunks[parents[row]], chunks[row])
             word = read_word(mechanism.code, path, stems.step)
             if word is not None:
                 pool.words.append(word)
                 pool.level.append(level)
                 pool.threshold.append(threshold)
-                pool.trust.append(float(alive.trust[parents[row]]))
+                pool.trust.append(float(trust[row]))
                 pool.fingerprints.append(int(grown[row]))
                 pool.deviates.append([float(found.deviates[row])])
                 pool.excess.append([float(found.excess[row])])
-        on = rows[~ended]
-        alive = Beginnings(grown[on], states[on], paths[~ended], going.trust[~ended])
+                pool.stems.append(alive.stems[parents[row]].tolist())
+                pool.before.append(alive.excess[parents[row]].tolist())
+        going = passed(found.deviates[on], trust[on], beam)
+        on = on[going.rows]
+        alive = Beginnings(
+            grown[on],
+            states[on],
+            np.hstack([alive.chunks[parents[on]], chunks[on, None].astype(np.uint16)]),
+            going.trust,
+            np.hstack([alive.stems[parents[on]], grown[on, None]]),
+            np.hstack([alive.excess[parents[on]], found.excess[on, None]]),
+        )
         longer = Support(found.deviates[on], found.excess[on], found.deviation, found.people)
         if on_progress is not None:
             on_progress(level + 1, depth + 1)
@@ -137,7 +153,14 @@ def grow(
 
 def usual_beam(mechanism: OpenWords) -> int:
     """How many beginnings pass a level by chance, where nothing else is said."""
-    return BEAM if mechanism.step < _LONG_STEP else _LONG_BEAM
+    return max(_LEAST_BEAM, min(BEAM, _EXTENSIONS >> mechanism.step))
+
+
+def pool_by_level(grammar: Grammar, mechanism: OpenWords) -> Vector:
+    """How many words pass each level by chance: as many at each where words can end."""
+    _, ended = grammar.growth(mechanism.step, mechanism.levels - 1)
+    levels = int(np.count_nonzero(ended))
+    return np.asarray(np.where(ended > 0, POOL / max(1, levels), 0.0))
 
 
 def _extensions(

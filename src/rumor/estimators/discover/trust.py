@@ -47,7 +47,7 @@ def threshold_for(part: Vector | float) -> Vector:
     return np.asarray(np.maximum(LEAST_THRESHOLD, -ndtri(np.minimum(0.5, part))))
 
 
-def passed(deviates: Vector, trust: Vector, beam: int) -> Passed:
+def passed(deviates: Vector, trust: Vector, beam: float) -> Passed:
     """Those of the candidates that pass, about `beam` of which by chance.
 
     `trust` is that of the beginning which each candidate extends.
@@ -61,7 +61,7 @@ def passed(deviates: Vector, trust: Vector, beam: int) -> Passed:
     rows, weighted = likely[weighted < part], weighted[weighted < part]
     order = np.argsort(weighted, kind="stable")
     if rows.size > _MOST * beam:
-        order = order[: _MOST * beam]
+        order = order[: int(_MOST * beam)]
         part = float(weighted[order[-1]])
     # The rate of false ones among all up to each, the smallest of those that reach further.
     by_chance = weighted[order] * deviates.size / np.arange(1, order.size + 1)

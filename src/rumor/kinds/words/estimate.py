@@ -19,15 +19,14 @@ from rumor.kinds.evidence import summarized
 from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.open_words_design import MAX_CHARACTERS
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import NormalIntervals
 
 _MOST_KEPT = 1 << 30
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "auto": ("level", "beam", "length", "candidates", "on_progress"),
-    "grown": ("level", "beam", "length", "candidates", "on_progress"),
+    "auto": ("level", "beam", "candidates", "on_progress"),
+    "grown": ("level", "beam", "candidates", "on_progress"),
 }
 """Every method, and its options."""
 
@@ -45,27 +44,21 @@ def decode_open(
     *,
     level: float = LEVEL,
     beam: int | None = None,
-    length: int | None = None,
     candidates: Sequence[str] | None = None,
     on_progress: Progress | None = None,
 ) -> OpenWordEstimate:
     """Words at a false discovery rate of at most about `level`.
 
-    `length` says that all words have so many characters, as product numbers do: no others are
-    found, and these ones better. `candidates` are words to look for as well. The rate is then
-    shared: half of it for those grown, half for those listed.
+    `candidates` are words to look for as well. The rate is then shared: half of it for those
+    grown, half for those listed.
     """
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"level must be a number above 0 and below 1; got {shown(level)}")
     if beam is not None:
         checked_size("beam", beam, 1, _MOST_KEPT)
-    if length is not None:
-        checked_size("length", length, 1, MAX_CHARACTERS)
     mechanism = summary.made_by(OpenWords)
     each = level if candidates is None else level / 2
-    grown = discover(
-        mechanism, summary.tally, level=each, beam=beam, length=length, on_progress=on_progress
-    )
+    grown = discover(mechanism, summary.tally, level=each, beam=beam, on_progress=on_progress)
     words, p_value = list(grown.words), grown.p_value
     share, stderr = grown.share, grown.stderr
     listed: list[str] = []

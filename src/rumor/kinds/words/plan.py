@@ -109,7 +109,7 @@ def _error(mechanism: OpenWords, users: int, share: float, weights: int) -> floa
 def word_bits(mechanism: OpenWords, letters: int) -> int:
     """The bits of a word of so many letters, as the code expects them, with its end."""
     mean, _ = mechanism.code.bits_per_character()
-    return round(letters * mean + mechanism.code.words[""][1])
+    return round(letters * mean + mechanism.code.end_bits)
 
 
 def _said(share: float) -> str:

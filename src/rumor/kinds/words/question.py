@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rumor.core.checks import checked_choice
+from rumor.core.checks import checked_choice, checked_size
 from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError, shown
-from rumor.core.prefix_code import PrefixCode
+from rumor.core.prefix_code import MAX_CHARACTERS, PrefixCode
 from rumor.kinds.base import Example, Kind, mechanism_wish
 from rumor.kinds.text.question import filter_key
 from rumor.mechanisms.open_words import OpenWords
 from rumor.mechanisms.open_words_design import open_words
-
-_LONGEST = 20
 
 
 class WordsQuestion(Kind[OpenWords]):
     """Words that nobody listed, as a device knows them."""
 
     name = "words"
-    keys = ("words", "longest", "typical", "code", "epsilon", "key", "mechanism")
+    keys = ("words", "longest", "typical", "length", "code", "epsilon", "key", "mechanism")
     family = OpenWords
     needs = "open words need the mechanism open-words"
     memoises = True
@@ -39,15 +37,17 @@ class WordsQuestion(Kind[OpenWords]):
             raise InputError("open words need an epsilon; got none")
         return open_words(
             epsilon=wish["epsilon"],  # type: ignore[arg-type]
-            code=_code(wish.get("code", NAMES[0])),
-            longest=wish.get("longest", _LONGEST),  # type: ignore[arg-type]
+            code=_code(wish.get("code", NAMES[0]), wish.get("length")),
+            longest=wish.get("longest"),  # type: ignore[arg-type]
             typical=wish.get("typical"),  # type: ignore[arg-type]
             key=filter_key(wish),
         )
 
     def hint(self, mechanism: OpenWords) -> str:
-        """Anything."""
-        return "a word; upper and lower case are different words"
+        """Anything, though words of another length than the one that all have are not named."""
+        length = mechanism.code.length
+        which = "a word" if length is None else f"a word of {length:,} characters"
+        return f"{which}; upper and lower case are different words"
 
     def example(self) -> Example:
         """Names of engines."""
@@ -59,12 +59,14 @@ class WordsQuestion(Kind[OpenWords]):
         )
 
 
-def _code(wish: object) -> PrefixCode:
-    """A code by its name, from a file, or written out."""
+def _code(wish: object, length: object) -> PrefixCode:
+    """A code by its name, from a file, or written out, for words of one length if there is one."""
+    known = None if length is None else checked_size("length", length, 1, MAX_CHARACTERS)
     if isinstance(wish, str):
         if wish.endswith(".json"):
-            return PrefixCode.load(wish)
-        return shipped_code(checked_choice("code", wish, NAMES, " or a .json file"))
-    if isinstance(wish, list):
-        return PrefixCode.of(wish)
+            return PrefixCode.load(wish, known)
+        code = shipped_code(checked_choice("code", wish, NAMES, " or a .json file"))
+        return code if known is None else code.of_length(known)
+    if isinstance(wish, (list, Mapping)):
+        return PrefixCode.of(wish, known)
     raise InputError(f"code must be a name, a file or a list of rows; got {shown(wish)}")

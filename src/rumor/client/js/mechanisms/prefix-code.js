@@ -1,7 +1,8 @@
 /**
- * Texts as bits: prefix codes with an end mark. A code is rows [length, symbol, ...], shortest first;
- * a symbol is a text, "" the end mark, or the first byte of UTF-8 of characters without a symbol,
- * behind which each further byte comes as six bits. Code words are given out in order.
+ * Texts as bits: prefix codes. A code is rows [length, symbol, ...], shortest first; a symbol is a
+ * text, "" the end mark, or the first byte of UTF-8 of characters without a symbol, behind which
+ * each further byte comes as six bits. Code words are given out in order. A code of texts of one
+ * length is {length, rows}, and has no end mark: no bit of any other text is written.
  */
 
 import { refuse, size } from "../checks.js";
@@ -14,7 +15,9 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export const normal = (text) => decoder.decode(utf8(text)).normalize("NFC");
 
 /** The code of a contract: writes texts as bits. */
-export function prefixCode(rows) {
+export function prefixCode(code) {
+  const fixed = code !== null && typeof code === "object" && !Array.isArray(code);
+  const [rows, only] = fixed ? ofOneLength(code) : [code, null];
   if (!Array.isArray(rows) || !rows.length) refuse("a code must be a list of rows [length, symbol, ...]", rows);
   const words = new Map();
   let [word, last, room] = [0n, 0, 0n];
@@ -30,7 +33,8 @@ export function prefixCode(rows) {
       room += 1n << BigInt(MAX_LENGTH - length);
     }
   }
-  if (!words.has("")) refuse('a code must have an end mark, the symbol ""', "none");
+  if (!fixed && !words.has("")) refuse('a code must have an end mark, the symbol ""', "none");
+  if (fixed && words.has("")) refuse('a code of one length must have no end mark, the symbol ""', "one");
   if (words.size < 2 || words.size > 4096) refuse("a code must have 2 to 4096 symbols", words.size);
   if (room > 1n << BigInt(MAX_LENGTH)) refuse("the code words of a code must be prefix-free", "too many for their lengths");
   const longest = Math.max(...[...words.keys()].map((s) => (typeof s === "string" ? [...s].length : 1)));
@@ -49,21 +53,28 @@ export function prefixCode(rows) {
   return (text, most) => {
     const characters = [...text];
     let [bits, length, place] = [0n, 0, 0];
+    if (fixed && characters.length !== only) return { bits, length, ended: false };
     const add = (code, count) => {
       bits = (bits << BigInt(count)) | code;
       length += count;
     };
     let ended = false;
     while (length < most && !ended) {
-      ended = place === characters.length;
-      const found = ended ? [...words.get(""), 0] : next(characters, place);
+      const found = place < characters.length ? next(characters, place) : [...words.get(""), 1];
       if (!found) return { bits, length, ended: false };
       add(found[0], found[1]);
       place += found[2];
+      ended = place === characters.length + !fixed;
     }
     if (length <= most) return { bits, length, ended };
     return { bits: bits >> BigInt(length - most), length: most, ended: false };
   };
+}
+
+function ofOneLength(code) {
+  const plain = Object.keys(code).sort().join() === "length,rows";
+  if (!plain) refuse("a code of one length must be its length and its rows", Object.keys(code));
+  return [code.rows, size("the length of a code's texts", code.length, 1, 256)];
 }
 
 function checkSymbol(symbol, words) {
