@@ -61,6 +61,27 @@ def test_what_is_wrong_is_told_at_its_question(open_page: OpenPage, tmp_path: Pa
         expect(page.locator(".card.drawn")).to_have_count(2)
 
 
+def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    lot = {"id": "lot", "kind": "words", "text": "Which lot?", "length": 3, "epsilon": 4.0}
+    with asked(tmp_path, lot, {**lot, "id": "any", "length": None}) as url:
+        page = open_page()
+        page.goto(url)
+        hint, field = page.locator("#q-lot-hint"), page.locator("[data-question=lot] input")
+        expect(hint).to_have_text(
+            "A word of 3 characters; upper and lower case are different words"
+        )
+        field.fill("🙂ab")
+        expect(hint).to_contain_text("A word of 3 characters")
+        field.fill("abcd")
+        expect(hint).to_contain_text("Words here have 3 characters. Another one can be sent")
+        page.locator("[data-question=any] input").fill("abcd")
+        expect(page.locator("#q-any-hint")).to_contain_text("Your word; upper")
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(2)
+
+
 def test_a_hundred_thousand_answers_are_found_by_typing(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

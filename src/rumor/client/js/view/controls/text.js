@@ -4,13 +4,20 @@ import { h } from "../dom.js";
 
 const QUIET = { autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
 
-export function control(card, title, words, set) {
+/** `characters` is how many all words have, where they have one length. */
+export function control(card, title, words, set, characters = null) {
   const hint = `${title}-hint`;
+  const told = (word) => (characters && word && [...word].length !== characters ? words.otherLength(characters) : words.oneWord(characters));
+  const note = h("p", { id: hint, class: "soft" }, told(card.value));
   return [
     h("input", {
       type: "text", ...QUIET, "aria-labelledby": title, "aria-describedby": hint, maxlength: 200, value: card.value,
-      oninput: (event) => set(event.target.value.trim() || undefined),
+      oninput: ({ target }) => {
+        const word = target.value.trim();
+        set(word || undefined);
+        note.textContent = told(word);
+      },
     }),
-    h("p", { id: hint, class: "soft" }, words.oneWord),
+    note,
   ];
 }
