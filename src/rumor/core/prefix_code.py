@@ -131,7 +131,6 @@ class PrefixCode:
         """The code for texts of so many characters: its end mark's room goes to the others."""
         sizes = {symbol: size for symbol, (_, size) in self.words.items() if symbol != END}
         weights = {symbol: 1 << (MAX_LENGTH - size) for symbol, size in sizes.items()}
-        checked_size("length", length, 1, MAX_CHARACTERS)
         return PrefixCode.from_weights(weights, length)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ little less than a level's weight. Where all words have one length, as the code 
 is tested before the last levels: fewer, longer steps find more, as long as the last of them is not
 mostly empty, and whole words have the weight of a level.
 
-The numbers come from crowds of French and Spanish words and of strings of five and seven letters,
+The numbers come from crowds of French and Spanish words and of strings of five to seven letters,
 which benchmarks/open_words.py does not judge; they are flat about what is written here, and do not
 depend on how many people there are or on epsilon.
 """

@@ -161,7 +161,8 @@ def test_words_that_pass_by_chance_are_as_many_as_is_said() -> None:
             sizes.append(len(grow(mechanism, mechanism.table(tally)).pool.words))
         # The first levels have fewer words than might pass.
         assert 0.6 * POOL < np.mean(sizes) < POOL + 5 * math.sqrt(POOL / 4)
-    allowed = pool_by_level(Grammar(mechanism.code), mechanism)
+    growth = Grammar(mechanism.code).growth(mechanism.step, mechanism.levels - 1)
+    allowed = pool_by_level(growth[1])
     assert allowed.sum() == pytest.approx(POOL)
     assert allowed[0] == 0, "no four letters have as few bits"
 

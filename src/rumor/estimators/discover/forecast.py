@@ -70,9 +70,8 @@ class Course:
         end = self._ends - 1
         later = self._people[end:]
         self._part = float(later[0] / later.sum())
-        grammar = Grammar(mechanism.code)
-        going, ended = grammar.growth(mechanism.step, mechanism.levels - 1)
-        allowed = pool_by_level(grammar, mechanism)
+        going, ended = Grammar(mechanism.code).growth(mechanism.step, mechanism.levels - 1)
+        allowed = pool_by_level(ended)
         self._others = _others(going, beam)
         self._candidates = (self._others + 1) * going
         words = (self._others + 1) * np.maximum(ended, 1e-9)

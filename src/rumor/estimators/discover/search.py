@@ -94,7 +94,7 @@ def grow(
         )
     delta = mechanism.gain * mechanism.buckets / (mechanism.buckets - 1)
     grammar, pool = Grammar(mechanism.code), Pool()
-    allowed = pool_by_level(grammar, mechanism)
+    allowed = pool_by_level(grammar.growth(stems.step, depth)[1])
     alive = Beginnings(
         np.array([stems.root], dtype=np.uint64),
         np.array([START], dtype=np.int32),
@@ -156,9 +156,8 @@ def usual_beam(mechanism: OpenWords) -> int:
     return max(_LEAST_BEAM, min(BEAM, _EXTENSIONS >> mechanism.step))
 
 
-def pool_by_level(grammar: Grammar, mechanism: OpenWords) -> Vector:
+def pool_by_level(ended: Vector) -> Vector:
     """How many words pass each level by chance: as many at each where words can end."""
-    _, ended = grammar.growth(mechanism.step, mechanism.levels - 1)
     levels = int(np.count_nonzero(ended))
     return np.asarray(np.where(ended > 0, POOL / max(1, levels), 0.0))
 

@@ -12,11 +12,11 @@ from rumor.estimators.discover.forecast import fakes_to_invent, needed_share
 from rumor.estimators.discover.listed import look_for
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.open_words_design import open_words
+from rumor.mechanisms.open_words_design import LONGEST, open_words
 
-# Characters of the words that a plan speaks of, and of the longest that it makes room for.
+# Characters of the words that a plan speaks of.
 LENGTHS = (4, 7, 12)
-MIDDLE, _LONGEST = 7, 20
+MIDDLE = 7
 _CODE = "latin"
 # A share that the error of an estimate is told for.
 _SHARE = 0.01
@@ -27,7 +27,7 @@ _TAIL = 30_000
 class PlannedWords(PlannedQuestion[OpenWords]):
     """Words of up to twenty letters that nobody listed."""
 
-    sized = f"words of up to {_LONGEST} letters"
+    sized = f"words of up to {LONGEST} letters"
     truth = f"a word of {MIDDLE} letters in a tail of others"
     error_of = "the share of a word that 1% hold, from the levels that did not choose it"
     default_of = "the default, which is no other estimate here"
@@ -37,7 +37,7 @@ class PlannedWords(PlannedQuestion[OpenWords]):
     def candidates(self, wish: Wish) -> list[Candidate[OpenWords]]:
         """The one mechanism: everything about it follows from epsilon and the length."""
         made = open_words(
-            epsilon=wish.epsilon, code=shipped_code(_CODE), longest=_LONGEST, key=b"plan"
+            epsilon=wish.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
         )
         shape = {"levels": made.levels, "buckets": made.buckets}
         return [Candidate(made.name, made, {"epsilon": wish.epsilon}, shape)]
@@ -72,12 +72,12 @@ class PlannedWords(PlannedQuestion[OpenWords]):
             f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters "
             f"found, half of the time, that nobody holds.",
             f"Found half of the time, by length: {found}. Whoever holds a longer word than "
-            f"{_LONGEST} letters takes part and is counted, and the word is not named.",
+            f"{LONGEST} letters takes part and is counted, and the word is not named.",
         ]
 
     def question(self) -> Mapping[str, object]:
         """Open, of this length."""
-        return {"words": "open", "longest": _LONGEST}
+        return {"words": "open", "longest": LONGEST}
 
     def linear(self, mechanism: OpenWords, users: int) -> float:
         """Of the simulated word, from every level at which it has ended."""
