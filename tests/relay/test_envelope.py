@@ -132,6 +132,24 @@ class TestContract:
             "at least 5 to one question at a time and drops what waited 3 days for as many"
         )
 
+    def test_turns_are_said_only_where_there_are_any(self) -> None:
+        without, daily = relayed(), relayed(turn_hours=24)
+        assert daily.relay is not None
+        assert "turn_hours" not in json.loads(without.canonical())["relay"]
+        assert json.loads(daily.canonical())["relay"]["turn_hours"] == 24
+        assert Collection.from_json(daily.canonical()) == daily
+        assert len({without.digest, daily.digest, relayed(turn_hours=12).digest}) == 3
+        assert daily.relay.in_words().endswith(
+            "for as many; your device sends at most one report per question every 24 hours"
+        )
+
+    def test_a_turn_is_hours_since_1970_over_its_length(self) -> None:
+        relay = relayed(turn_hours=5).relay
+        assert relay is not None
+        times = [0, 5 * 3600 - 0.001, 5 * 3600, 1_800_000_000.5]
+        assert [relay.turn_at(time) for time in times] == [0, 0, 1, 100_000]
+        assert replace(relay, turn_hours=None).turn_at(0) is None
+
     @pytest.mark.parametrize(
         ("change", "sentence"),
         [
@@ -145,6 +163,11 @@ class TestContract:
             ({"crowd": 1}, "crowd of relay must be an integer from 2"),
             ({"days": 0}, "days of relay must be an integer from 1"),
             ({"more": 1}, "relay must have exactly the keys url, key, crowd, days"),
+            ({"turn_hours": 0}, "turn_hours of relay must be an integer from 1 to 8,760"),
+            ({"turn_hours": 8761}, "turn_hours of relay must be an integer from 1 to 8,760"),
+            ({"turn_hours": True}, "turn_hours of relay must be an integer from 1 to 8,760"),
+            ({"turn_hours": 1.0}, "turn_hours of relay must be an integer from 1 to 8,760"),
+            ({"turn_hours": None}, "relay leaves turn_hours None out"),
         ],
     )
     def test_what_it_must_say(self, change: dict[str, object], sentence: str) -> None:

@@ -108,6 +108,11 @@ def test_a_browser_reads_the_same_rules() -> None:
         {"crowd": 1},
         {"days": 0},
         {"more": 1},
+        {"turn_hours": 0},
+        {"turn_hours": 8761},
+        {"turn_hours": 1.5},
+        {"turn_hours": None},
+        {"turn_hours": 24},
     ]
     given = [
         {"step": "parse", "contract": {**contract, "relay": {**contract["relay"], **change}}}
@@ -122,4 +127,9 @@ def test_a_browser_reads_the_same_rules() -> None:
     assert said[:6] == rules
     assert others[6] is not None
     assert others[6].startswith("relay must have exactly the members url, key, crowd, days")
-    assert others[7] is not None
+    rule = "turn_hours of relay must be an integer from 1 to 8760"
+    assert [str(each).partition(";")[0] for each in others[7:10]] == [rule] * 3
+    assert others[10] is not None
+    assert others[10].startswith("relay leaves turn_hours null out")
+    assert others[11] is None
+    assert others[12] is not None

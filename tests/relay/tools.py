@@ -30,17 +30,18 @@ PEM = PRIVATE.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 def relayed(
     *, crowd: int = 5, days: int = 3, key: str = PUBLIC, url: str = "http://127.0.0.1:9",
-    **more: object,
+    turn_hours: int | None = None, **more: object,
 ) -> Collection:  # fmt: skip
     """A collection of two questions that is answered through a relay."""
     rules: dict[str, object] = {"kind": "choice", "epsilon": 1.0, "reports_per_person": 1000}
+    turns = {} if turn_hours is None else {"turn_hours": turn_hours}
     colour = {"id": "colour", "labels": ["red", "green", "blue"]}
     return Collection.resolve(
         {
             "name": "Through a relay",
             "series": "series",
             "contact": "nobody@example.org",
-            "relay": {"url": url, "key": key, "crowd": crowd, "days": days},
+            "relay": {"url": url, "key": key, "crowd": crowd, "days": days, **turns},
             "questions": [
                 {**rules, **colour, "mechanism": "randomized-response"},
                 {**rules, "id": "many", "domain": 30, "mechanism": "unary"},

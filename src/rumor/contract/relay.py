@@ -3,6 +3,10 @@
 Reports that go through a relay are sealed for the collector's gateway, whose public key the
 contract holds: everybody who has the digest seals for the same key. The relay keeps envelopes of
 one question until there are `crowd` of them, and drops what waited `days` without reaching that.
+
+Where a person may send several reports, `turn_hours` keeps them apart: a turn is a public number,
+the UTC hours since 1970 divided by `turn_hours`. A device sends one report per question and turn,
+a batch holds one turn, and relay and gateway take the current turn and the one before it.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ from rumor.core.errors import InputError, shown
 from rumor.core.settings import exact_keys
 
 _KEYS = ("url", "key", "crowd", "days")
-_MAX_CROWD, _MAX_DAYS = 10**9, 3_650
+_UNLESS_USUAL = {"turn_hours": None}
+_MAX_CROWD, _MAX_DAYS, _MAX_TURN_HOURS = 10**9, 3_650, 8_760
+_HOUR = 3_600  # seconds
 _KEY = re.compile("04[0-9a-f]{128}")
 
 
@@ -32,10 +38,19 @@ class Relay:
     """Fewer envelopes of one question than this are never passed on."""
     days: int
     """After so many days a relay drops what was too few."""
+    turn_hours: int | None = None
+    """The hours of one turn, where a device sends at most one report per question and turn."""
 
     def contract(self) -> dict[str, Json]:
-        """What is said, as plain data."""
-        return asdict(self)
+        """What is said, as plain data; `turn_hours` only where there are turns."""
+        plain = asdict(self)
+        if self.turn_hours is None:
+            del plain["turn_hours"]
+        return plain
+
+    def turn_at(self, time: float) -> int | None:
+        """Return the turn at `time`, in seconds since 1970 UTC; None without turns."""
+        return None if self.turn_hours is None else int(time // (_HOUR * self.turn_hours))
 
     @property
     def origin(self) -> str:
@@ -47,15 +62,21 @@ class Relay:
         return (
             f"Reports are sealed and go through {self.origin}, which passes on at least "
             f"{self.crowd:,} to one question at a time and drops what waited {self.days:,} "
-            f"day{'s'[: self.days > 1]} for as many"
+            f"day{'s'[: self.days > 1]} for as many{self._turns_in_words()}"
         )
+
+    def _turns_in_words(self) -> str:
+        if self.turn_hours is None:
+            return ""
+        hours = "hour" if self.turn_hours == 1 else f"{self.turn_hours:,} hours"
+        return f"; your device sends at most one report per question every {hours}"
 
 
 def checked_relay(given: object) -> Relay | None:
     """What a collection says under `relay`."""
     if given is None:
         return None
-    table = exact_keys("relay", given, _KEYS)
+    table = exact_keys("relay", given, _KEYS, _UNLESS_USUAL)
     url, key = checked_url(table["url"], "a relay"), table["key"]
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise InputError(
@@ -66,9 +87,11 @@ def checked_relay(given: object) -> Relay | None:
     from rumor.contract.envelope import public_key
 
     public_key(key)
+    hours = table.get("turn_hours")
     return Relay(
         url,
         key,
         checked_size("crowd of relay", table["crowd"], 2, _MAX_CROWD),
         checked_size("days of relay", table["days"], 1, _MAX_DAYS),
+        None if hours is None else checked_size("turn_hours of relay", hours, 1, _MAX_TURN_HOURS),
     )

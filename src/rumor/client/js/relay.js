@@ -25,13 +25,14 @@ const TICKETS = {
 
 /** Check what a contract says under `relay`. */
 export async function checkRelay(given) {
-  const { url, key, crowd, days } = members("relay", given, ["url", "key", "crowd", "days"]);
+  const { url, key, crowd, days, turn_hours: hours } = members("relay", given, ["url", "key", "crowd", "days"], { turn_hours: null });
   checkUrl(url, "a relay");
   const rule = "key of relay must be a point of the curve P-256 in 130 hexadecimal digits";
   if (typeof key !== "string" || !/^04[0-9a-f]{128}$/.test(key)) refuse(rule, key);
   await publicKey(key).catch(() => refuse(rule, key));
   size("crowd of relay", crowd, 2, 1e9);
   size("days of relay", days, 1, 3650);
+  if (hours !== undefined) size("turn_hours of relay", hours, 1, 8760);
 }
 
 const publicKey = (key) => subtle().importKey("raw", fromHex(key), CURVE, false, []);

@@ -65,7 +65,14 @@ export interface Contract {
   /** How few of the questions, and of how many days one, each person is asked; null: all, on any day. */
   readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
   /** Who passes sealed reports on, where they do not go to the collector directly. */
-  readonly relay: { readonly url: string; readonly key: string; readonly crowd: number; readonly days: number } | null;
+  readonly relay: {
+    readonly url: string;
+    readonly key: string;
+    readonly crowd: number;
+    readonly days: number;
+    /** Hours of a turn: at most one report per question in each. Absent without turns. */
+    readonly turn_hours?: number;
+  } | null;
   /** Two questions whose reports of one person may be joined; null: none. */
   readonly linked: readonly [string, string] | null;
   /** Who signs tokens that nobody can trace, and its key for each question; null: nobody. */
