@@ -12,7 +12,7 @@ AccountCollections = Annotated[
 ]
 
 Relay = Annotated[
-    bool, option("--relay", "Also say what is left of a report that a relay mixes with others.")
+    bool, option("--relay", "Also state the epsilon of reports that a relay shuffles.")
 ]
 
 
@@ -29,9 +29,10 @@ def account(
 
     One report; daily reports of one answer, or of one that changes; any number of them; and
     everything that the collections may ever ask, the answers changing every time. Collections
-    of one series are revisions and share their limits. With a relay, also what is left of a
-    report in a batch of so many people, on conditions that are said with it; where all of them
-    name a relay, the crowd is theirs, and delta 1e-8, unless others are given.
+    of one series are revisions and share their limits. With --relay, also the epsilon of shuffled
+    reports: of all that one person may send, in one batch or in many, on conditions that are
+    stated with it. Where all collections name a relay, the batches are theirs and delta is 1e-8,
+    unless --crowd and --delta are given.
 
     \b
     Examples:
@@ -42,18 +43,18 @@ def account(
     from rumor.contract.collection import Collection
     from rumor.core.errors import InputError
     from rumor.privacy.account import account as spending
-    from rumor.privacy.shuffle.told import crowd_account, relay_account
+    from rumor.privacy.shuffle.account import relay_account, shuffle_account
 
     among = crowd.given()
     loaded = [Collection.load(path) for path in collections]
     hidden = None
     if among is not None:
-        hidden = crowd_account(loaded, people=among[0], delta=among[1])
+        hidden = shuffle_account(loaded, people=among[0], delta=among[1])
     elif relay:
         hidden = relay_account(loaded)
     if relay != (hidden is not None):
         raise InputError(
-            "a crowd hides reports only behind a relay: --relay goes with --crowd and --delta, or "
+            "reports are shuffled only by a relay: --relay goes with --crowd and --delta, or "
             "with collections that name one"
         )
     found = spending(loaded, days=days, changes=changes)

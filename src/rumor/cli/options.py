@@ -138,10 +138,12 @@ def _gathered(group: Any, given: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Others among whose reports a report is mixed."""
+    """The batch in which a relay shuffles reports."""
 
-    crowd: int | None = opt_count("--crowd N", "How many people a batch has, in all (1e5 is fine).")
-    delta: float | None = opt("--delta D", "The probability with which a crowd may fail to hide.")
+    crowd: int | None = opt_count(
+        "--crowd N", "The fewest honest reports that a shuffled batch holds (1e5 is fine)."
+    )
+    delta: float | None = opt("--delta D", "The probability with which shuffling may fail to hide.")
 
     def given(self) -> tuple[int, float] | None:
         """Both of them, or neither."""

@@ -108,8 +108,8 @@ def plan(
     All three give the largest domain. A lifetime says what all reports of a person may cost:
     with their number it gives epsilon, with epsilon their number. For several questions, with
     people and epsilon given, the ways to ask them are compared: epsilon divided over all of
-    them, one at random with the whole of it, or some jointly. A crowd says what is left of a
-    report where a relay mixes it with others.
+    them, one at random with the whole of it, or some jointly. --crowd states the epsilon of all
+    reports of a person that a relay shuffles, in one batch.
 
     \b
     Examples:
@@ -158,9 +158,9 @@ def plan(
         made.plot(also.plot)
     hidden = None
     if among is not None:
-        from rumor.privacy.shuffle.told import crowd_choices
+        from rumor.privacy.shuffle.account import shuffle_choices
 
-        hidden = crowd_choices(
+        hidden = shuffle_choices(
             [(choice.name, choice.mechanism) for choice in made.options],
             made.wish.reports,
             people=among[0],

@@ -107,7 +107,7 @@ def _words(collection: Collection) -> str:
 
 def _crowd(collection: Collection) -> list[str]:
     """What the relay's crowd adds, on which conditions; or why nothing is promised."""
-    from rumor.privacy.shuffle.told import relay_account
+    from rumor.privacy.shuffle.account import relay_account
 
     account = relay_account([collection])
     return [] if account is None else account.sentences()

@@ -122,3 +122,80 @@ def _given(total: int, truth: float, lie: float, people: int, factor: float) -> 
     one = (truth * a + lie * b) * scale + rest
     two = (lie * a + truth * b) * scale + rest
     return float((np.exp(logs) * np.maximum(one - factor * two, 0)).sum())
+
+
+Pairing = tuple[Counted, Counted]
+"""The counts of a batch under two lists of values of one person."""
+
+
+def pairings(laws: Sequence[Law], people: int, own: int) -> Iterator[Pairing]:
+    """Every batch of `people` reports, `own` of one person: all values of others, all two lists."""
+    empty: Counted = {(0,) * len(laws[0]): 1.0}
+    lists = list(itertools.combinations_with_replacement(laws, own))
+    for others in itertools.combinations_with_replacement(laws, people - own):
+        seen = empty
+        for law in others:
+            seen = with_one(seen, law)
+        after = []
+        for mine in lists:
+            batch = seen
+            for law in mine:
+                batch = with_one(batch, law)
+            after.append(batch)
+        yield from itertools.permutations(after, 2)
+
+
+def batch_delta(pairing: Pairing, factor: float) -> float:
+    """The exact delta of one batch."""
+    return _above(*pairing, factor)
+
+
+def batch_epsilon(pairs: Sequence[tuple[float, float]], delta: float) -> float:
+    """The least epsilon of outcomes with these two chances at this delta, by bisection."""
+    # What underflows has no part in a delta.
+    p, q = np.array([pair for pair in pairs if min(pair) > 0]).T
+
+    def found(epsilon: float) -> float:
+        return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+    if found(0.0) <= delta:
+        return 0.0
+    low, high = 0.0, float(np.log(p / q).max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) <= delta else (middle, high)
+    return low
+
+
+def several(pairing: Pairing, batches: int) -> list[tuple[float, float]]:
+    """The chances of all outcomes of so many independent batches; equal ratios are joined."""
+    one = [(chance, pairing[1][counts]) for counts, chance in pairing[0].items()]
+    found = [(1.0, 1.0)]
+    for _ in range(batches):
+        joined: dict[float, tuple[float, float]] = {}
+        for (a, b), (p, q) in itertools.product(found, one):
+            ratio = round(math.log(a * p) - math.log(b * q), 9)
+            x, y = joined.get(ratio, (0.0, 0.0))
+            joined[ratio] = (x + a * p, y + b * q)
+        found = list(joined.values())
+    return found
+
+
+def binomial_pairing(truth: float, people: int, own: int, ones: int) -> list[tuple[float, float]]:
+    """Two-valued response: the chances of every count where `ones` of the others hold a one.
+
+    One person has `own` reports in the batch, all of ones or all of zeros.
+    """
+    zeros = people - own - ones
+    others = np.convolve(_binomial(ones, truth), _binomial(zeros, 1 - truth))
+    first = np.convolve(others, _binomial(own, truth))
+    second = np.convolve(others, _binomial(own, 1 - truth))
+    return list(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def _binomial(trials: int, chance: float) -> NDArray[np.float64]:
+    counts = np.arange(trials + 1)
+    logs = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
+    return np.asarray(
+        np.exp(logs + counts * math.log(chance) + (trials - counts) * math.log1p(-chance))
+    )

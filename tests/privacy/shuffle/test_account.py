@@ -11,8 +11,13 @@ from rumor.contract.collection import Collection
 from rumor.mechanisms import SubsetSelection
 from rumor.mechanisms.rappor import Rappor
 from rumor.privacy.promise import collection_promise
+from rumor.privacy.shuffle.account import (
+    ShuffleRow,
+    shown_above,
+    shuffle_account,
+    shuffle_sentence,
+)
 from rumor.privacy.shuffle.crowd import crowd_epsilon
-from rumor.privacy.shuffle.told import crowd_account, crowd_sentence, shown_above
 from tests.cli.test_keyvalue import run
 
 TOML = """
@@ -39,19 +44,19 @@ def collection(mechanism: str = "epsilon = 1.0", reports: int = 1, more: str = "
     return Collection.from_toml(TOML.format(mechanism=mechanism, reports=reports, more=more))
 
 
-def test_the_sentence_has_its_three_conditions() -> None:
-    told = crowd_sentence(2.0, 0.37, 1e-9, 1000)
-    assert told == (
-        "Whoever sees your report and knows that it is yours learns at most epsilon 2, whatever "
-        "anybody does. If the relay and the collector do not work together, if at least 999 other "
-        "people have a report in the same batch, and if that many of them follow the protocol, "
-        "then your answer and any other can be told apart by at most epsilon 0.37, except with "
-        "probability 1e-09. Every further batch that you are in adds another such epsilon and "
-        "probability. It does not hide that you took part."
+def test_the_sentence_has_its_conditions() -> None:
+    row = ShuffleRow("q", 2.0, reports=1, batches=1, epsilon=0.37)
+    assert shuffle_sentence(row, 1000, 1e-9) == (
+        "Whoever sees a report and knows that it is yours learns at most epsilon 2 from it, "
+        "whatever anybody does. If relay and collector do not work together and each batch holds "
+        "at least 1,000 honest reports, at most 1 of them yours, then your answer can be told from "
+        "any other by at most epsilon 0.37, except with probability 1e-09. It does not hide that "
+        "you took part."
     )
-    named = crowd_sentence(1.0, 0.9, 1e-6, 2, relay="R", collector="C")
-    assert "If R and C do not work together, if at least 1 other person has" in named
-    assert "and if that person follows the protocol" in named
+    turns = shuffle_sentence(ShuffleRow("q", 2.0, 1, 52, 1.37), 1000, 1e-9)
+    assert "then all your answers in 52 batches together can be told from any others by" in turns
+    several = shuffle_sentence(ShuffleRow("q", 2.0, 5, 1, 1.37), 1000, 1e-9)
+    assert "at most 5 of them yours, then all your answers, in one batch or spread over" in several
 
 
 def test_bounds_are_shown_from_above() -> None:
@@ -66,7 +71,7 @@ def test_bounds_are_shown_from_above() -> None:
 
 
 def test_each_question_has_its_own_batch() -> None:
-    found = crowd_account([collection()], people=5000, delta=1e-8)
+    found = shuffle_account([collection()], people=5000, delta=1e-8)
     once, daily = found.rows
     for row, question in zip(found.rows, collection().questions, strict=True):
         assert row.alone == question.epsilon
@@ -74,41 +79,48 @@ def test_each_question_has_its_own_batch() -> None:
     assert once.epsilon is not None
     assert daily.epsilon is not None
     assert found.together is not None
-    assert found.together[0] == pytest.approx(once.epsilon + daily.epsilon)
-    assert found.together[1] == pytest.approx(2e-8)
-    assert any("2e-08" in sentence for sentence in found.sentences())
-    asked = crowd_account([collection(more="ask = {questions = 1}")], people=5000, delta=1e-8)
-    assert asked.together == (max(once.epsilon, daily.epsilon), 1e-8)
+    # Losses of two batches add up to less than the sum of their epsilons at one delta.
+    assert once.epsilon < found.together < once.epsilon + daily.epsilon
+    assert any("to all questions that you are asked" in each for each in found.sentences())
+    assert found.to_dict()["together_delta"] == 1e-8
+    asked = shuffle_account([collection(more="ask = {questions = 1}")], people=5000, delta=1e-8)
+    assert asked.together is not None
+    # Whichever is asked: the worst question alone, on a grid that costs a little.
+    assert once.epsilon <= asked.together <= once.epsilon * 1.01
 
 
 def test_permanent_answers_are_promised_nothing_when_asked_again() -> None:
-    once = crowd_account([collection(PERMANENT, 1)], people=5000, delta=1e-8)
+    once = shuffle_account([collection(PERMANENT, 1)], people=5000, delta=1e-8)
     assert once.rows[1].epsilon is not None
-    again = crowd_account([collection(PERMANENT, 2)], people=5000, delta=1e-8)
+    again = shuffle_account([collection(PERMANENT, 2)], people=5000, delta=1e-8)
     assert again.rows[1].epsilon is None
     assert again.together is None
     assert again.sentences()[0] == (
-        "A crowd promises nothing for 'daily': its answers are permanent and asked 2 times, so "
+        "Shuffling promises nothing for 'daily': its answers are permanent and asked 2 times, so "
         "that reports of one person can be known again in every batch."
     )
     assert "no promise" in again.table()
-    # Fresh noise says as much each time, in a batch each time.
-    fresh = crowd_account([collection("epsilon = 1.0", 9)], people=5000, delta=1e-8)
-    assert fresh.rows[1].epsilon is not None
+    # Fresh noise adds up: nine reports in a batch cost more than one, and less than nine.
+    fresh = shuffle_account([collection("epsilon = 1.0", 9)], people=5000, delta=1e-8)
+    single = shuffle_account([collection("epsilon = 1.0", 1)], people=5000, delta=1e-8)
+    one, nine = single.rows[1].epsilon, fresh.rows[1].epsilon
+    assert one is not None
+    assert nine is not None
+    assert 9 * one < nine < 9.0
 
 
 def test_reports_that_may_be_joined_are_promised_nothing() -> None:
     joined = collection(
         'epsilon = 3.0\nmechanism = "randomized-response"', more='linked = ["once", "daily"]'
     )
-    found = crowd_account([joined], people=100, delta=1e-6)
+    found = shuffle_account([joined], people=100, delta=1e-6)
     assert [row.epsilon for row in found.rows] == [None, None]
     assert "may be joined" in found.sentences()[0]
 
 
 def test_ledgers_know_nothing_of_crowds() -> None:
     one = collection()
-    found = crowd_account([one], people=5000, delta=1e-8)
+    found = shuffle_account([one], people=5000, delta=1e-8)
     assert collection_promise(one).most == pytest.approx(3.0)
     assert any("its ledger" in sentence for sentence in found.sentences())
 
@@ -123,7 +135,7 @@ def path(tmp_path: Path) -> Path:
 def test_the_account_says_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "account", path, "--relay", "--crowd", "1e4", "--delta", "1e-8")
     assert (status, err) == (0, "")
-    told = crowd_account([Collection.load(path)], people=10**4, delta=1e-8)
+    told = shuffle_account([Collection.load(path)], people=10**4, delta=1e-8)
     assert out.endswith(told.table() + "\n")
     status, out, _ = run(
         capsys, "account", path, "--relay", "--crowd", "10000", "--delta", "1e-8", "--json"
