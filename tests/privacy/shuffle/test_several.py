@@ -313,6 +313,22 @@ def test_nothing_useful_is_said_instead_of_a_number() -> None:
     assert "one person may send 400 reports, and a batch may hold no more than 300" in row.refused
 
 
+def test_turns_promise_nothing_for_permanent_answers() -> None:
+    """The same permanent bits in two batches are known again, one report in each or not."""
+    question = {
+        "id": "one",
+        "kind": "choice",
+        "domain": 4,
+        "mechanism": {"name": "basic-rappor", "f": 0.5, "p": 0.5, "q": 0.75},
+        "reports_per_person": 2,
+    }
+    turns = relayed(crowd=1000, turn_hours=24, questions=[question])
+    (row,) = shuffle_account([turns], people=1000, delta=DELTA).rows
+    assert (row.reports, row.batches, row.epsilon) == (1, 2, None)
+    assert row.refused is not None
+    assert "its answers are permanent and asked 2 times" in row.refused
+
+
 def test_accounts_are_kept_by_digest() -> None:
     first = shuffle_account([contract(2, 50, 1)], people=50, delta=1e-6)
     again = shuffle_account([contract(2, 50, 1)], people=50, delta=1e-6)
