@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
+import pytest
+
 from rumor.collector.http.server import background, listen
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, open_store
 from rumor.contract.collection import Collection
+from tests.collector.postgres import Postgres
 from tests.collector.tools import stored
 
 HERE = Path(__file__).parent
@@ -37,6 +41,17 @@ def copied(source: Path, target: Path) -> tuple[Path, dict[str, Any]]:
             path = path.with_suffix("")
         path.chmod(0o600)
     return target, json.loads((target / "expected.json").read_text())
+
+
+def store_in(folder: Path, request: pytest.FixtureRequest) -> str:
+    """The URL of the store in a copy: the SQLite file, or a database with what was dumped."""
+    if request.param == "sqlite":
+        return f"sqlite:///{folder / 'store.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    url = server.clean_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute((folder / "postgresql.sql").read_bytes())
+    return url
 
 
 @contextlib.contextmanager

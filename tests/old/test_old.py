@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from rumor.cli import main
@@ -43,11 +42,10 @@ from rumor.contract.issuing import credential
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.mechanisms.summary import Summary
 from tests.collector.conftest import postgres
-from tests.collector.postgres import Postgres
 from tests.collector.tools import batch
 from tests.javascript import steps
 from tests.needs import needs
-from tests.old.kept import HERE, address_of, copied, received
+from tests.old.kept import HERE, address_of, copied, received, store_in
 from tests.old.make_old import contents, estimate_of, read_contracts
 
 __all__ = ["postgres"]
@@ -154,13 +152,7 @@ def test_summaries_are_read_and_go_on(folder: Path, told: Told) -> None:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
     """The store of an older version, in both databases."""
-    url = f"sqlite:///{folder / 'store.db'}"
-    if request.param == "postgresql":
-        server: Postgres = request.getfixturevalue("postgres")
-        url = server.clean_database()
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute((folder / "postgresql.sql").read_bytes())
-    with closing(open_store(url)) as opened:
+    with closing(open_store(store_in(folder, request))) as opened:
         yield opened
 
 
