@@ -97,13 +97,15 @@ def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, Public
 
 
 def _key(id: str, given: object) -> PublicKey:
-    rule = f"the key of question {id!r} must be {2 * SIGNATURE_BYTES} hexadecimal digits"
+    what = f"the key of question {id!r}"
     if not isinstance(given, str) or not _MODULUS.fullmatch(given):
-        raise InputError(f"{rule}; got {shown(given)}")
+        raise InputError(
+            f"{what} must be {2 * SIGNATURE_BYTES} hexadecimal digits; got {shown(given)}"
+        )
     try:
         return PublicKey.from_bytes(bytes.fromhex(given))
     except BlindingError as problem:
-        raise InputError(f"{rule}: {problem}; got another number") from None
+        raise InputError(f"{what} {problem}") from None
 
 
 def new_opening() -> bytes:
