@@ -16,6 +16,7 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.way import Way
 from rumor.core.errors import InputError
+from tests.client.test_asked import WITHOUT_SCOPES
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
@@ -102,6 +103,7 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         device._ledger._database.executescript(
+            f"{WITHOUT_SCOPES}"
             "ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;"
             "ALTER TABLE pin DROP COLUMN crowd; PRAGMA user_version = 6"
         )

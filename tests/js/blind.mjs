@@ -23,8 +23,8 @@ async function made({ key, opening, salt, factor, answer }) {
   };
 }
 
-async function shown({ invitation, series }) {
-  const { credential, person } = await credentialOf(invitation, series);
+async function shown({ invitation, series, url }) {
+  const { credential, person } = await credentialOf(invitation, series, url);
   return { credential: toHex(credential), person };
 }
 

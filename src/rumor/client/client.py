@@ -127,7 +127,9 @@ class Client(Closing):
         self._invitation = invitation
         if collection is not None:
             self._check_digest(collection.digest)
-        self._respondent = Respondent(state_dir, max_epsilon=max_epsilon, consent=consent)
+        self._respondent = Respondent(
+            state_dir, max_epsilon=max_epsilon, consent=consent, collector=self._transport.url
+        )
         name = hashlib.sha256(self._transport.url.encode()).hexdigest()[:32]
         # Reports wait for a collector that serves the contract they were made for.
         self._contracts = Path(state_dir).expanduser() / "collectors" / name

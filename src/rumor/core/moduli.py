@@ -83,4 +83,5 @@ def _root(number: int, k: int) -> int:
 
 
 def _newton(number: int, k: int, guess: int) -> int:
-    return ((k - 1) * guess + number // guess ** (k - 1)) // k
+    power: int = guess ** (k - 1)
+    return ((k - 1) * guess + number // power) // k

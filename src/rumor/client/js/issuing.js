@@ -5,14 +5,16 @@
  */
 
 import { checkUrl } from "./addresses.js";
-import { readInvitation, uninvited } from "./admission.js";
+import { isBound, readInvitation, uninvited } from "./admission.js";
 import { SIZE, blind, finalize } from "./blind.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { members, refuse } from "./checks.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
 import { faultOfModulus, ruleForModuli } from "./moduli.js";
+import { checkIssuer } from "./pins.js";
 import { Keyed, subtle } from "./randomness.js";
+import { scopeOf } from "./scopes.js";
 import { madeOf } from "./sent.js";
 import { randomHex } from "./state.js";
 import { request } from "./transport.js";
@@ -52,9 +54,10 @@ const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 /** What a question's key is called between a device and the issuer. */
 export const keyName = async (key) => toHex((await sha256("rumor token issuer", fromHex(key))).slice(0, 16));
 
-/** What an invited person shows to the issuer, and what that makes them there. */
-export async function credentialOf(invitation, series) {
-  const credential = await new Keyed(await readInvitation(invitation), "rumor enrolment", series).digest();
+/** What an invited person shows to the issuer at an address, and what that makes them there. */
+export async function credentialOf(invitation, series, url) {
+  const context = isBound(invitation) ? ["rumor enrolment 2", series, url] : ["rumor enrolment", series];
+  const credential = await new Keyed(await readInvitation(invitation), ...context).digest();
   return { credential, person: toHex(await sha256("rumor invited person", credential)) };
 }
 
@@ -64,10 +67,11 @@ export async function credentialOf(invitation, series) {
  */
 export async function enrol(contract, invitation, change) {
   const { url, keys } = contract.issuer;
-  const { credential, person } = await credentialOf(invitation, contract.series);
+  const { credential, person } = await credentialOf(invitation, contract.series, url);
   const names = new Map();
   for (const { id } of contract.questions) names.set(await keyName(keys[id]), id);
   const wanted = await change(async (state) => {
+    checkIssuer(scopeOf(state, contract), contract);
     const tokens = (state.tokens ??= []);
     for (const [key, id] of names) {
       const known = tokens.filter((row) => row.person === person && row.key === key).length;
@@ -157,7 +161,7 @@ export const giver = async (state, contract) => (id) => async () =>
 
 /** A waiting report with a token of another invitation, at no further cost; itself where there is none. */
 export async function readmitted(contract, row, invitation, change) {
-  const { person } = await credentialOf(invitation, contract.series);
+  const { person } = await credentialOf(invitation, contract.series, contract.issuer.url);
   await enrol(contract, invitation, change).catch(() => {});
   return change(async (state) => {
     // The others of this invitation are for other reports: nobody talks a device out of them one by one.

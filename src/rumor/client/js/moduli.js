@@ -60,13 +60,12 @@ export function gcd(one, other) {
   return one;
 }
 
-/** Whether a number of at most 2048 bits is a k-th power: its root by Newton, from an estimate in doubles. */
+/** Whether a number is a k-th power: its root by Newton, from the power of two above it. */
 function isPower(number, k) {
-  const below = Math.max(0, number.toString(2).length - 53);
-  const log = Math.log2(Number(number >> BigInt(below))) + below;
+  const bits = BigInt(number.toString(2).length);
   const newton = (guess) => ((k - 1n) * guess + number / guess ** (k - 1n)) / k;
-  // One step leads above the root, from wherever; from there on every step leads down.
-  let root = newton(BigInt(Math.floor(2 ** Math.min(log / Number(k), 1023))));
+  // Every step leads down, until none does.
+  let root = 1n << (bits / k + 1n);
   for (let lower = newton(root); lower < root; lower = newton(root)) root = lower;
   return root ** k === number;
 }
