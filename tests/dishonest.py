@@ -8,8 +8,10 @@ spent. Both servers are one process here that keeps everything it hears, over re
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import math
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -70,9 +72,17 @@ class Dishonest:
         return blind_collection(questions=[QUESTION], issuer=_one_key(self.url))
 
     def signature(self, blinded: int) -> int:
-        """The right signature: no prime divides a message twice."""
-        secret = pow(EXPONENT, -1, math.lcm(*(prime - 1 for prime in self.primes)))
-        return pow(blinded, secret, self.key.modulus)
+        """The right signature, from its remainders by all primes."""
+        return (
+            sum(pow(blinded, secret, p) * part for p, secret, part in self._by_prime)
+            % self.key.modulus
+        )
+
+    @functools.cached_property
+    def _by_prime(self) -> list[tuple[int, int, int]]:
+        """Each prime, its secret exponent, and the number that is 1 by it and 0 by the others."""
+        rest = [(p, self.key.modulus // p) for p in self.primes]
+        return [(p, pow(EXPONENT, -1, p - 1), other * pow(other, -1, p)) for p, other in rest]
 
     def answer(self, heard: Heard) -> Told:
         """Serve the contract, sign and take reports; keep all that may link them."""
@@ -112,6 +122,38 @@ class Dishonest:
         """How many reports came in the place in which their person was signed for."""
         order = [who for who in self.signed if who in set(owners.values())]
         return sum(owners[id] == who for id, who in zip(self.spent, order, strict=False))
+
+
+@dataclass
+class Whims:
+    """An issuer that signs, refuses, signs wrongly, repeats itself or tags, as it likes."""
+
+    seed: int
+    done: Counter[str] = field(default_factory=Counter)
+    asked: dict[bytes, set[tuple[int, ...]]] = field(default_factory=dict)
+    """What each person asked for, however often: one thing, or asking again would tell more."""
+
+    def __post_init__(self) -> None:
+        self._random, self._before = random.Random(self.seed), [1]
+
+    def __call__(
+        self, issuer: Dishonest, who: bytes, blinded: Sequence[int]
+    ) -> Sequence[int] | None:
+        """Answer one request."""
+        self.asked.setdefault(who, set()).add(tuple(blinded))
+        right, n = _honest(issuer, who, blinded), issuer.key.modulus
+        whim = self._random.choice(("sign", "sign", "refuse", "lie", "repeat", "tag", "few"))
+        self.done[whim] += 1
+        earlier, self._before = self._before, list(right)
+        tag = pow(3, len(self.asked), n)
+        answers: dict[str, Sequence[int] | None] = {
+            "refuse": None,
+            "lie": [self._random.randrange(n) for _ in right],
+            "repeat": earlier[: len(right)],
+            "tag": [each * tag % n for each in right],
+            "few": right[1:],
+        }
+        return answers.get(whim, right)
 
 
 def _honest(issuer: Dishonest, who: bytes, blinded: Sequence[int]) -> Sequence[int]:

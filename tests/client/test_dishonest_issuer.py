@@ -19,7 +19,7 @@ from rumor.core import blind_rsa
 from rumor.core.blind_rsa import BlindingError, blind
 from rumor.core.errors import InputError
 from rumor.core.moduli import _small_factor
-from tests.dishonest import Dishonest, dishonest, product_of_primes
+from tests.dishonest import Dishonest, Whims, dishonest, product_of_primes
 from tests.issuers import SECRETS, VECTORS
 from tests.javascript import node, steps
 
@@ -94,6 +94,40 @@ def javascript_people(
 
 
 CROWDS = [python_people, javascript_people]
+
+
+def misused(folder: Path, primes: Sequence[int], crowd: Crowd, people: int, seed: int) -> Whims:
+    """Enrol many people with an issuer of many whims, let them answer, and balance the books.
+
+    Nobody is linked by a divisor of the key, and by the order of things no more than by chance;
+    who answered spent what one answer costs and is heard once, who did not spent nothing.
+    """
+    codes = [new_invitation() for _ in range(people)]
+    order = random.Random(seed).sample(range(people), people)
+    with dishonest(primes) as issuer:
+        issuer.sign = whims = Whims(seed)
+        found = crowd(folder, issuer, codes, order, 12)
+        who = [credential(read_invitation(code), "series") for code in codes]
+        owners = {id: mine for mine, each in zip(who, found, strict=True) for id in each.ids}
+        assert issuer.linked(owners) == 0
+        # Without anything to go by one person is found on average, nine once in a million times.
+        assert issuer.linked_by_order(owners) <= 9
+        assert set(owners) == set(issuer.spent)
+        assert all(each.spent == len(each.ids) <= 1 for each in found)
+        # A device asks for one token, however often it asks: nothing adds up over answers.
+        assert all(len(asked) == 1 for asked in whims.asked.values())
+        whims.done["spent"] += len(issuer.spent)
+    return whims
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_an_issuer_of_many_whims_links_nobody_and_costs_nobody_anything(
+    tmp_path: Path, crowd: Crowd
+) -> None:
+    key = SECRETS[0]
+    whims = misused(tmp_path, [key.first, key.second], crowd, 20, seed=3)
+    assert whims.done["spent"] >= 18
+    assert min(whims.done.values()) > 0
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
