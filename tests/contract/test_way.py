@@ -20,8 +20,8 @@ from tests.client.test_asked import WITHOUT_SCOPES
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(blind, *relay)
-    for blind in (False, True)
+    Way(issuer is not None, *relay, issuer)
+    for issuer in (None, "https://i", "https://j")
     for relay in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
 ]
 
@@ -50,6 +50,7 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
             for before, after in itertools.combinations(ways, 2):
                 assert kept([before, after])
                 assert after.blind or not before.blind
+                assert before.issuer in (None, after.issuer)
                 if before.relay is not None:
                     assert after.relay == before.relay
                     assert (after.crowd or 0) >= (before.crowd or 0)
