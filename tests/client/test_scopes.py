@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from rumor.client.client import Client
 from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.client.test_asked import WITHOUT_SCOPES
+from tests.impostor import Heard, Told, impostor, taken
 from tests.javascript import parsed, refusals, steps
 
 HERE, THERE = "https://city.example", "https://elsewhere.example"
@@ -310,3 +312,37 @@ def test_names_of_scopes_are_no_names_of_series(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as database:
         names = [name for (name,) in database.execute("SELECT series FROM pin ORDER BY series")]
     assert names == ["s", f"s {THERE} x", f"s {THERE} x y"]
+
+
+def serving(*contracts: Collection) -> Callable[[Heard], Told]:
+    """A collector that serves one contract after the other, and takes what it is sent."""
+    left = list(contracts)
+
+    def answer(heard: Heard) -> Told:
+        if heard.method == "POST":
+            return taken(heard)
+        one = left.pop(0)
+        return 200, {"contract": one.contract(), "digest": one.digest, "open": True}, {}
+
+    return answer
+
+
+def test_clients_tell_collectors_apart_by_their_address(tmp_path: Path) -> None:
+    """Over HTTP, with the same contact: neither client has to be told who is who."""
+    forged = STRANGERS["another origin"].contract
+    assert (forged.contact, forged.revision) == (FIRST.contact, 10**6)
+    with impostor(serving(FIRST, SECOND)) as city, impostor(serving(forged)) as stranger:
+        for url in (city.url, stranger.url, city.url):
+            with Client(url, tmp_path, attempts=1) as client:
+                assert client.answer({"mood": "well"}).sent == 1
+        assert len([each for each in stranger.heard if each.method == "POST"]) == 1
+    with impostor(serving(FIRST, SECOND)) as city, impostor(serving(forged)) as stranger:
+        todo: list[dict[str, object]] = [{"step": "open"}]
+        for url in (city.url, stranger.url, city.url):
+            todo += [
+                {"step": "fetch", "url": f"{url}/v1/collection"},
+                {"step": "prepare", "answers": {"mood": "well"}},
+                {"step": "send", "url": url},
+            ]
+        found = steps(*todo)
+        assert [each["accepted"] for each in found[3::3]] == [1, 1, 1]
