@@ -20,9 +20,9 @@ from tests.client.test_asked import WITHOUT_SCOPES
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(issuer is not None, *relay, issuer)
+    Way(issuer is not None, relay, crowd, issuer)
     for issuer in (None, "https://i", "https://j")
-    for relay in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
+    for relay, crowd in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
 ]
 
 
