@@ -11,9 +11,15 @@ from rumor.collector.http.server import background, listen
 from rumor.collector.issuer_keys import Keys
 from rumor.collector.issuing import Issuing
 from rumor.collector.store.base import Store
-from rumor.contract.admission import new_invitation, read_invitation
+from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.issuing import credential, new_opening, person_of, token_id, token_message
+from rumor.contract.issuing import (
+    enrolment_credential,
+    new_opening,
+    person_of,
+    token_id,
+    token_message,
+)
 from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "blind.json").read_text())
@@ -48,10 +54,12 @@ def blind_collection(url: str = "http://127.0.0.1:9", **more: object) -> Collect
     return Collection.resolve(blind_wish(url, **more))
 
 
-def invite(store: Store, *codes: str, series: str = "series") -> list[str]:
-    """Let people enrol, a new one unless their invitations are given."""
+def invite(store: Store, *codes: str, series: str = "series", url: str = "") -> list[str]:
+    """Let people enrol, a new one unless their invitations are given; bound ones at an address."""
     made = list(codes) or [new_invitation()]
-    store.invite(series, [person_of(credential(read_invitation(code), series)) for code in made])
+    collection = blind_collection(url or "http://127.0.0.1:9", series=series)
+    people = [person_of(enrolment_credential(collection, code)) for code in made]
+    store.invite(series, people)
     return made
 
 

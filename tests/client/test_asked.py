@@ -180,7 +180,7 @@ def test_a_promise_for_the_series_holds_as_it_stands(tmp_path: Path) -> None:
     who_draws(tmp_path, contract, "cheap")
     with Respondent(tmp_path) as device:
         device.prepare(contract, {"cheap": "a"})
-        pin = device._ledger.pinned("many")
+        pin = device._ledger.scope(contract, "").pin
         assert pin is not None
         assert pin.ceiling == 9.0
 
@@ -353,7 +353,11 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
         assert ranked(secret(i), "many", IDS) == ranked(secret(i), "many", IDS[::-1])
 
 
-WITHOUT_RELAYS = """
+WITHOUT_SCOPES = """
+    DROP TABLE share; ALTER TABLE pin DROP COLUMN issuer; ALTER TABLE pin DROP COLUMN collector;
+    ALTER TABLE pin DROP COLUMN contact; ALTER TABLE pin DROP COLUMN inherits;
+"""
+WITHOUT_RELAYS = f"""{WITHOUT_SCOPES}
     ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;
     ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;
     ALTER TABLE pin DROP COLUMN crowd;

@@ -431,6 +431,27 @@ class TestDevice:
                 with rumor.Client(url, me) as client:
                     assert client.answer({"home": "news", "colour": "red"}).sent == 2
 
+    def test_an_issuer_that_lies_holds_up_no_other_report(
+        self, tmp_path: Path, issuer: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One report is refused, and the issuer signs no other token for it: the rest goes out."""
+        store, me = open_store(f"sqlite:///{tmp_path / 'store.db'}"), tmp_path / "me"
+        with issuing(issuer) as contract:
+            store.register(contract)
+            first, second = invite(issuer, new_invitation(), new_invitation())
+            with background(Service(store, "series")) as url:
+                with rumor.Client(url, me, invitation=first) as client:
+                    client.enrol()
+                    made = client._respondent.prepare(contract, {"home": "mail", "colour": "red"})
+                    stolen = bytes([(made[0].report[0] + 1) % 3])
+                    token = (made[0].token or b"").hex()
+                    assert spend(url, contract, "home", stolen, made[0].id, token).status == 200
+                other = "rumor.collector.issuing.blind_sign"
+                monkeypatch.setattr(other, lambda key, blinded: blind_sign(SECRETS[1], bytes(256)))
+                with rumor.Client(url, me, invitation=second) as client:
+                    receipt = client.flush()
+                    assert (receipt.sent, receipt.waiting, receipt.refused) == (1, 1, 1)
+
     def test_a_collector_that_refuses_everything_gets_one_token(
         self, tmp_path: Path, issuer: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:

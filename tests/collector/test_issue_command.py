@@ -16,9 +16,8 @@ from rumor.collector.http.server import background, listen
 from rumor.collector.issuer_keys import Keys
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
-from rumor.contract.admission import read_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.issuing import credential
+from rumor.contract.issuing import enrolment_credential
 from tests.collector.chaos import Collector
 from tests.collector.test_blind import wanted
 from tests.collector.tools import typing
@@ -120,7 +119,7 @@ def test_an_issuer_that_is_killed_signs_the_same_again(
     assert stat.S_IMODE(codes.stat().st_mode) == 0o600
     code, another = codes.read_text().split()
     command = ["issue", "serve", "--keys", str(keys)]
-    shown = credential(read_invitation(code), "series")
+    shown = enrolment_credential(contract, code)
     tokens = [wanted(), wanted("home", 1)]
     asked = [(each.key, each.number, each.blinded) for each in tokens]
     way = Transport(f"http://127.0.0.1:{port}")

@@ -16,12 +16,13 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.way import Way
 from rumor.core.errors import InputError
+from tests.client.test_asked import WITHOUT_SCOPES
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(blind, *relay)
-    for blind in (False, True)
-    for relay in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
+    Way(issuer is not None, relay, crowd, issuer)
+    for issuer in (None, "https://i", "https://j")
+    for relay, crowd in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
 ]
 
 
@@ -49,6 +50,7 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
             for before, after in itertools.combinations(ways, 2):
                 assert kept([before, after])
                 assert after.blind or not before.blind
+                assert before.issuer in (None, after.issuer)
                 if before.relay is not None:
                     assert after.relay == before.relay
                     assert (after.crowd or 0) >= (before.crowd or 0)
@@ -102,6 +104,7 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         device._ledger._database.executescript(
+            f"{WITHOUT_SCOPES}"
             "ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;"
             "ALTER TABLE pin DROP COLUMN crowd; PRAGMA user_version = 6"
         )

@@ -11,7 +11,9 @@ const { people, tokens } = JSON.parse(readFileSync(0, "utf8"));
 async function made({ key, opening, salt, factor, answer }) {
   const message = await tokenMessage(fromHex(opening));
   const hidden = await blind(key, message, fromHex(salt), BigInt(`0x${factor}`));
+  if (!hidden) return {};
   const signature = await finalize(key, message, fromHex(answer), hidden.inverse);
+  if (!signature) return hidden;
   const wrong = await finalize(key, message, fromHex(answer), hidden.blinded);
   const random = await blind(key, message);
   const verified = [message, fromHex(toHex(message).replace(/..$/, "00"))].map((each) => verify(key, each, fromHex(signature)));
@@ -21,8 +23,8 @@ async function made({ key, opening, salt, factor, answer }) {
   };
 }
 
-async function shown({ invitation, series }) {
-  const { credential, person } = await credentialOf(invitation, series);
+async function shown({ invitation, series, url }) {
+  const { credential, person } = await credentialOf(invitation, series, url);
   return { credential: toHex(credential), person };
 }
 

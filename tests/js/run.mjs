@@ -18,8 +18,8 @@ const shown = (envelopes) =>
   envelopes.map(({ id, contract, question, report }) => ({ id: toHex(id), contract, question, report: toHex(report) }));
 
 const STEPS = {
-  async parse({ contract, digest, as = "contract" }) {
-    contracts[as] = await rumor.parseContract(contract, { digest });
+  async parse({ contract, digest, collector, as = "contract" }) {
+    contracts[as] = await rumor.parseContract(contract, { digest, collector });
     return contracts[as].digest;
   },
   async fetch({ url, digest, as = "contract" }) {

@@ -425,6 +425,8 @@ class Family:
     """Whether contracts come once each and in this order, as rounds do."""
     period_days: int | None = None
     days: Sequence[int] = (0,)
+    strangers: bool = False
+    """Whether each contract is the first of a collector of its own, who uses the same name."""
 
     def orders(self) -> Iterator[tuple[tuple[int, int], ...]]:
         """Every sequence of (contract, day)."""
@@ -454,12 +456,12 @@ class Family:
                 )
                 for place, mechanism in enumerate(self.contracts[which])
             )
-            last = made[-1] if made else None
+            last = made[-1] if made and not self.strangers else None
             made.append(
                 Collection(
                     "A law",
                     "law",
-                    "nobody",
+                    f"collector {which}" if self.strangers else "nobody",
                     questions,
                     revision=1 if last is None else last.revision + 1,
                     previous=None if last is None else last.digest,

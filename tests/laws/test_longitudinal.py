@@ -107,6 +107,12 @@ FAMILIES = {
     "rappor: p and q revised": Family(
         [[rappor(key=ONE)], [rappor(key=ONE, p=0.4, q=0.6)]], WORD_VALUES
     ),
+    "rappor: two collectors of one name": Family(
+        [[rappor(key=ONE)], [rappor(key=ONE, p=0.4, q=0.6)]], WORD_VALUES, strangers=True
+    ),
+    "rappor: one-time, two collectors of one name": Family(
+        [[once(key=ONE)], [once(key=ONE)]], WORD_VALUES, strangers=True
+    ),
     "rappor: fresh noise dropped": Family(
         [[rappor(key=ONE)], [once(key=ONE)]], WORD_VALUES, lengths=(2,)
     ),

@@ -11,11 +11,20 @@ import sys
 from collections.abc import Sequence
 
 from rumor.contract.admission import read_invitation
-from rumor.contract.issuing import credential, key_name, person_of, token_id, token_message
+from rumor.contract.issuing import (
+    bound_credential,
+    credential,
+    key_name,
+    person_of,
+    token_id,
+    token_message,
+)
 from rumor.core.blind_rsa import EXPONENT, SecretKey, _is_prime, blind, blind_sign, finalize
 
 _INVITATIONS = ("rumor-invitation-AAAAAAAAAAAAAAAAAAAAABn3",)
 _SERIES = ("series", "grün")
+_BOUND = "rumor-bound-invitation-AAAAAAAAAAAAAAAAAAAAAI3N"
+_URLS = ("https://issue.example.org", "https://issue.example.org/a")
 
 
 def _bytes(name: str, size: int) -> bytes:
@@ -67,6 +76,17 @@ def vectors(made: Sequence[SecretKey]) -> dict[str, object]:
         }
         for invitation in _INVITATIONS
         for series in _SERIES
+    ]
+    people += [
+        {
+            "invitation": _BOUND,
+            "series": series,
+            "url": url,
+            "credential": (shown := bound_credential(read_invitation(_BOUND), series, url)).hex(),
+            "person": person_of(shown).hex(),
+        }
+        for series in _SERIES
+        for url in _URLS
     ]
     return {
         "keys": [[f"{key.first:x}", f"{key.second:x}"] for key in made],

@@ -231,7 +231,9 @@ def _ledger(path: Path) -> dict[str, object]:
 def _pin(row: sqlite3.Row) -> dict[str, object]:
     """A pin, with its way as one thing, which leaves out what there is none of."""
     pin = dict(row)
-    way = {name: pin.pop(name) for name in ("blind", "relay", "crowd")}
+    way = {name: pin.pop(name) for name in ("blind", "relay", "crowd", "issuer")}
+    if pin["inherits"] is None:
+        del pin["inherits"]
     told = {name: value for name, value in way.items() if value is not None}
     return {**pin, "way": {**told, "blind": bool(way["blind"])}}
 

@@ -47,6 +47,11 @@ class Making:
     count: int = opt_count(
         "--count -n N", "How many invitations to make (invite).", default=1, min=1, max=1_000_000
     )
+    unbound: bool = opt(
+        "--unbound",
+        "Make invitations that older devices can read, and another issuer could use (invite).",
+        default=False,
+    )
 
 
 @dataclass(frozen=True)
@@ -174,15 +179,15 @@ def _invite(
     collection: str, store: str, making: Making, handed_out: HandedOut
 ) -> dict[str, object]:
     """Make invitations; the store keeps of each person what nobody can enrol with."""
-    from rumor.contract.admission import new_invitation, read_invitation
-    from rumor.contract.issuing import credential, person_of
+    from rumor.contract.admission import new_invitation
+    from rumor.contract.issuing import enrolment_credential, person_of
 
     contract, out = _blind(collection), making.out
     if out is None:
         raise InputError("invitations need --out, the file to write them to; got none")
     handed_out.check(out)
-    codes = [new_invitation() for _ in range(making.count)]
-    people = [person_of(credential(read_invitation(code), contract.series)) for code in codes]
+    codes = [new_invitation(bound=not making.unbound) for _ in range(making.count)]
+    people = [person_of(enrolment_credential(contract, code)) for code in codes]
     with ending_cleanly(), made_store(store) as opened:
         opened.register(contract)
         for start in range(0, len(people), _CHUNK):

@@ -120,59 +120,68 @@ class Drawn:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def asked(self, secret: bytes, collection: Collection, today: datetime.date) -> Asked:
-        """What this person is asked under a contract: as kept, or drawn and kept now."""
+    def asked(
+        self, secret: bytes, collection: Collection, today: datetime.date, scope: str
+    ) -> Asked:
+        """What this person is asked under a contract: as kept for a scope, or drawn now."""
         whole, ask = Asked.everything(collection), collection.ask
         if ask is None:
             return whole
         ids = whole.questions
-        mine = self._questions(secret, collection, ids, ask)
+        mine = self._questions(secret, collection, ids, ask, scope)
         # In the order of the contract: the order of the draw is of no use to anybody.
         asked = tuple(id for id in ids if id in mine)
-        return Asked(asked, len(ids), self._day(secret, collection, ask, today), ask.days)
+        day = self._day(secret, collection, ask, today, scope)
+        return Asked(asked, len(ids), day, ask.days)
 
-    def answered(self, collection: Collection) -> None:
-        """Make what was drawn for a contract the series' own: it was answered."""
+    def answered(self, collection: Collection, scope: str) -> None:
+        """Make what was drawn for a contract its collector's own: it was answered."""
         for table, columns in (("drawn", "question"), ("drawn_day", "days, starts, met, day")):
             self._database.execute(
                 f"INSERT OR IGNORE INTO {table} (series, contract, {columns})"
-                f" SELECT series, '', {columns} FROM {table}"
-                f" WHERE (series, contract) = (?, ?) ORDER BY number",
-                (collection.series, collection.digest),
+                f" SELECT ?, '', {columns} FROM {table}"
+                f" WHERE series IN (?, ?) AND contract = ? ORDER BY number",
+                (scope, scope, collection.series, collection.digest),
             )
 
-    def _kept(self, table: str, columns: str, collection: Collection) -> list[tuple[Any, ...]]:
-        """Rows of the series first, then those of the contract and of the one that it revises."""
+    def _kept(
+        self, table: str, columns: str, collection: Collection, scope: str
+    ) -> list[tuple[Any, ...]]:
+        """Rows of the scope first, then those of the contract and of the one that it revises.
+
+        A contract that was opened before another collector's was answered has its rows under
+        the name of the series, as the first one's are.
+        """
         return self._database.execute(
-            f"SELECT {columns} FROM {table} WHERE series = ? AND contract IN ('', ?, ?)"
-            f" ORDER BY contract != '', number",
-            (collection.series, collection.digest, collection.previous),
+            f"SELECT {columns} FROM {table} WHERE series = ? AND contract = ''"
+            f" OR series IN (?, ?) AND contract IN (?, ?) ORDER BY contract != '', number",
+            (scope, scope, collection.series, collection.digest, collection.previous),
         ).fetchall()
 
     def _questions(
-        self, secret: bytes, collection: Collection, ids: Sequence[str], ask: Ask
+        self, secret: bytes, collection: Collection, ids: Sequence[str], ask: Ask, scope: str
     ) -> set[str]:
         if ask.questions is None:
             return set(ids)
-        rows = self._kept("drawn", "question", collection)
+        rows = self._kept("drawn", "question", collection, scope)
         # What was drawn once stays drawn, whatever a revision adds.
         kept = [id for (id,) in dict.fromkeys(rows) if id in ids]
         others = [id for id in ranked(secret, collection.series, ids) if id not in kept]
         mine = [*kept, *others][: ask.questions]
         self._database.executemany(
             "INSERT OR IGNORE INTO drawn (series, contract, question) VALUES (?, ?, ?)",
-            [(collection.series, collection.digest, id) for id in mine],
+            [(scope, collection.digest, id) for id in mine],
         )
         return set(mine)
 
     def _day(
-        self, secret: bytes, collection: Collection, ask: Ask, today: datetime.date
+        self, secret: bytes, collection: Collection, ask: Ask, today: datetime.date, scope: str
     ) -> datetime.date | None:
         if ask.days is None:
             return None
         span = (ask.days, "" if ask.starts is None else ask.starts.isoformat())
         read = datetime.date.fromisoformat
-        rows = self._kept("drawn_day", "contract, days, starts, met, day", collection)
+        rows = self._kept("drawn_day", "contract, days, starts, met, day", collection, scope)
         own = [(read(met), read(day)) for contract, *_, met, day in rows if not contract]
         met = own[0][0] if own else today
         # A day that was answered on stays the day wherever it can be.
@@ -185,6 +194,6 @@ class Drawn:
         self._database.execute(
             "INSERT OR IGNORE INTO drawn_day (series, contract, days, starts, met, day)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (collection.series, collection.digest, *span, met.isoformat(), day.isoformat()),
+            (scope, collection.digest, *span, met.isoformat(), day.isoformat()),
         )
         return day

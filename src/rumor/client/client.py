@@ -11,6 +11,7 @@ or take everything back.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -127,7 +128,9 @@ class Client(Closing):
         self._invitation = invitation
         if collection is not None:
             self._check_digest(collection.digest)
-        self._respondent = Respondent(state_dir, max_epsilon=max_epsilon, consent=consent)
+        self._respondent = Respondent(
+            state_dir, max_epsilon=max_epsilon, consent=consent, collector=self._transport.url
+        )
         name = hashlib.sha256(self._transport.url.encode()).hexdigest()[:32]
         # Reports wait for a collector that serves the contract they were made for.
         self._contracts = Path(state_dir).expanduser() / "collectors" / name
@@ -296,7 +299,9 @@ class Client(Closing):
         if refusal.type in _ADMITS_NOT and alone and self._invitation is not None:
             contract = Collection.load(self._contracts / f"{group[0].contract}.json")
             if refusal.type == "not-admitted" or contract.issuer is not None:
-                self._fetch_tokens(contract)
+                # Whatever is wrong with the issuer, reports to other questions still go out.
+                with contextlib.suppress(InputError):
+                    self._fetch_tokens(contract)
                 other = self._respondent.readmit(contract, group[0], self._invitation)
                 return ([other], 0) if other != group[0] else ([], 1)
         # The reason may lie in some of the reports alone: the others go without them.

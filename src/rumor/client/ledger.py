@@ -29,7 +29,9 @@ from rumor.client.asking import FROM_4, Drawn
 from rumor.client.asking import SCHEMA as _DRAWN
 from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
+from rumor.client.scopes import Scope, find_scope
 from rumor.client.sent import Made, Sent
+from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.way import Way
 from rumor.contract.withdrawal import new_key, report_id
@@ -37,10 +39,13 @@ from rumor.core.errors import InputError, Unavailable
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
 
+_Made = dict[str, tuple[Mechanism, int]]
+"""Mechanisms that made the reports of a row, by their digests, and how many each made."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 7
+_VERSION = 8
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
@@ -70,6 +75,21 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
+# Of the reports of a row (`made`), those for other collectors than the first of its series.
+_SHARES = """
+CREATE TABLE share (
+    answer INTEGER NOT NULL, scope TEXT NOT NULL, mechanism TEXT NOT NULL, reports INTEGER NOT NULL,
+    PRIMARY KEY (answer, scope, mechanism)
+) WITHOUT ROWID;
+"""
+# An older ledger knows neither the collector of a pin nor its issuer: the next contract that
+# names the pinned one says both.
+_FROM_7 = f"""
+ALTER TABLE pin ADD COLUMN issuer TEXT;
+ALTER TABLE pin ADD COLUMN collector TEXT;
+ALTER TABLE pin ADD COLUMN contact TEXT;
+ALTER TABLE pin ADD COLUMN inherits TEXT;
+{_SHARES}"""
 # An older ledger does not know its way: the next answer says what a series is held to.
 _FROM_6 = """
 ALTER TABLE pin ADD COLUMN blind INTEGER;
@@ -174,6 +194,13 @@ class Debit:
     """The permanent answer, where it must be kept: that of a period."""
     sealed: EnvelopeClass | None = None
     """In which envelopes reports travel, where they go through a relay."""
+    scope: Scope | None = None
+    """Whose series it is, where it is not that of the first collector of its name."""
+
+    @property
+    def owner(self) -> Scope:
+        """Whose series it is."""
+        return self.scope or Scope(self.row.series, self.row.series)
 
 
 @dataclass(frozen=True)
@@ -241,8 +268,9 @@ class Ledger:
             4: [FROM_4, _FROM_5, _FROM_6],
             5: [_FROM_5, _FROM_6],
             6: [_FROM_6],
-            _VERSION: [],
+            7: [],
         }
+        steps = {number: [*some, _FROM_7] for number, some in steps.items()} | {_VERSION: []}
         if version not in steps:
             raise InputError(
                 f"a ledger must be of version 1 to {_VERSION}; {str(self._path)!r} has {version}"
@@ -300,25 +328,34 @@ class Ledger:
     # What a series is held to
 
     @_alone
-    def pinned(self, series: str) -> Pin | None:
-        """What this device holds a series to since its first answer."""
-        row = self._database.execute(
-            "SELECT revision, contract, ceiling, agreed, blind, relay, crowd FROM pin"
-            " WHERE series = ?",
-            (series,),
-        ).fetchone()
-        if row is None:
-            return None
-        *held, blind, relay, crowd = row
-        way = None if blind is None else Way(bool(blind), relay, crowd)
-        return replace(Pin(*held), way=way)
+    def scope(self, collection: Collection, collector: str) -> Scope:
+        """Whose series a contract is that was met at an origin, and what that is held to."""
+        rows = self._database.execute(
+            "SELECT series, revision, contract, ceiling, agreed, blind, relay, crowd, issuer,"
+            " inherits, collector, contact FROM pin WHERE series = ? OR series LIKE ?"
+            " ORDER BY series",
+            (collection.series, f"{collection.series} %"),
+        )
+        pins: dict[str, Pin] = {}
+        for name, *held, blind, relay, crowd, issuer, inherits, met, contact in rows:
+            way = None if blind is None else Way(bool(blind), relay, crowd, issuer)
+            others = tuple(json.loads(inherits or "[]"))
+            pin = replace(Pin(*held), way=way, collector=met)
+            pins[name] = replace(pin, contact=contact, inherits=others)
+        return find_scope(pins, collection, collector)
 
-    def pin(self, series: str, pin: Pin) -> None:
+    def pin(self, scope: Scope, pin: Pin) -> None:
         """Hold the series to this from now on."""
         told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
-        hides = (None, None, None) if way is None else (way.blind, way.relay, way.crowd)
+        inherits = json.dumps(pin.inherits) if pin.inherits else None
+        hides: tuple[object, ...] = (None, None, None, None)
+        if way is not None:
+            hides = (way.blind, way.relay, way.crowd, way.issuer)
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (series, *told, *hides)
+            "INSERT OR REPLACE INTO pin (series, revision, contract, ceiling, agreed, blind, relay,"
+            " crowd, issuer, collector, contact, inherits)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (scope.name, *told, *hides, pin.collector, pin.contact, inherits),
         )
 
     # Reports
@@ -342,15 +379,20 @@ class Ledger:
         `token` gives what admits the person's report of a number, counted from 0.
         """
         self._check_repeats(debit)
-        row = debit.row
-        all_made = self._reports_made(row.series, row.question)
+        row, owner = debit.row, debit.owner
+        all_made = self._reports_made(owner, row.question)
         number, before = self._find(row) or (None, 0.0)
         described = debit.mechanism.description
         kind = hashlib.sha256(described).hexdigest()
-        reports = 1 if number is None else 1 + self._reports_by(number, kind)
-        others = [] if number is None else self._made(number, but=kind)
-        cost = debit.mechanism.epsilon_together([(debit.mechanism, reports), *others])
-        self._check_ceilings(row.series, before, cost, ceilings)
+        by_mechanism = {} if number is None else self._made(number)
+        reports, cost = _with_one_more(by_mechanism, kind, debit.mechanism)
+        own_before, own_cost = before, cost
+        if not owner.is_first or (number is not None and self._is_shared(number)):
+            theirs = {} if number is None else self._made(number, owner)
+            own_before = _together(theirs)
+            _, own_cost = _with_one_more(theirs, kind, debit.mechanism)
+        self._check_series(owner, own_before, own_cost, ceilings.series)
+        self._check_device(before, cost, ceilings.device)
         if number is None:
             number = self._database.execute(
                 "INSERT INTO answer (series, question, round, cell, epoch, period, tag,"
@@ -366,6 +408,8 @@ class Ledger:
         self._database.execute(
             "INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (number, kind, reports)
         )
+        if not owner.is_first:
+            self._share(number, owner, kind)
         admits = None if token is None else token(all_made)
         takes_back = new_key() if admits is None or admits.key is None else admits.key
         shown = None if admits is None else admits.token
@@ -390,14 +434,14 @@ class Ledger:
 
     def _check_repeats(self, debit: Debit) -> None:
         """Refuse a report out of turn, or one more than a person is asked for."""
-        row, rounds = debit.row, debit.mechanism.rounds
-        if row.round > 1 and not self._reports_made(row.series, row.question, row.round - 1):
+        row, owner, rounds = debit.row, debit.owner, debit.mechanism.rounds
+        if row.round > 1 and not self._reports_made(owner, row.question, row.round - 1):
             raise InputError(
                 f"rounds must be answered in order; question {row.question!r} is in round "
                 f"{row.round}, and this device has not answered round {row.round - 1}"
             )
         made, limit = (
-            self._reports_made(row.series, row.question, row.round),
+            self._reports_made(owner, row.question, row.round),
             debit.reports_per_person,
         )
         if made >= limit:
@@ -408,13 +452,15 @@ class Ledger:
             )
         debit.mechanism.check_repeats(made + 1)
 
-    def _check_ceilings(self, series: str, before: float, cost: float, ceilings: Ceilings) -> None:
-        """Refuse what would make the series, or the device, cost more than it may; exactly."""
-        if _above([*self._losses(series), -before, cost], ceilings.series):
-            spent = sum_up(self._losses(series))
-            after = sum_up([*self._losses(series), -before, cost])
-            raise CeilingError(series, spent, after, ceilings.series)
-        device = ceilings.device
+    def _check_series(self, scope: Scope, before: float, cost: float, ceiling: float) -> None:
+        """Refuse what would make a collector's series cost more than it may; exactly."""
+        losses = self._losses_of(scope)
+        if _above([*losses, -before, cost], ceiling):
+            after = sum_up([*losses, -before, cost])
+            raise CeilingError(scope.series, sum_up(losses), after, ceiling)
+
+    def _check_device(self, before: float, cost: float, device: float | None) -> None:
+        """Refuse what would make the device cost more than it may; exactly."""
         if device is not None and _above([*self._losses(), -before, cost], device):
             raise InputError(
                 f"a device may spend at most epsilon {device:g} in all; it has spent "
@@ -431,39 +477,57 @@ class Ledger:
         ).fetchone()
         return found
 
-    def _made(self, number: int, but: str = "") -> list[tuple[Mechanism, int]]:
-        """By which mechanisms the reports of a row were made, and how many by each."""
+    def _made(self, number: int, scope: Scope | None = None) -> _Made:
+        """By which mechanisms the reports of a row were made (of one collector, or of all)."""
+        counted, values = _counted(scope)
         rows = self._database.execute(
-            "SELECT description, reports FROM made JOIN mechanism ON mechanism = digest"
-            " WHERE answer = ? AND digest != ?",
-            (number, but),
+            f"SELECT digest, description, counted.reports FROM ({counted}) AS counted"
+            " JOIN mechanism ON mechanism = digest WHERE answer = ? AND counted.reports > 0",
+            (*values, number),
         )
-        return [(from_description(json.loads(text)), reports) for text, reports in rows]
+        return {
+            digest: (from_description(json.loads(text)), reports) for digest, text, reports in rows
+        }
 
-    def _reports_by(self, number: int, kind: str) -> int:
-        """How many reports of a row one mechanism made."""
-        found = self._database.execute(
-            "SELECT reports FROM made WHERE (answer, mechanism) = (?, ?)", (number, kind)
-        ).fetchone()
-        return 0 if found is None else int(found[0])
+    def _is_shared(self, number: int) -> bool:
+        """Whether reports of a row were made for another collector than the first."""
+        found = self._database.execute("SELECT 1 FROM share WHERE answer = ?", (number,))
+        return found.fetchone() is not None
 
-    def _reports_made(self, series: str, question: str, number: int | None = None) -> int:
-        """How many reports of a question were made, in one round or in all there ever were."""
+    def _share(self, number: int | None, scope: Scope, kind: str) -> None:
+        """Note that a report of a row was made for another collector than the first."""
+        self._database.execute(
+            "INSERT INTO share VALUES (?, ?, ?, 1)"
+            " ON CONFLICT (answer, scope, mechanism) DO UPDATE SET reports = reports + 1",
+            (number, scope.name, kind),
+        )
+
+    def _reports_made(self, scope: Scope, question: str, number: int | None = None) -> int:
+        """How many reports of a question a collector has: in one round, or in all of them."""
+        counted, values = _counted(scope)
         (made,) = self._database.execute(
-            "SELECT COALESCE(SUM(reports), 0) FROM answer JOIN made ON answer = number"
+            "SELECT COALESCE(SUM(counted.reports), 0) FROM answer"
+            f" JOIN ({counted}) AS counted ON counted.answer = number"
             " WHERE (series, question) = (?, ?) AND round = COALESCE(?, round)",
-            (series, question, number),
+            (*values, scope.series, question, number),
         ).fetchone()
         return int(made)
 
-    def _losses(self, series: str | None = None) -> list[float]:
-        """What each row has cost, of one series or of all."""
-        condition, values = ("", ()) if series is None else (" WHERE series = ?", (series,))
-        return [
-            epsilon
-            for (epsilon,) in self._database.execute(
-                f"SELECT epsilon FROM answer{condition}", values
-            )
+    def _losses(self) -> list[float]:
+        """What each row has cost."""
+        return [epsilon for (epsilon,) in self._database.execute("SELECT epsilon FROM answer")]
+
+    def _losses_of(self, scope: Scope) -> list[float]:
+        """What each row has cost by the reports to one collector alone."""
+        rows = self._database.execute(
+            "SELECT number, epsilon, EXISTS (SELECT 1 FROM share WHERE share.answer = number)"
+            " FROM answer WHERE series = ?",
+            (scope.series,),
+        ).fetchall()
+        first = scope.series in scope.names
+        alone = [epsilon for _, epsilon, shared in rows if first and not shared]
+        return alone + [
+            _together(self._made(number, scope)) for number, _, shared in rows if shared
         ]
 
     @_alone
@@ -493,8 +557,7 @@ class Ledger:
     def audit(self) -> float:
         """The total computed anew from the recorded mechanisms and counts."""
         rows = self._database.execute("SELECT number FROM answer").fetchall()
-        made = [self._made(number) for (number,) in rows]
-        return sum_up(of[0][0].epsilon_together(of) for of in made)
+        return sum_up(_together(self._made(number)) for (number,) in rows)
 
     @_alone
     def pending(self, contract: str | None = None) -> list[Envelope]:
@@ -536,6 +599,38 @@ class Ledger:
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
             self.sent.forget(ids)
+
+
+def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
+    """The SQL, and its values, of how many reports of each row a collector has; or all have."""
+    if scope is None:
+        return "SELECT answer, mechanism, reports FROM made", ()
+    names = f"({', '.join('?' * len(scope.names))})"
+    if scope.series not in scope.names:
+        shares = (
+            f"SELECT answer, mechanism, SUM(reports) AS reports FROM share WHERE scope IN {names}"
+        )
+        return f"{shares} GROUP BY answer, mechanism", scope.names
+    # The first collector has what no other one's share names.
+    others = (
+        "SELECT SUM(share.reports) FROM share WHERE share.answer = made.answer"
+        f" AND share.mechanism = made.mechanism AND share.scope NOT IN {names}"
+    )
+    rest = f"SELECT answer, mechanism, reports - COALESCE(({others}), 0) AS reports FROM made"
+    return rest, scope.names
+
+
+def _together(made: _Made) -> float:
+    """What the reports of a row cost together."""
+    of = list(made.values())
+    return of[0][0].epsilon_together(of) if of else 0.0
+
+
+def _with_one_more(made: _Made, kind: str, mechanism: Mechanism) -> tuple[int, float]:
+    """How many reports a mechanism has made with one more, and what all of the row cost then."""
+    reports = 1 + made.get(kind, (mechanism, 0))[1]
+    others = [each for name, each in made.items() if name != kind]
+    return reports, mechanism.epsilon_together([(mechanism, reports), *others])
 
 
 def _above(losses: list[float], ceiling: float) -> bool:

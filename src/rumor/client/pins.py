@@ -31,12 +31,24 @@ class Pin:
     """The digest of the contract with which the person agreed to the ceiling."""
     way: Way | None = None
     """What hides whose a report is; None in a ledger from before this was kept."""
+    collector: str | None = None
+    """The origin at which the collector was met first; empty where the device was not told."""
+    contact: str | None = None
+    """Whom the contract names; None, as the collector, in a ledger from before this was kept."""
+    inherits: tuple[str, ...] = ()
+    """Under which other names reports count as this collector's (see rumor.client.scopes)."""
 
-    def follow(self, collection: Collection) -> Pin:
+    def follow(self, collection: Collection, collector: str = "") -> Pin:
         """The pin once this contract is answered; refused where it is no further revision."""
         series, revision = collection.series, collection.revision
+        now = replace(
+            self,
+            way=collection.way,
+            collector=self.collector or collector,
+            contact=collection.contact,
+        )
         if collection.digest == self.contract:
-            return replace(self, way=collection.way)
+            return now
         if revision == self.revision:
             raise InputError(
                 f"a series must have one contract of each revision; {series!r} had another one of "
@@ -56,9 +68,7 @@ class Pin:
             self.way.check_kept(collection.way, series)
         # What a revision promises to be the most holds, where that is less.
         ceiling = min(self.ceiling, collection.series_epsilon or self.ceiling)
-        return replace(
-            self, revision=revision, contract=collection.digest, ceiling=ceiling, way=collection.way
-        )
+        return replace(now, revision=revision, contract=collection.digest, ceiling=ceiling)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Purse(LedgerTable):
                 "SELECT COUNT(*) FROM token WHERE (person, key) = (?, ?)", (person, key_name(key))
             ).fetchone()[0]
             for number in range(known, collection.question(id).reports_in_all):
-                self._make(person, key, number)
+                self._make(person, key, number, f"question {id!r} of {collection.issuer.url}")
         names = [key_name(key) for key in collection.issuer.keys.values()]
         rows = self._database.execute(
             "SELECT key, number, blinded FROM token WHERE person = ? AND blinded IS NOT NULL"
@@ -68,9 +68,16 @@ class Purse(LedgerTable):
         )
         return [Unsigned(*row) for row in rows if row[0] in names]
 
-    def _make(self, person: bytes, key: PublicKey, number: int) -> None:
+    def _make(self, person: bytes, key: PublicKey, number: int, whose: str) -> None:
         opening = new_opening()
-        made = blind(key, token_message(opening))
+        try:
+            made = blind(key, token_message(opening))
+        except BlindingError:
+            # Not drawn anew: the person hears that this issuer has no honest key.
+            raise InputError(
+                f"an issuer's key must be a product of two large primes; that for {whose} shares a "
+                f"factor with a token of this device, and could mark it; nothing was sent there"
+            ) from None
         inverse = made.inverse.to_bytes(key.size, "big")
         self._database.execute(
             "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",

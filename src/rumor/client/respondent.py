@@ -26,12 +26,14 @@ from rumor.client.ledger import (
 )
 from rumor.client.pins import Change, Consent, Pin
 from rumor.client.purse import Admits, NoTokenError, Unsigned
+from rumor.client.scopes import Scope
 from rumor.client.secret import open_secret, replace_secret
 from rumor.client.sent import Made
+from rumor.contract.addresses import origin_of
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeClass
-from rumor.contract.issuing import credential, person_of
+from rumor.contract.issuing import enrolment_credential, person_of
 from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
@@ -60,17 +62,21 @@ class Respondent(Closing):
         max_epsilon: float | None = None,
         consent: Consent | None = None,
         today: Callable[[], datetime.date] | None = None,
+        collector: str = "",
     ) -> None:
         """Open the folder, making it and the secret on first use.
 
         `max_epsilon` bounds what everything costs together. Each series is bounded anyway, by
         what its first contract promised; `consent` asks the person when a revision wants more
         (without it, that is refused). `today` is the day in UTC, which periods are counted by.
+        `collector` is the address that contracts come from: a contract of the same series from
+        elsewhere then holds up nothing (without it, the contact alone tells collectors apart).
         """
         if max_epsilon is not None and not max_epsilon > 0:
             raise InputError(f"max_epsilon must be a number above 0; got {shown(max_epsilon)}")
         self.max_epsilon, self._consent = max_epsilon, consent
         self._today = _utc_today if today is None else today
+        self._collector = origin_of(collector)
         self._folder = Path(state_dir).expanduser()
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._secret, made = open_secret(self._secret_file)
@@ -102,11 +108,12 @@ class Respondent(Closing):
         if collection.ask is None:
             return Asked.everything(collection)
         with self._ledger.transaction():
-            self._followed(collection)
-            return self._drawn(collection)
+            scope = self._scope(collection)
+            self._followed(scope, collection)
+            return self._drawn(scope, collection)
 
-    def _drawn(self, collection: Collection) -> Asked:
-        return self._ledger.drawn.asked(self._secret, collection, self._today())
+    def _drawn(self, scope: Scope, collection: Collection) -> Asked:
+        return self._ledger.drawn.asked(self._secret, collection, self._today(), scope.name)
 
     def check_asked(self, collection: Collection, ids: Iterable[str] = ()) -> None:
         """Refuse what this person is not asked, or not today; an unknown name is no question."""
@@ -160,18 +167,20 @@ class Respondent(Closing):
         invitation: bytes | None,
     ) -> list[Envelope]:
         with self._ledger.transaction():
-            pin = self._pin(collection)
+            scope = self._scope(collection)
+            pin = self._pin(scope, collection)
             ceilings = Ceilings(pin.ceiling, self.max_epsilon)
             envelopes = [
-                self._envelope(collection, id, value, ceilings, random, invitation)
+                self._envelope(scope, collection, id, value, ceilings, random, invitation)
                 for id, value in answers.items()
             ]
-            self._ledger.pin(collection.series, pin)
-            self._ledger.drawn.answered(collection)
+            self._ledger.pin(scope, pin)
+            self._ledger.drawn.answered(collection, scope.name)
             return envelopes
 
     def _envelope(
         self,
+        scope: Scope,
         collection: Collection,
         id: str,
         value: object,
@@ -185,29 +194,34 @@ class Respondent(Closing):
             raise InputError(f"a question must be named as one of {names}; got another name")
         question = collection.question(id)
         try:
-            debit = self._debit(collection, question, value, random)
+            debit = replace(self._debit(collection, question, value, random), scope=scope)
             notes = question.mechanism.notes(value)
         except AnswerError as problem:
             raise problem.within(f"question {id!r}") from None
         envelope = self._ledger.debit(debit, ceilings, self._admits(collection, id, invitation))
         return replace(envelope, told=tuple(f"question {id!r}: {note}" for note in notes))
 
-    def _pin(self, collection: Collection) -> Pin:
-        """What the series is held to once this contract is answered."""
-        if (pin := self._followed(collection)) is not None:
-            return pin
-        digest, drawn = collection.digest, self._drawn(collection).questions
-        most = series_ceiling(collection, drawn)
-        return Pin(collection.revision, digest, most, agreed=digest, way=collection.way)
+    def _scope(self, collection: Collection) -> Scope:
+        """Whose series a contract is."""
+        return self._ledger.scope(collection, self._collector)
 
-    def _followed(self, collection: Collection) -> Pin | None:
+    def _pin(self, scope: Scope, collection: Collection) -> Pin:
+        """What the series is held to once this contract is answered."""
+        if (pin := self._followed(scope, collection)) is not None:
+            return pin
+        digest, drawn = collection.digest, self._drawn(scope, collection).questions
+        most = series_ceiling(collection, drawn)
+        first = Pin(collection.revision, digest, most, agreed=digest, way=collection.way)
+        met = replace(first, collector=self._collector, contact=collection.contact)
+        return replace(met, inherits=scope.inherits)
+
+    def _followed(self, scope: Scope, collection: Collection) -> Pin | None:
         """The pin of a series that was answered before; what is no revision of it is refused."""
-        known = self._ledger.pinned(collection.series)
-        return None if known is None else known.follow(collection)
+        return None if scope.pin is None else scope.pin.follow(collection, self._collector)
 
     def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
         """Ask for what a revision wants to spend; remember the answer if it is yes."""
-        pin = self._ledger.pinned(collection.series)
+        pin = self._scope(collection).pin
         # Where a revision promises no total, it is what was spent and all that it may ask.
         most = series_ceiling(collection, self.asked(collection).questions)
         wanted = collection.series_epsilon or sum_up([reached.spent, most])
@@ -222,11 +236,10 @@ class Respondent(Closing):
                 f"needs your consent"
             )
         with self._ledger.transaction():
-            held = self._ledger.pinned(collection.series) or pin
+            scope = self._scope(collection)
+            held = scope.pin or pin
             raised = max(held.ceiling, wanted)
-            self._ledger.pin(
-                collection.series, replace(held, ceiling=raised, agreed=collection.digest)
-            )
+            self._ledger.pin(scope, replace(held, ceiling=raised, agreed=collection.digest))
             what = f"agreed that {collection.series!r} may cost epsilon {wanted:.6g}"
             self._ledger.note(what, self._epoch)
         return True
@@ -287,8 +300,11 @@ class Respondent(Closing):
         Those of all questions, whichever will be answered: so it learns nothing of that. They
         are durable before they are given away, and the same ones until they are signed.
         """
-        shown = credential(read_invitation(invitation), collection.series)
+        shown = enrolment_credential(collection, invitation)
         with self._ledger.transaction():
+            pin = self._scope(collection).pin
+            if pin is not None and pin.way is not None:
+                pin.way.check_issuer(collection.way, collection.series)
             return shown, self._ledger.purse.want(person_of(shown), collection)
 
     def enrol(
@@ -316,20 +332,20 @@ class Respondent(Closing):
         It costs nothing: what was drawn and debited stays as it is.
         """
         with self._ledger.transaction():
-            admits = self._other_token(collection, envelope, read_invitation(invitation))
+            admits = self._other_token(collection, envelope, invitation)
             if admits is None:
                 return envelope
             name = self._ledger.readmit(envelope.id, admits)
         return replace(envelope, id=name, token=admits.token)
 
     def _other_token(
-        self, collection: Collection, envelope: Envelope, invitation: bytes
+        self, collection: Collection, envelope: Envelope, invitation: str
     ) -> Admits | None:
         if collection.issuer is None:
             numbers = {made.id: made.number for made in self._ledger.made()}
             context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
-            return Admits(token(invitation, *context))
-        person = person_of(credential(invitation, collection.series))
+            return Admits(token(read_invitation(invitation), *context))
+        person = person_of(enrolment_credential(collection, invitation))
         if self._ledger.purse.owner(envelope.id) == person:
             # The others of this invitation are for other reports: nobody talks a device out of
             # them one by one.

@@ -22,35 +22,44 @@ if TYPE_CHECKING:
     from rumor.contract.collection import Collection
 
 _PREFIX = "rumor-invitation-"
+# What a bound invitation shows to an issuer is of no use to another (rumor.contract.issuing).
+_BOUND_PREFIX = "rumor-bound-invitation-"
 _BYTES, _CHECK_BYTES = 16, 2
 TOKEN_BYTES = 16
 
 
-def new_invitation() -> str:
-    """An invitation as it is handed to a person."""
-    secret = secrets.token_bytes(_BYTES)
-    return _PREFIX + base64.urlsafe_b64encode(secret + _check(secret)).decode()
+def new_invitation(*, bound: bool = False) -> str:
+    """Return a new invitation as it is handed to a person, `bound` to an issuer or not."""
+    secret, prefix = secrets.token_bytes(_BYTES), _BOUND_PREFIX if bound else _PREFIX
+    return prefix + base64.urlsafe_b64encode(secret + _check(secret, bound)).decode()
 
 
-def _check(secret: bytes) -> bytes:
-    return hashlib.sha256(b"rumor invitation" + secret).digest()[:_CHECK_BYTES]
+def _check(secret: bytes, bound: bool) -> bytes:
+    context = b"rumor bound invitation" if bound else b"rumor invitation"
+    return hashlib.sha256(context + secret).digest()[:_CHECK_BYTES]
+
+
+def is_bound(text: str) -> bool:
+    """Whether an invitation is bound to an issuer."""
+    return text.strip().startswith(_BOUND_PREFIX)
 
 
 def read_invitation(text: str) -> bytes:
     """The bytes of an invitation, or the sentence that says it is none."""
-    code = text.strip()
+    code, bound = text.strip(), is_bound(text)
+    prefix = _BOUND_PREFIX if bound else _PREFIX
     try:
-        if code.startswith(_PREFIX) and code.isascii():
-            found = base64.b64decode(code.removeprefix(_PREFIX), altchars=b"-_", validate=True)
+        if code.startswith(prefix) and code.isascii():
+            found = base64.b64decode(code.removeprefix(prefix), altchars=b"-_", validate=True)
             secret, check = found[:_BYTES], found[_BYTES:]
-            if len(secret) == _BYTES and check == _check(secret):
+            if len(secret) == _BYTES and check == _check(secret, bound):
                 return secret
     except ValueError:
         pass
     # The text may be a real invitation with a slip: it is not repeated.
     raise InputError(
-        f"an invitation must be {_PREFIX!r} and 24 letters, digits, - or _, just as it was sent; "
-        f"got {len(code)} characters that are not"
+        f"an invitation must be {_PREFIX!r} (or {_BOUND_PREFIX!r}) and 24 letters, digits, - or "
+        f"_, just as it was sent; got {len(code)} characters that are not"
     )
 
 

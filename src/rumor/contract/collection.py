@@ -290,9 +290,10 @@ class Collection:
     @property
     def way(self) -> Way:
         """What hides whose a report is."""
+        issuer = None if self.issuer is None else self.issuer.url
         if self.relay is None:
-            return Way(self.admission == "blind")
-        return Way(self.admission == "blind", self.relay.url, self.relay.crowd)
+            return Way(self.admission == "blind", issuer=issuer)
+        return Way(self.admission == "blind", self.relay.url, self.relay.crowd, issuer)
 
     def check_revises(self, other: Collection) -> None:
         """Refuse what devices would refuse: a revision that does not follow from another."""

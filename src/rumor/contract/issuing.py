@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rumor.contract.addresses import checked_url, origin_of
+from rumor.contract.admission import is_bound, read_invitation
 from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey, verify
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError, shown
@@ -29,7 +30,7 @@ from rumor.core.randomness import Keyed
 from rumor.core.settings import known_keys
 
 if TYPE_CHECKING:
-    from rumor.contract.collection import Question
+    from rumor.contract.collection import Collection, Question
 
 MESSAGE_BYTES = 64
 SIGNATURE_BYTES = KEY_BITS // 8
@@ -97,13 +98,15 @@ def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, Public
 
 
 def _key(id: str, given: object) -> PublicKey:
-    rule = f"the key of question {id!r} must be {2 * SIGNATURE_BYTES} hexadecimal digits"
+    what = f"the key of question {id!r}"
     if not isinstance(given, str) or not _MODULUS.fullmatch(given):
-        raise InputError(f"{rule}; got {shown(given)}")
+        raise InputError(
+            f"{what} must be {2 * SIGNATURE_BYTES} hexadecimal digits; got {shown(given)}"
+        )
     try:
         return PublicKey.from_bytes(bytes.fromhex(given))
     except BlindingError as problem:
-        raise InputError(f"{rule}: {problem}; got another number") from None
+        raise InputError(f"{what} {problem}") from None
 
 
 def new_opening() -> bytes:
@@ -133,6 +136,23 @@ def admitted_id(issuer: Issuer, question: str, message: bytes, signature: bytes)
 def credential(invitation: bytes, series: str) -> bytes:
     """What an invited person shows to the issuer: it follows from the invitation, not back."""
     return Keyed(invitation, "rumor enrolment", series).digest()
+
+
+def bound_credential(invitation: bytes, series: str, url: str) -> bytes:
+    """Return what the holder of a bound `invitation` shows to the issuer at `url` alone."""
+    return Keyed(invitation, "rumor enrolment 2", series, url).digest()
+
+
+def enrolment_credential(collection: Collection, invitation: str) -> bytes:
+    """Return what the holder of `invitation` shows to the issuer of `collection`.
+
+    The invitation says which of the two it is, and not the contract, which may be a stranger's.
+    """
+    assert collection.issuer is not None
+    secret, series = read_invitation(invitation), collection.series
+    if is_bound(invitation):
+        return bound_credential(secret, series, collection.issuer.url)
+    return credential(secret, series)
 
 
 def person_of(credential: bytes) -> bytes:

@@ -22,17 +22,25 @@ class Way:
     """The address of the relay, where there is one."""
     crowd: int | None = None
     """How many reports it passes on at least, where there is one."""
+    issuer: str | None = None
+    """The address of the issuer of blind tokens, where there is one."""
 
     def check_kept(self, later: Way, series: str) -> None:
         """Refuse a later way of the series that hides less."""
         if self.blind and not later.blind:
             _refuse(series, "tokens are blind, and no longer would be")
+        self.check_issuer(later, series)
         if self.relay is None or self.crowd is None:
             return
         if later.relay != self.relay:
             _refuse(series, f"reports go through {self.relay}, and no longer would")
         if later.crowd is None or later.crowd < self.crowd:
             _refuse(series, f"{self.crowd} reports are passed on together, and fewer would be")
+
+    def check_issuer(self, later: Way, series: str) -> None:
+        """Refuse a later way of the series that sends people to another issuer."""
+        if self.issuer is not None and later.issuer != self.issuer:
+            _refuse(series, f"tokens are signed by {self.issuer}, and no longer would be")
 
 
 def _refuse(series: str, why: str) -> None:

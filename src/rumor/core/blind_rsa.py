@@ -25,6 +25,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from rumor.core.moduli import fault_of_modulus, rule_for_moduli
+
 EXPONENT = 65_537
 SALT_BYTES = 48
 PREFIX_BYTES = 32
@@ -60,10 +62,13 @@ class PublicKey:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
-        """A key from its modulus, of the one size that is used."""
+        """Return the key with this modulus, of the one size that is used, or say its fault."""
         modulus = int.from_bytes(data, "big")
-        if len(data) != KEY_BITS // 8 or modulus.bit_length() != KEY_BITS or not modulus & 1:
-            raise BlindingError(f"a modulus must be an odd number of {KEY_BITS} bits")
+        fault = fault_of_modulus(modulus, KEY_BITS)
+        if len(data) != KEY_BITS // 8:
+            fault = f"has {len(data)} bytes"
+        if fault is not None:
+            raise BlindingError(f"must be {rule_for_moduli(KEY_BITS)}; this one {fault}")
         return cls(modulus)
 
 
@@ -107,8 +112,9 @@ def blind(
 ) -> Blinded:
     """What the signer is given for a prepared message; `salt` and `factor` are random by default.
 
-    With no more than 2^-1000 of chance a random factor, or the message, has a divisor with the
-    modulus: that would be one of its primes.
+    Refuses a message or a factor that has a divisor with the modulus (RFC 9474, Blind, step 3):
+    the signer would see the divisor in what it is given, and see it again in the signature. With
+    two large primes that happens once in 2^1000 times; where it happens, the key is another.
     """
     encoded = int.from_bytes(_encode(key, prepared, salt), "big")
     if factor is None:

@@ -10,19 +10,23 @@ import { madeOf } from "./sent.js";
 
 /** What a collector says of a token that does not admit its report. */
 export const REFUSALS = ["not-admitted"];
-const PATTERN = /^rumor-invitation-([\w-]{24})$/;
+const PATTERN = /^rumor-(bound-|)invitation-([\w-]{24})$/;
+
+/** Whether an invitation is bound to an issuer. */
+export const isBound = (text) => PATTERN.exec(String(text ?? "").trim())?.[1] === "bound-";
 
 /** The bytes of an invitation; a wrong one is not repeated, since it may be a slip. */
 export async function readInvitation(text) {
-  const code = PATTERN.exec(String(text ?? "").trim())?.[1] ?? "";
+  const code = PATTERN.exec(String(text ?? "").trim())?.[2] ?? "";
   const plain = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
   const secret = bytes.slice(0, 16);
-  const check = new Uint8Array(await subtle().digest("SHA-256", concat(utf8("rumor invitation"), secret)));
+  const check = new Uint8Array(await subtle().digest("SHA-256", concat(utf8(isBound(text) ? "rumor bound invitation" : "rumor invitation"), secret)));
   if (bytes.length === 18 && bytes[16] === check[0] && bytes[17] === check[1]) return secret;
   throw new RumorError(
     "invitation",
-    "an invitation must be 'rumor-invitation-' and 24 letters, digits, - or _, just as it was sent; got another text",
+    "an invitation must be 'rumor-invitation-' (or 'rumor-bound-invitation-') and 24 letters, digits, - or _, " +
+      "just as it was sent; got another text",
   );
 }
 

@@ -2,8 +2,9 @@
 
 import { RumorError } from "./errors.js";
 import { sumUp } from "./exact.js";
-import { pinOf, setPin } from "./ledger.js";
+import { setPin } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
+import { scopeOf } from "./scopes.js";
 
 /**
  * Whether the person agrees, which `keep` then remembers; a no is an error, nothing to ask is false.
@@ -29,7 +30,7 @@ export async function agreed(contract, reached, pin, questions, consent, keep) {
     );
   }
   await keep(async (state) => {
-    const held = pinOf(state, contract.series) ?? pin;
+    const held = scopeOf(state, contract).pin ?? pin;
     setPin(state, { ...held, ceiling: Math.max(held.ceiling, wanted), agreed: contract.digest });
   });
   return true;

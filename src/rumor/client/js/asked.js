@@ -10,9 +10,9 @@ import { fromHex, toHex } from "./bytes.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { mechanismOf } from "./contract.js";
-import { pinOf } from "./ledger.js";
 import { follow } from "./pins.js";
 import { Keyed } from "./randomness.js";
+import { scopeOf } from "./scopes.js";
 
 const DAY = 86_400_000;
 const [FIRST, LAST] = ["1970-01-01", "2999-12-31"];
@@ -58,11 +58,12 @@ function checkQuestion({ days }, question) {
  */
 export async function askedOf(state, contract, today) {
   // Refused before anything is drawn.
-  follow(pinOf(state, contract.series), contract);
+  const scope = scopeOf(state, contract);
+  follow(scope, contract);
   const { ask, questions } = contract;
   const ids = questions.map(({ id }) => id);
-  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids);
-  const day = ask.days === undefined ? null : await drawnDay(state, contract, today);
+  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids, scope);
+  const day = ask.days === undefined ? null : await drawnDay(state, contract, today, scope);
   return {
     // In the order of the contract: the order of the draw is of no use to anybody.
     questions: ids.filter((id) => mine.includes(id)),
@@ -73,19 +74,22 @@ export async function askedOf(state, contract, today) {
   };
 }
 
-/** Make what was drawn for a contract the series' own, in place: it was answered. */
-export function answered(state, { series, digest }) {
+/** Make what was drawn for a contract its collector's own, in place: it was answered. */
+export function answered(state, { series, digest }, { name: scope }) {
   for (const name of ["asked", "days"]) {
-    for (const row of (state[name] ?? []).filter((one) => one.series === series && one.contract === digest)) {
-      add(state, name, { ...row, contract: "" });
+    for (const row of (state[name] ?? []).filter((one) => [series, scope].includes(one.series) && one.contract === digest)) {
+      add(state, name, { ...row, series: scope, contract: "" });
     }
   }
 }
 
-/** Rows of the series first (their contract is empty), then those of the contract and of the one it revises. */
-function kept(rows = [], { series, digest, previous }) {
-  const of = (...contracts) => rows.filter((row) => row.series === series && contracts.includes(row.contract ?? ""));
-  return [...of(""), ...of(digest, previous)];
+/**
+ * Rows of the scope first (their contract is empty), then those of the contract and of the one it revises, which
+ * are under the name of the series where it was opened before another collector's was answered.
+ */
+function kept(rows = [], { series, digest, previous }, { name }) {
+  const of = (names, ...contracts) => rows.filter((row) => names.includes(row.series) && contracts.includes(row.contract ?? ""));
+  return [...of([name], ""), ...of([name, series], digest, previous)];
 }
 
 /** Keep a row, unless the same was drawn before. */
@@ -95,23 +99,23 @@ function add(state, name, row) {
   if (!rows.some((one) => same.every((key) => (one[key] ?? "") === (row[key] ?? "")))) rows.push(row);
 }
 
-async function drawnQuestions(state, contract, ids) {
+async function drawnQuestions(state, contract, ids, scope) {
   const { ask, series, digest } = contract;
   const secret = fromHex(state.secret);
   // What was drawn once stays drawn, whatever a revision adds.
-  const drawn = new Set(kept(state.asked, contract).map(({ question }) => question));
+  const drawn = new Set(kept(state.asked, contract, scope).map(({ question }) => question));
   const known = [...drawn].filter((id) => ids.includes(id));
   const ranks = new Map();
   for (const id of ids) ranks.set(id, toHex(await new Keyed(secret, "rumor asked question 1", series, id).digest()));
   const others = ids.filter((id) => !known.includes(id)).sort((a, b) => (ranks.get(a) < ranks.get(b) ? -1 : 1));
   const mine = [...known, ...others].slice(0, ask.questions);
-  for (const question of mine) add(state, "asked", { series, contract: digest, question });
+  for (const question of mine) add(state, "asked", { series: scope.name, contract: digest, question });
   return mine;
 }
 
-async function drawnDay(state, contract, today) {
+async function drawnDay(state, contract, today, scope) {
   const { series, digest, ask: { days, starts = "" } } = contract;
-  const rows = kept(state.days, contract);
+  const rows = kept(state.days, contract, scope);
   const own = rows.filter((row) => !row.contract);
   // Older rows do not say when the series was met.
   const met = own.length ? own[0].met ?? (own[0].starts || own[0].day) : shownDay(today);

@@ -4,6 +4,7 @@
  */
 
 import { concat, fromHex, toHex } from "./bytes.js";
+import { gcd } from "./moduli.js";
 import { subtle } from "./randomness.js";
 
 export const SIZE = 256;
@@ -22,7 +23,7 @@ function raised(number, modulus) {
   return (power * number) % modulus;
 }
 
-/** The inverse of a number, or null where it has none. */
+/** The inverse of a number, or null where it has a divisor with the modulus. */
 function inverseOf(number, modulus) {
   let [a, b, x, y] = [modulus, number, 0n, 1n];
   while (b) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
@@ -49,15 +50,19 @@ function anyBelow(modulus) {
 }
 
 /**
- * What the signer is given for a prepared message, and what opens its answer, both in hexadecimal.
+ * What the signer is given for a prepared message, and what opens its answer, both in hexadecimal; null where
+ * the message or the factor has a divisor with the modulus (RFC 9474, Blind, step 3): the signer would see it
+ * in what it is given, and see it again in the signature. A key of two large primes has no such messages.
  * @param {string} key the modulus
  * @param {Uint8Array} prepared
  */
 export async function blind(key, prepared, salt = crypto.getRandomValues(new Uint8Array(SALT)), factor = undefined) {
   const modulus = BigInt(`0x${key}`);
   const r = factor ?? anyBelow(modulus);
+  const message = await encoded(prepared, salt);
   const inverse = inverseOf(r, modulus);
-  const hidden = ((await encoded(prepared, salt)) * raised(r, modulus)) % modulus;
+  if (inverse === null || gcd(message, modulus) !== 1n) return null;
+  const hidden = (message * raised(r, modulus)) % modulus;
   return { blinded: toHex(toBytes(hidden)), inverse: toHex(toBytes(inverse)) };
 }
 

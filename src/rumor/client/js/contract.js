@@ -31,9 +31,9 @@ export function mechanismOf(question) {
 /**
  * A contract from its JSON (text, or what JSON.parse made of it).
  * @param {unknown} given
- * @param {{ digest?: string }} [options] the digest that it must have
+ * @param {{ digest?: string, collector?: string }} [options] the digest that it must have; the origin it is from
  */
-export async function parseContract(given, { digest } = {}) {
+export async function parseContract(given, { digest, collector = "" } = {}) {
   const read = parsed(given);
   const table = members("a contract", read, ["rumor", "name", "series", "contact", "questions"], USUAL);
   if (table.rumor !== 1) refuse("a contract's version must be 1", table.rumor);
@@ -65,6 +65,7 @@ export async function parseContract(given, { digest } = {}) {
     name: table.name,
     series: table.series,
     contact: table.contact,
+    collector,
     admission: said.admission,
     revision: said.revision,
     previous: said.previous,
@@ -90,7 +91,8 @@ export async function parseContract(given, { digest } = {}) {
  */
 export async function fetchContract(url, { digest } = {}) {
   const served = await request(url);
-  const contract = await parseContract(served.contract, { digest });
+  const collector = new URL(url, globalThis.location?.href).origin;
+  const contract = await parseContract(served.contract, { digest, collector });
   if (served.digest !== contract.digest) {
     const rule = `a collector's contract must have the digest it says, '${String(served.digest).slice(0, 64)}'`;
     throw new RumorError("digest", `${rule}; this one has '${contract.digest}'`);

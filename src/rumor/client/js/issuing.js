@@ -5,13 +5,16 @@
  */
 
 import { checkUrl } from "./addresses.js";
-import { readInvitation, uninvited } from "./admission.js";
+import { isBound, readInvitation, uninvited } from "./admission.js";
 import { SIZE, blind, finalize } from "./blind.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { members, refuse } from "./checks.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
+import { faultOfModulus, ruleForModuli } from "./moduli.js";
+import { checkIssuer } from "./pins.js";
 import { Keyed, subtle } from "./randomness.js";
+import { scopeOf } from "./scopes.js";
 import { madeOf } from "./sent.js";
 import { randomHex } from "./state.js";
 import { request } from "./transport.js";
@@ -20,7 +23,7 @@ import { request } from "./transport.js";
 export const REFUSALS = ["not-admitted", "id-conflict"];
 const MOST_TOKENS = 1000;
 const AT_ONCE = 50;
-const MODULUS = /^[89a-f][0-9a-f]{510}[13579bdf]$/;
+const MODULUS = /^[0-9a-f]{512}$/;
 
 /** What a contract says under `issuer`, checked: where it is, and a key for each question. */
 export function checkedIssuer({ issuer, admission }, questions) {
@@ -28,13 +31,18 @@ export function checkedIssuer({ issuer, admission }, questions) {
   const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
   checkUrl(url, "an issuer");
   members("the keys of an issuer", keys, questions.map(({ id }) => id));
-  for (const key of Object.values(keys)) {
-    if (typeof key !== "string" || !MODULUS.test(key)) refuse("a key must be an odd number of 2048 bits", key);
-  }
+  for (const { id } of questions) checkKey(id, keys[id]);
   if (new Set(Object.values(keys)).size < questions.length) refuse("every question must have a key of its own", keys);
   const tokens = questions.reduce((sum, question) => sum + reportsOf(question), 0);
   if (tokens > MOST_TOKENS) refuse(`admission 'blind' takes at most ${MOST_TOKENS} reports of a person in all`, tokens);
   return Object.freeze({ url, keys: Object.freeze({ ...keys }) });
+}
+
+function checkKey(id, key) {
+  const what = `the key of question '${id}' must be`;
+  if (typeof key !== "string" || !MODULUS.test(key)) refuse(`${what} ${2 * SIZE} hexadecimal digits`, key);
+  const fault = faultOfModulus(key, 8 * SIZE);
+  if (fault) throw new RumorError("contract", `${what} ${ruleForModuli(8 * SIZE)}; this one ${fault}`);
 }
 
 /** How many reports one person may send, all rounds included. */
@@ -46,9 +54,10 @@ const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 /** What a question's key is called between a device and the issuer. */
 export const keyName = async (key) => toHex((await sha256("rumor token issuer", fromHex(key))).slice(0, 16));
 
-/** What an invited person shows to the issuer, and what that makes them there. */
-export async function credentialOf(invitation, series) {
-  const credential = await new Keyed(await readInvitation(invitation), "rumor enrolment", series).digest();
+/** What an invited person shows to the issuer at an address, and what that makes them there. */
+export async function credentialOf(invitation, series, url) {
+  const context = isBound(invitation) ? ["rumor enrolment 2", series, url] : ["rumor enrolment", series];
+  const credential = await new Keyed(await readInvitation(invitation), ...context).digest();
   return { credential, person: toHex(await sha256("rumor invited person", credential)) };
 }
 
@@ -58,16 +67,20 @@ export async function credentialOf(invitation, series) {
  */
 export async function enrol(contract, invitation, change) {
   const { url, keys } = contract.issuer;
-  const { credential, person } = await credentialOf(invitation, contract.series);
+  const { credential, person } = await credentialOf(invitation, contract.series, url);
   const names = new Map();
   for (const { id } of contract.questions) names.set(await keyName(keys[id]), id);
   const wanted = await change(async (state) => {
+    checkIssuer(scopeOf(state, contract), contract);
     const tokens = (state.tokens ??= []);
     for (const [key, id] of names) {
       const known = tokens.filter((row) => row.person === person && row.key === key).length;
       for (let number = known; number < reportsOf(contract.question(id)); number++) {
         const opening = randomHex(48);
-        tokens.push({ person, key, number, opening, ...(await blind(keys[id], await tokenMessage(fromHex(opening)))) });
+        const made = await blind(keys[id], await tokenMessage(fromHex(opening)));
+        // Not drawn anew: the person hears that this issuer has no honest key.
+        if (!made) marked(id, url);
+        tokens.push({ person, key, number, opening, ...made });
       }
     }
     return tokens.filter((row) => row.person === person && row.blinded && names.has(row.key));
@@ -87,6 +100,14 @@ export async function enrol(contract, invitation, change) {
       }
     });
   }
+}
+
+function marked(id, url) {
+  throw new RumorError(
+    "issuer",
+    `an issuer's key must be a product of two large primes; that for question '${id}' of ${url} shares a ` +
+      "factor with a token of this device, and could mark it; nothing was sent there",
+  );
 }
 
 async function signed(url, credential, rows) {
@@ -140,7 +161,7 @@ export const giver = async (state, contract) => (id) => async () =>
 
 /** A waiting report with a token of another invitation, at no further cost; itself where there is none. */
 export async function readmitted(contract, row, invitation, change) {
-  const { person } = await credentialOf(invitation, contract.series);
+  const { person } = await credentialOf(invitation, contract.series, contract.issuer.url);
   await enrol(contract, invitation, change).catch(() => {});
   return change(async (state) => {
     // The others of this invitation are for other reports: nobody talks a device out of them one by one.

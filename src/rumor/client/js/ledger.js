@@ -11,6 +11,7 @@ import { digestOf } from "./canonical.js";
 import { RumorError } from "./errors.js";
 import { exceeds, sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
+import { madeFor, share } from "./scopes.js";
 import { keepKey, reportId } from "./sent.js";
 import { randomHex } from "./state.js";
 
@@ -35,8 +36,18 @@ const of = (state, series) => state.answers.filter((row) => row.series === serie
 /** What all reports have cost together, at worst. */
 export const totalSpent = (state) => sumUp(losses(state.answers));
 
-/** What all reports of a series have cost together, at worst. */
-export const spentOn = (state, series) => sumUp(losses(of(state, series)));
+/** What the reports that count as a scope's have cost in each row. */
+async function lossesOf(state, scope) {
+  const found = [];
+  for (const row of of(state, scope.series)) {
+    if (row.shares) found.push(await together(state, madeFor(row, scope)));
+    else if (scope.names.includes(scope.series)) found.push(row.epsilon);
+  }
+  return found;
+}
+
+/** What the reports of a scope have cost together, at worst. */
+export const spentOn = async (state, scope) => sumUp(await lossesOf(state, scope));
 
 /** What each question has cost, all its rounds together. */
 export function spendingOf(state) {
@@ -48,9 +59,6 @@ export function spendingOf(state) {
     return { series, question, reports: reportsOf(rows), values, epsilon: sumUp(losses(rows)) };
   });
 }
-
-/** What a series is held to since its first answer. */
-export const pinOf = (state, series) => state.pins.find((pin) => pin.series === series);
 
 /** Hold a series to this from now on, in place. */
 export function setPin(state, pin) {
@@ -64,44 +72,56 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
  * Charge one report and keep its bytes, in place; refuse past a limit.
  * @param {object} state
  * @param {object} made the `key` of its row; `question` and `mechanism`; `report`, `contract` (a digest) and,
- *   where the row must keep it, `settled`
+ *   where the row must keep it, `settled`; whose series it is, `scope`
  * @param {{ series: number, device?: number }} ceilings what may be spent at most
  * @param {(number: number) => Promise<any>} [token] what admits the person's report of a number
  * @param {(row: object) => Promise<object>} [seal] its envelope, where there is a relay
  * @returns {Promise<object>} the envelope, as it is kept
  */
-export async function debit(state, { key, question, mechanism, report, contract, settled }, ceilings, token, seal) {
-  const ours = of(state, key.series).filter((row) => row.question === key.question);
+export async function debit(state, { key, question, mechanism, report, contract, settled, scope }, ceilings, token, seal) {
+  const ours = of(state, key.series)
+    .filter((row) => row.question === key.question)
+    .map((row) => ({ ...row, made: madeFor(row, scope) }));
   checkTurn(ours, key, question.reports_per_person, mechanism.rounds);
   const kind = await digestOf(question.mechanism);
   const known = findRow(state, key);
   const row = known ?? { ...key, ...(settled && { settled: toHex(settled) }), epsilon: 0, made: [] };
-  const reports = 1 + (row.made.find((one) => one.mechanism === kind)?.reports ?? 0);
-  const others = row.made.filter((one) => one.mechanism !== kind);
-  const loaded = await Promise.all(others.map(async (one) => [await described(state, one.mechanism), one.reports]));
-  const cost = mechanism.epsilonTogether([[mechanism, reports], ...loaded]);
-  checkCeilings(state, key.series, row.epsilon, cost, ceilings);
-  const earlier = reportsOf(ours);
-  const admits = await token?.(earlier);
-  if (!known) state.answers.push(row);
-  Object.assign(row, { epsilon: cost, made: [...others, { mechanism: kind, reports }] });
+  const made = withOneMore(row.made, kind);
+  const before = madeFor(row, scope);
   if (!state.mechanisms.some(({ digest }) => digest === kind)) {
     state.mechanisms.push({ digest: kind, description: question.mechanism });
   }
+  const cost = await together(state, made);
+  await checkSeries(state, scope, before, withOneMore(before, kind), ceilings.series);
+  checkDevice(state, row.epsilon, cost, ceilings.device);
+  const earlier = reportsOf(ours);
+  const admits = await token?.(earlier);
+  if (!known) state.answers.push(row);
+  Object.assign(row, { epsilon: cost, made });
+  share(row, scope, kind);
   const names = { series: key.series, contract, question: key.question };
   const takesBack = admits?.key ?? randomHex(16);
   const id = admits?.id ?? (await reportId(takesBack));
   keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days });
-  const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits.token }) };
+  const elsewhere = scope.name !== key.series && { scope: scope.name };
+  const envelope = { id, ...names, ...elsewhere, report: toHex(report), ...(admits && { token: admits.token }) };
   // Sealed once: who sends it again sends the same bytes, and nobody counts two.
   Object.assign(envelope, await seal?.(envelope));
   state.pending.push(envelope);
   return envelope;
 }
 
-/** The mechanism that made reports, from what the ledger kept of it. */
-function described(state, kind) {
-  return makeMechanism(state.mechanisms.find(({ digest }) => digest === kind)?.description);
+/** What reports of one row cost together, by the mechanisms that made them. */
+async function together(state, made) {
+  const described = ({ mechanism }) => state.mechanisms.find(({ digest }) => digest === mechanism)?.description;
+  const loaded = await Promise.all(made.map(async (one) => [await makeMechanism(described(one)), one.reports]));
+  return loaded.length ? loaded[0][0].epsilonTogether(loaded) : 0;
+}
+
+/** The mechanisms of reports with one more by one of them, which comes last. */
+function withOneMore(made, kind) {
+  const reports = 1 + (made.find((one) => one.mechanism === kind)?.reports ?? 0);
+  return [...made.filter((one) => one.mechanism !== kind), { mechanism: kind, reports }];
 }
 
 /** Refuse a report out of turn, or one more than a person is asked for. */
@@ -122,17 +142,22 @@ function checkTurn(rows, { question, round }, limit, rounds) {
   }
 }
 
-/** Refuse what would make the series, or the device, cost more than it may; exactly. */
-function checkCeilings(state, series, before, cost, ceilings) {
-  const own = losses(of(state, series));
-  if (exceeds([...own, -before, cost], ceilings.series)) {
-    throw new CeilingError(series, sumUp(own), sumUp([...own, -before, cost]), ceilings.series);
+/** Refuse what would make a collector's series cost more than it may; exactly. */
+async function checkSeries(state, scope, before, after, ceiling) {
+  const own = await lossesOf(state, scope);
+  const change = [-(await together(state, before)), await together(state, after)];
+  if (exceeds([...own, ...change], ceiling)) {
+    throw new CeilingError(scope.series, sumUp(own), sumUp([...own, ...change]), ceiling);
   }
+}
+
+/** Refuse what would make the device cost more than it may; exactly. */
+function checkDevice(state, before, cost, device) {
   const all = losses(state.answers);
-  if (ceilings.device !== undefined && exceeds([...all, -before, cost], ceilings.device)) {
+  if (device !== undefined && exceeds([...all, -before, cost], device)) {
     throw new RumorError(
       "limit",
-      `a device may spend at most epsilon ${ceilings.device} in all; it has spent ${short(sumUp(all))}, ` +
+      `a device may spend at most epsilon ${device} in all; it has spent ${short(sumUp(all))}, ` +
         `and this report would make it ${short(sumUp([...all, -before, cost]))}`,
     );
   }

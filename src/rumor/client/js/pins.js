@@ -9,19 +9,23 @@
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
-/** Whether tokens are blind; the relay, and how many it passes on at least. */
-const wayOf = ({ admission, relay }) => ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd });
+/** Whether tokens are blind, and by whom; the relay, and how many it passes on at least. */
+const wayOf = ({ admission, relay, issuer }) =>
+  ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd, issuer: issuer?.url });
 
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
- * @param {{ revision: number, contract: string, ceiling: number, agreed: string, way?: object } | undefined} pin as it is so far
+ * @param {{ name: string, names: string[], pin?: object }} scope whose series it is, and its pin so far
  * @param {string[]} [drawn] the questions that this person is asked
  */
-export function follow(pin, contract, drawn) {
-  const { series, revision, digest } = contract;
-  const way = wayOf(contract);
-  if (!pin) return { series, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest, way };
-  if (digest === pin.contract) return { ...pin, way };
+export function follow({ name, names, pin }, contract, drawn) {
+  const { series, revision, digest, contact } = contract;
+  const met = { way: wayOf(contract), collector: pin?.collector || contract.collector, contact };
+  if (!pin) {
+    const inherits = names.length > 1 ? { inherits: names.slice(1) } : {};
+    return { series: name, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest, ...met, ...inherits };
+  }
+  if (digest === pin.contract) return { ...pin, ...met };
   if (revision === pin.revision) {
     refuse(
       `a series must have one contract of each revision; '${series}' had another one of ` +
@@ -41,14 +45,21 @@ export function follow(pin, contract, drawn) {
     );
   }
   // A ledger from before does not know its way.
-  if (pin.way) checkKept(pin.way, way, series);
+  if (pin.way) checkKept(pin.way, met.way, series);
   // What a revision promises to be the most holds, where that is less.
-  return { ...pin, way, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
+  return { ...pin, ...met, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
+}
+
+/** Refuse, before a credential is shown, an issuer that is not the one of a pin. */
+export function checkIssuer({ pin }, contract) {
+  const { issuer } = pin?.way ?? {};
+  if (issuer) checkKept({ issuer }, wayOf(contract), contract.series);
 }
 
 function checkKept(before, now, series) {
   const worse =
     before.blind && !now.blind ? "tokens are blind, and no longer would be"
+    : before.issuer && now.issuer !== before.issuer ? `tokens are signed by ${before.issuer}, and no longer would be`
     : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
     : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
     : undefined;

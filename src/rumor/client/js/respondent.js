@@ -7,11 +7,12 @@
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError, shown } from "./errors.js";
-import { CeilingError, debit, findRow, pinOf, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
+import { CeilingError, debit, findRow, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
+import { scopeOf } from "./scopes.js";
 import { arrived } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
@@ -94,7 +95,8 @@ export class Respondent {
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
       const one = contract.ask && (await import("./asked.js"));
       const drawn = (await one?.askedOf(state, contract, this.#dayNumber()))?.questions;
-      const pin = follow(pinOf(state, contract.series), contract, drawn);
+      const scope = scopeOf(state, contract);
+      const pin = follow(scope, contract, drawn);
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const relay = contract.relay && (await import("./relay.js"));
       const seal = relay && ((row) => relay.sealed(contract, row));
@@ -104,10 +106,10 @@ export class Respondent {
         const made = await this.#report(state, contract, question, value);
         const notes = made.mechanism.notes?.(value) ?? [];
         const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
-        envelopes.push({ ...opened(await debit(state, made, ceilings, admits?.(id), seal)), told });
+        envelopes.push({ ...opened(await debit(state, { ...made, scope }, ceilings, admits?.(id), seal)), told });
       }
       setPin(state, pin);
-      one?.answered(state, contract);
+      one?.answered(state, contract, scope);
       return envelopes;
     });
   }
@@ -168,7 +170,7 @@ export class Respondent {
   /** Ask for what a revision wants to spend; remember the answer if it is yes. */
   async #agreed(contract, reached) {
     const { agreed } = await import("./agreement.js");
-    const pin = await this.#look((state) => pinOf(state, contract.series));
+    const { pin } = await this.#look((state) => scopeOf(state, contract));
     const { questions } = await this.asked(contract);
     return agreed(contract, reached, pin, questions, this.#consent, (work) => this.#change(work));
   }
@@ -191,7 +193,10 @@ export class Respondent {
 
   /** What the series of a contract has cost so far, and what it may cost at most. */
   async standing(contract) {
-    const [spent, pin] = await this.#look((state) => [spentOn, pinOf].map((of) => of(state, contract.series)));
+    const [spent, { pin }] = await this.#look(async (state) => {
+      const scope = scopeOf(state, contract);
+      return [await spentOn(state, scope), scope];
+    });
     const { ceiling } = pin ?? lossOfContract(contract, (await this.asked(contract)).questions);
     return { spent, ceiling };
   }
@@ -210,7 +215,12 @@ export class Respondent {
   async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, problem: null, refusal: null };
-    const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series && (!question || row.question === question)));
+    // What waits for one collector is not for another one that uses the same name.
+    const waiting = () => this.#look((state) => {
+      const { names } = scopeOf(state, contract);
+      return state.pending.filter((row) =>
+        row.series === contract.series && names.includes(row.scope ?? row.series) && (!question || row.question === question));
+    });
     sending: for (let group of groups(await waiting())) {
       while (group.length) {
         try {
@@ -279,7 +289,7 @@ export class Respondent {
   }
 
   #look(read) {
-    return this.#store.transaction(async (state) => ({ result: read(current(state)) }));
+    return this.#store.transaction(async (state) => ({ result: await read(current(state)) }));
   }
 
   #change(work) {

@@ -55,6 +55,8 @@ export interface Contract {
   readonly name: string;
   readonly series: string;
   readonly contact: string;
+  /** The origin that it was fetched from; empty where that is not known. */
+  readonly collector: string;
   /** Who may answer. */
   readonly admission: "open" | "invited" | "blind";
   readonly revision: number;
@@ -86,7 +88,7 @@ export interface Contract {
 export function fetchContract(url: string, options?: { digest?: string }): Promise<Contract>;
 
 /** A contract from its JSON: a text, or what JSON.parse made of it. */
-export function parseContract(json: unknown, options?: { digest?: string }): Promise<Contract>;
+export function parseContract(json: unknown, options?: { digest?: string; collector?: string }): Promise<Contract>;
 
 /** A report ready to be sent: the same id and bytes however often it is tried. */
 export interface Envelope {

@@ -1,0 +1,348 @@
+"""A series name that two collectors use: neither holds the other up, in either language."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rumor.client.client import Client
+from rumor.client.pins import Change
+from rumor.client.respondent import Respondent
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from tests.client.test_asked import WITHOUT_SCOPES
+from tests.impostor import Heard, Told, impostor, taken
+from tests.javascript import parsed, refusals, steps
+
+HERE, THERE = "https://city.example", "https://elsewhere.example"
+RAPPOR = {"name": "basic-rappor", "f": 0.5, "p": 0.25, "q": 0.75}
+MOOD = {"id": "mood", "kind": "choice", "labels": ["well", "unwell"]}
+
+
+def contract(contact: str = "city@example.org", reports: int = 1, **more: object) -> Collection:
+    """The honest contract of one question, or a stranger's."""
+    mood = {**MOOD, "mechanism": RAPPOR, "reports_per_person": reports}
+    wish = {"name": "n", "series": "s", "contact": contact, "questions": [mood], **more}
+    return Collection.resolve(wish)
+
+
+def revised(before: Collection, **more: Any) -> Collection:
+    return replace(before, revision=before.revision + 1, previous=before.digest, **more)
+
+
+@dataclass(frozen=True)
+class Met:
+    """A contract, where it was met, and whether the person agrees to more."""
+
+    contract: Collection
+    collector: str
+    answer: str = "well"
+    consent: bool | None = None
+
+
+def python_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
+    """Why each answer was refused, with the client in Python."""
+    said: list[str | None] = []
+    for each in met:
+
+        def consent(change: Change, agrees: bool | None = each.consent) -> bool:
+            return bool(agrees)
+
+        ask = None if each.consent is None else consent
+        with Respondent(folder, collector=each.collector, consent=ask) as device:
+            try:
+                device.prepare(each.contract, {"mood": each.answer})
+                said.append(None)
+            except InputError as problem:
+                said.append(str(problem))
+            assert device.spent == device._ledger.audit()
+    return said
+
+
+def javascript_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
+    """The same with the client for browsers, in Node."""
+    todo: list[dict[str, object]] = []
+    for each in met:
+        agrees = {} if each.consent is None else {"consent": each.consent}
+        todo += [
+            parsed(each.contract, collector=each.collector),
+            {"step": "open", **agrees},
+            {"step": "prepare", "answers": {"mood": each.answer}},
+        ]
+    return refusals(steps(*todo)[2::3])
+
+
+LIVES = [python_life, javascript_life]
+FIRST = contract(series_epsilon=3.0, reports=2)
+SECOND = revised(FIRST)
+STRANGERS = {
+    "another contact": Met(replace(contract("me@bad"), revision=10**6, previous="0" * 64), HERE),
+    "another origin": Met(replace(FIRST, revision=10**6, previous="0" * 64), THERE),
+    "the same number": Met(contract("me@bad"), THERE),
+    "its next revision": Met(revised(FIRST, contact="me@bad"), THERE),
+    "its next revision and contact": Met(revised(FIRST, name="Not the city"), THERE),
+    "its next but one": Met(replace(SECOND, revision=3, previous=SECOND.digest), THERE),
+}
+
+
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("stranger", STRANGERS)
+def test_a_stranger_of_the_same_name_holds_up_nothing(
+    tmp_path: Path, stranger: str, life: Any
+) -> None:
+    honest = [Met(FIRST, HERE), Met(SECOND, HERE)]
+    for place in range(3):
+        met = [*honest[:place], STRANGERS[stranger], *honest[place:]]
+        said = life(tmp_path / str(place), met)
+        said.pop(place)
+        assert said == [None, None], (place, said)
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_what_the_honest_collector_hears_does_not_depend_on_strangers(
+    tmp_path: Path, life: Any
+) -> None:
+    """Of random sequences: each answer is taken or refused as it were without the strangers'."""
+    draw = random.Random(40)
+    chain = [contract(series_epsilon=4.5, reports=3)]
+    for promised in (4.5, 3.5, 9.0, None):
+        chain.append(revised(chain[-1], series_epsilon=promised))
+    refused = 0
+    for number in range(3 if life is javascript_life else 12):
+        ours, theirs = [], []
+        for _ in range(10):
+            place = draw.randrange(len(chain))
+            answer, agrees = draw.choice(["well", "unwell"]), draw.choice([None, True, False])
+            ours.append(Met(chain[place], HERE, answer, agrees))
+            forged = replace(
+                chain[place],
+                name="Not the city",
+                revision=draw.choice([1, 2, 3, 9, 10**6]),
+                contact=draw.choice(["me@bad", chain[place].contact]),
+                series_epsilon=None,
+            )
+            forged = replace(
+                forged, previous=draw.choice(chain).digest if forged.revision > 1 else None
+            )
+            theirs.append(Met(forged, THERE, answer, draw.choice([None, True])))
+        alone = life(tmp_path / f"{number} alone", ours)
+        mixed = [(each, True) for each in ours]
+        for each in theirs:
+            mixed.insert(draw.randrange(len(mixed) + 1), (each, False))
+        said = life(tmp_path / f"{number} mixed", [each for each, _ in mixed])
+        found = [one for one, (_, mine) in zip(said, mixed, strict=True) if mine]
+        assert found == alone
+        refused += sum(one is not None for one in alone)
+    assert refused > 5
+
+
+def test_what_one_row_costs_stays_one_sum(tmp_path: Path) -> None:
+    """Both collectors have a report of one permanent answer: together they cost what two cost."""
+    first, other = contract(reports=2), contract("me@bad", reports=2)
+    mechanism = first.question().mechanism
+    with Respondent(tmp_path, collector=HERE) as here, Respondent(tmp_path, collector=THERE) as far:
+        here.prepare(first, {"mood": "well"})
+        far.prepare(other, {"mood": "well"})
+        together = mechanism.epsilon_after(2)
+        assert here.spent == far.spent == together
+        assert together != 2 * mechanism.epsilon
+        (row,) = here.spending()
+        assert (row.reports, row.values) == (2, 1)
+    with (
+        Respondent(tmp_path, collector=HERE, max_epsilon=together) as device,
+        pytest.raises(InputError, match="a device may spend at most"),
+    ):
+        # The device's own limit counts both.
+        device.prepare(first, {"mood": "well"})
+    # Nobody has used up what the other may ask.
+    assert python_life(tmp_path, [Met(first, HERE), Met(other, THERE)]) == [None, None]
+    for each in (Met(first, HERE), Met(other, THERE)):
+        (said,) = python_life(tmp_path, [each])
+        assert "takes at most 2 reports of a person; got 2 already" in str(said)
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_a_collector_that_moves_may_not_cost_more(tmp_path: Path, life: Any) -> None:
+    """A revision from elsewhere may be its own: what it costs counts on, and more is asked for."""
+    first = contract(series_epsilon=2.0, reports=9)
+    moved = revised(first)
+    dearer = revised(moved, series_epsilon=9.0)
+    met = [Met(first, HERE), Met(moved, THERE), Met(moved, THERE, "unwell")]
+    met += [Met(dearer, THERE, "unwell", agrees) for agrees in (None, False, True)]
+    met += [Met(first, HERE), Met(first, HERE, "unwell")]
+    said = life(tmp_path, met)
+    assert (said[:2], said[5:7]) == ([None, None], [None, None])
+    assert "cost at most epsilon 2, as was agreed at its first answer" in str(said[2])
+    assert all("needs your consent" in str(one) for one in said[3:5])
+    # What the moved one was allowed the other one is not.
+    assert "cost at most epsilon 2, as was agreed" in str(said[7])
+    few = contract()
+    said = life(tmp_path / "few", [Met(few, HERE), Met(revised(few), THERE)])
+    assert "takes at most 1 report of a person; got 1 already" in str(said[1])
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_a_collector_may_name_another_contact(tmp_path: Path, life: Any) -> None:
+    renamed = revised(FIRST, contact="new@example.org")
+    later = [Met(replace(renamed, revision=9), HERE), Met(FIRST, HERE)]
+    said = life(tmp_path, [Met(FIRST, HERE), Met(renamed, HERE), *later])
+    assert said[:2] == [None, None]
+    assert "takes at most 2 reports of a person" in str(said[2])
+
+
+def older(folder: Path) -> None:
+    """Take a device's ledger back to version 7."""
+    with closing(sqlite3.connect(folder / "ledger.sqlite3")) as database:
+        database.executescript(f"{WITHOUT_SCOPES} PRAGMA user_version = 7")
+
+
+def test_an_older_ledger_goes_on_with_whoever_names_its_contract(tmp_path: Path) -> None:
+    for name, stranger in STRANGERS.items():
+        if stranger.contract.previous == FIRST.digest:
+            continue  # whoever names it first is taken for its collector
+        folder = tmp_path / name
+        assert python_life(folder, [Met(FIRST, HERE)]) == [None]
+        older(folder)
+        said = python_life(folder, [stranger, Met(SECOND, HERE), Met(FIRST, HERE)])
+        assert said[1] is None
+        assert "must not go back" in str(said[2])
+
+
+def test_what_an_older_ledger_charged_counts_for_a_contract_that_it_cannot_place(
+    tmp_path: Path,
+) -> None:
+    """A device that missed a revision: it may still be the same collector."""
+    third = replace(FIRST, revision=3, previous=SECOND.digest)
+    assert python_life(tmp_path, [Met(FIRST, HERE), Met(FIRST, HERE)]) == [None, None]
+    older(tmp_path)
+    (said,) = python_life(tmp_path, [Met(third, HERE)])
+    assert "takes at most 2 reports of a person; got 2 already" in str(said)
+
+
+def test_a_browsers_older_state_goes_on(tmp_path: Path) -> None:
+    """A pin without a collector, as a page of before kept it; and such a page reads a new one."""
+    skipped = replace(FIRST, revision=3, previous=SECOND.digest)
+    kept = steps(
+        parsed(FIRST, collector=HERE),
+        {"step": "open"},
+        {"step": "prepare", "answers": {"mood": "well"}},
+        {"step": "prepare", "answers": {"mood": "well"}},
+        {"step": "state"},
+    )[-1]
+    (pin,) = kept["pins"]
+    assert (pin.pop("collector"), pin.pop("contact")) == (HERE, FIRST.contact)
+    assert "shares" not in kept["answers"][0]
+    found = steps(
+        parsed(STRANGERS["another contact"].contract, collector=THERE, **{"as": "stranger"}),
+        parsed(SECOND, collector=HERE, **{"as": "second"}),
+        parsed(skipped, collector=HERE, **{"as": "third"}),
+        {"step": "open", "state": kept},
+        {"step": "prepare", "of": "third", "answers": {"mood": "well"}},
+        {"step": "prepare", "of": "stranger", "answers": {"mood": "well"}},
+        {"step": "prepare", "of": "second", "answers": {"mood": "well"}},
+        {"step": "state"},
+    )
+    said = refusals(found[4:7])
+    assert ["got 2 already" in str(one) for one in said] == [True, True, True]
+    assert found[-1]["pins"] == kept["pins"]
+
+
+def test_a_browser_sends_what_waits_to_its_own_collector() -> None:
+    other = STRANGERS["another contact"].contract
+    answers = {"step": "prepare", "answers": {"mood": "well"}}
+    away = "http://127.0.0.1:9"
+    found = steps(
+        parsed(FIRST, collector=HERE),
+        parsed(other, collector=THERE, **{"as": "stranger"}),
+        {"step": "open"},
+        answers,
+        {**answers, "of": "stranger"},
+        {"step": "send", "url": away, "attempts": 1},
+        {"step": "send", "url": away, "attempts": 1, "of": "stranger"},
+        {"step": "standing"},
+        {"step": "standing", "of": "stranger"},
+    )
+    assert [each["pending"] for each in found[5:7]] == [1, 1]
+    one = FIRST.question().mechanism.epsilon
+    assert [each["spent"] for each in found[7:]] == [one, one]
+
+
+def test_a_strangers_day_is_not_the_day_of_the_series(tmp_path: Path) -> None:
+    """Who answered a stranger on one day answers the honest collection on the day it drew."""
+    start = datetime.date(2026, 1, 1)
+    ask = {"days": 30, "starts": start}
+    honest, stranger = contract(ask=ask), contract("me@bad", ask={"days": 2, "starts": start})
+
+    def drawn(folder: Path, collector: str, of: Collection, today: datetime.date) -> Any:
+        with Respondent(folder, collector=collector, today=lambda: today) as device:
+            return device.asked(of).day
+
+    def answered(folder: Path, collector: str, of: Collection) -> None:
+        day = drawn(folder, collector, of, start)
+        with Respondent(folder, collector=collector, today=lambda: day) as device:
+            device.prepare(of, {"mood": "well"})
+
+    for number in range(12):
+        folder = tmp_path / str(number)
+        free = drawn(folder, HERE, honest, start)
+        answered(folder, THERE, stranger)
+        assert drawn(folder, HERE, honest, start) == free
+        # Of a device that never opened the honest one before, too.
+        other = tmp_path / f"{number} other"
+        other.mkdir(mode=0o700)
+        (other / "secret").write_bytes((folder / "secret").read_bytes())
+        (other / "secret").chmod(0o600)
+        answered(other, THERE, stranger)
+        assert drawn(other, HERE, honest, start) == free
+        answered(folder, HERE, honest)
+
+
+def test_names_of_scopes_are_no_names_of_series(tmp_path: Path) -> None:
+    """A series has no spaces, so that no stranger's scope is another series' first one."""
+    met = [Met(contract(), HERE), Met(contract("x"), THERE), Met(contract("x y"), THERE)]
+    assert python_life(tmp_path, met) == [None] * 3
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as database:
+        names = [name for (name,) in database.execute("SELECT series FROM pin ORDER BY series")]
+    assert names == ["s", f"s {THERE} x", f"s {THERE} x y"]
+
+
+def serving(*contracts: Collection) -> Callable[[Heard], Told]:
+    """A collector that serves one contract after the other, and takes what it is sent."""
+    left = list(contracts)
+
+    def answer(heard: Heard) -> Told:
+        if heard.method == "POST":
+            return taken(heard)
+        one = left.pop(0)
+        return 200, {"contract": one.contract(), "digest": one.digest, "open": True}, {}
+
+    return answer
+
+
+def test_clients_tell_collectors_apart_by_their_address(tmp_path: Path) -> None:
+    """Over HTTP, with the same contact: neither client has to be told who is who."""
+    forged = STRANGERS["another origin"].contract
+    assert (forged.contact, forged.revision) == (FIRST.contact, 10**6)
+    with impostor(serving(FIRST, SECOND)) as city, impostor(serving(forged)) as stranger:
+        for url in (city.url, stranger.url, city.url):
+            with Client(url, tmp_path, attempts=1) as client:
+                assert client.answer({"mood": "well"}).sent == 1
+        assert len([each for each in stranger.heard if each.method == "POST"]) == 1
+    with impostor(serving(FIRST, SECOND)) as city, impostor(serving(forged)) as stranger:
+        todo: list[dict[str, object]] = [{"step": "open"}]
+        for url in (city.url, stranger.url, city.url):
+            todo += [
+                {"step": "fetch", "url": f"{url}/v1/collection"},
+                {"step": "prepare", "answers": {"mood": "well"}},
+                {"step": "send", "url": url},
+            ]
+        found = steps(*todo)
+        assert [each["accepted"] for each in found[3::3]] == [1, 1, 1]
