@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,8 +160,8 @@ def _export_while(
     seen = 0
 
     def counting(
-        reading: Callable[[Database], AbstractContextManager[Run]],
-    ) -> Callable[[Database], AbstractContextManager[Run]]:
+        reading: Callable[[Any], AbstractContextManager[Run]],
+    ) -> Callable[[Any], AbstractContextManager[Run]]:
         @contextmanager
         def read(self: Database) -> Iterator[Run]:
             nonlocal seen

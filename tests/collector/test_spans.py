@@ -64,7 +64,8 @@ def kept(store: Store, entry: Registered) -> list[tuple[int, int, int]]:
 
 def tally(entry: Registered, reports: Iterable[np.ndarray]) -> list[int]:
     mechanism = entry.collection.question("colour").mechanism
-    return mechanism.tally(np.ascontiguousarray(np.concatenate(list(reports)))).tolist()
+    counted = mechanism.tally(np.ascontiguousarray(np.concatenate(list(reports))))
+    return [int(count) for count in counted]
 
 
 def test_a_quiet_day_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

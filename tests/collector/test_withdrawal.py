@@ -135,7 +135,7 @@ class TestStore:
         part = batch(entry, "colour", [0, 1, 2])
         store.write([part])
         other, count = open_store(store_url), summaries._count
-        done: list[int | Unknown | None] = []
+        done: list[object] = []
 
         def slowly(*arguments: object) -> Counted:
             if not done:

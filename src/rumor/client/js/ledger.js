@@ -91,7 +91,7 @@ export async function debit(state, { key, question, mechanism, report, contract,
   const names = { series: key.series, contract, question: key.question };
   const takesBack = admits?.key ?? randomHex(16);
   const id = admits?.id ?? (await reportId(takesBack));
-  // Through a relay: the collector asks for a signed token where the report has not arrived yet.
+  // A signed token takes back what is still at a relay.
   const signed = seal && admits?.id && { token: admits.token };
   keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days, ...signed });
   const envelope = { id, ...names, report: toHex(report), ...(admits && { token: admits.token }) };

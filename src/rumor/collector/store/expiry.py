@@ -67,7 +67,7 @@ def _expire(database: Database, entry: Registered, id: str, first: int) -> int:
         )
         merged = is_merged(run, question, first)
     deleted = 0
-    for days in _together([_Days(*row, (row[1], row[0])) for row in rows]):
+    for days in _together([_Days(day, n, low, high, (n, day)) for day, n, low, high in rows]):
         deleted += _delete(database, entry, id, days)
     if not (rows or merged):  # an older Rumor kept quiet days
         with database.writing(alone=True) as run:
