@@ -2,8 +2,8 @@
 
 Where reports come through a relay, one that is taken back may not have arrived. Its id is kept
 then, so that it is not taken later: an *early withdrawal*. Anybody can make up such ids, so they
-are few (`most` of a collection) and do not stay: once the relay has dropped what it held that long,
-nothing can arrive any more. When the report arrives after all, its id is one of a deleted report
+are few (`most` of a collection) and do not stay: a week after the relay dropped what it held that
+long, nothing arrives any more. When the report arrives after all, its id is one of a deleted report
 from then on.
 """
 
@@ -149,8 +149,8 @@ def forget_early(database: Database, entry: Registered, today: datetime.date) ->
             pass
 
 
-# The collector's day may be one ahead of the relay's, and a batch one day under way.
-_MARGIN_DAYS = 2
+# What a relay released in time it delivers when the collector is back, which may take days.
+_MARGIN_DAYS = 7
 
 
 def _forget_some(database: Database, question: int, first: int) -> int:
