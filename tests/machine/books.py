@@ -422,7 +422,8 @@ def check_counts(contract: Collection, question: str, kept: Kept, seen: Seen) ->
     for day in seen.days.keys() | {seen.held_by(day) for _, day in rows}:
         reports = [report for report, each in rows if seen.held_by(each) == day]
         if day is None:  # too few to be kept
-            assert len(reports) == kept.dropped, f"{kept.dropped} dropped, of {len(reports)}"
+            dropped = 0 if seen.dropped is None else seen.dropped.reports
+            assert len(reports) == dropped, f"{dropped} dropped, of {len(reports)}"
             continue
         summary = seen.days.get(day)
         counted = 0 if summary is None else summary.reports
