@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -179,6 +180,27 @@ def _export_while(
             patch.setattr(place, "reading", counting(place.reading))
         export_collection(store, entry.collection.digest, folder)
     return seen
+
+
+def test_a_log_that_an_export_needs_is_cut_afterwards(tmp_path: Path) -> None:
+    """What is withdrawn meanwhile leaves the file as soon as nobody reads an older state."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    part = batch(entry, "many", list(range(30)) * 20)
+    store.write([part])
+    store.summarize()
+    log = tmp_path / "store.db-wal"
+    with store.snapshot() as seen:
+        store.withdraw(entry, "many", np.ascontiguousarray(part.rows[:, :16]))
+        before = time.monotonic()
+        store.forget_tokens()
+        store.write([batch(entry, "many", [1])])
+        assert time.monotonic() - before < 5  # nobody who sends waits for the export
+        assert sum(len(each.ids) for each in seen.reports(entry, "many")) == 600
+        assert log.stat().st_size > 0
+    store.forget_tokens()
+    assert log.stat().st_size == 0
+    store.close()
 
 
 def test_counts_of_another_question_are_not_put_back(store: Store, tmp_path: Path) -> None:

@@ -277,13 +277,3 @@ class TestBlind:
                 entry.collection.digest, "colour", [opening], bytes.fromhex(token)
             )
         assert found == 0
-
-
-def test_the_default_counts_of_an_attack_fit_on_a_disk(store: Store) -> None:
-    """Sixty thousand invented ids took 21 MB and stayed; now there is room for so many at most."""
-    entry = store.register(relayed())
-    assert isinstance(store, SqlStore)
-    for _ in range(3):
-        ids = named(*(secrets.token_bytes(16) for _ in range(500)))
-        store.withdraw(entry, "colour", ids, most_early=1_200)
-    assert kept_rows(store) == 1_000
