@@ -5,15 +5,23 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import rumor
 from rumor.cli import main
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Accepted, Store, open_store
+from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_store
+from rumor.collector.store.database import Database, Snapshot
+from rumor.collector.store.sql import SqlReader, SqlStore
+from rumor.collector.store.tables import Run
 from rumor.engines.analysis import analyse
 from tests.collector.tools import batch, collection, stored
 
@@ -26,13 +34,13 @@ def test_a_collection_goes_on_where_it_was(
     entry = store.register(collection(retention=10))
     days = [DAY, DAY + datetime.timedelta(days=9), DAY + datetime.timedelta(days=15)]
     batches = []
-    for size, day in enumerate(days, start=3):
+    for size, day in zip((103, 4, 5), days, strict=True):
         monkeypatch.setattr(ingest, "today", lambda day=day: day)
         batches += [batch(entry, "colour", [0] * size), batch(entry, "many", [1] * size)]
         store.write(batches[-2:])
-    assert store.expire(days[2]) == 6
+    assert store.expire(days[2]) == 206
     done = export_collection(store, entry.collection.digest[:12], tmp_path / "backup")
-    assert (done.reports, done.counted) == (18, 24)
+    assert (done.reports, done.counted) == (18, 224)
     files = sorted(str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*.parquet"))
     assert files[0] == "backup/question=colour/day=2026-03-10/reports.parquet"
     assert len(files) == 4
@@ -68,15 +76,15 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
 ) -> None:
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0] * 5)])
-    counted = type(store).counted
+    counted = SqlReader.counted
 
-    def slowly(self: Store, *arguments: object) -> object:
+    def slowly(self: SqlReader, *arguments: object) -> object:
         found = counted(self, *arguments)  # type: ignore[arg-type]
         store.write([batch(entry, "colour", [1] * 3)])
         store.summarize()
         return found
 
-    monkeypatch.setattr(type(store), "counted", slowly)
+    monkeypatch.setattr(SqlReader, "counted", slowly)
     done = export_collection(store, entry.collection.digest, tmp_path / "backup")
     monkeypatch.undo()
     assert (done.reports, done.counted) == (5, 5)
@@ -86,6 +94,113 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
     restored = other.registered()[0]
     assert len(stored(other, restored, "colour")) == other.summary(restored, "colour").reports == 5
     other.close()
+
+
+def _withdraw(store: Store, entry: Registered, part: Batch) -> None:
+    assert store.withdraw(entry, "colour", np.ascontiguousarray(part.rows[:2, :16])) == 2
+
+
+def _expire(store: Store, entry: Registered, part: Batch) -> None:
+    assert store.expire(DAY + datetime.timedelta(days=30)) == len(part)
+
+
+def _arrive(store: Store, entry: Registered, part: Batch) -> None:
+    store.write([batch(entry, "colour", [1] * 3)])
+    store.summarize()
+
+
+@pytest.mark.parametrize("deed", [_withdraw, _expire, _arrive])
+def test_an_export_is_of_one_moment_whatever_happens_between_two_of_its_reads(
+    store_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    deed: Callable[[Store, Registered, Batch], None],
+) -> None:
+    """Something happens after the first read, after the second, and so on until the last."""
+    monkeypatch.setattr(ingest, "today", lambda: DAY)
+    store, busy = open_store(store_url), open_store(store_url)
+    assert isinstance(store, SqlStore)
+    reads = done = 0
+    while done == reads:
+        entry = store.register(collection(series=f"series-{reads}", retention=10))
+        part = batch(entry, "colour", [0, 1, 2] * 50)
+        store.write([part])
+        store.summarize()
+        reads += 1
+        done = _export_while(store, reads, tmp_path / f"out-{reads}", entry, part, busy, deed)
+        other = open_store(f"sqlite:///{tmp_path / f'other-{reads}.db'}")
+        import_collection(other, tmp_path / f"out-{reads}")
+        restored = other.registered()[0]
+        present = stored(other, restored, "colour")
+        spent = {bytes(id) for ids in other.spent_ids(restored, "colour") for id in ids}
+        mechanism = entry.collection.question("colour").mechanism
+        counted = other.summary(restored, "colour")
+        assert not spent & set(present)
+        assert {bytes(row[:16]) for row in part.rows} <= spent | set(present)
+        if deed is not _expire:
+            rows = np.frombuffer(b"".join(present.values()), np.uint8).reshape(len(present), -1)
+            assert counted.reports == len(present)
+            assert (counted.tally == mechanism.tally(rows)).all()
+        assert counted.reports in (150, 148, 153)
+        other.close()
+    assert reads > 4
+    store.close()
+    busy.close()
+
+
+def _export_while(
+    store: SqlStore,
+    after: int,
+    folder: Path,
+    entry: Registered,
+    part: Batch,
+    busy: Store,
+    deed: Callable[[Store, Registered, Batch], None],
+) -> int:
+    """Export, and do something after so many reads; how many reads that were at most."""
+    seen = 0
+
+    def counting(
+        reading: Callable[[Any], AbstractContextManager[Run]],
+    ) -> Callable[[Any], AbstractContextManager[Run]]:
+        @contextmanager
+        def read(self: Database) -> Iterator[Run]:
+            nonlocal seen
+            with reading(self) as run:
+                yield run
+            if self.dialect is store.database.dialect and seen < after:
+                seen += 1
+                if seen == after:
+                    deed(busy, busy.find(entry.collection.digest), part)
+
+        return read
+
+    with pytest.MonkeyPatch.context() as patch:
+        for place in (Database, Snapshot):
+            patch.setattr(place, "reading", counting(place.reading))
+        export_collection(store, entry.collection.digest, folder)
+    return seen
+
+
+def test_a_log_that_an_export_needs_is_cut_afterwards(tmp_path: Path) -> None:
+    """What is withdrawn meanwhile leaves the file as soon as nobody reads an older state."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    part = batch(entry, "many", list(range(30)) * 20)
+    store.write([part])
+    store.summarize()
+    log = tmp_path / "store.db-wal"
+    with store.snapshot() as seen:
+        store.withdraw(entry, "many", np.ascontiguousarray(part.rows[:, :16]))
+        before = time.monotonic()
+        store.forget_tokens()
+        store.write([batch(entry, "many", [1])])
+        assert time.monotonic() - before < 5  # nobody who sends waits for the export
+        assert sum(len(each.ids) for each in seen.reports(entry, "many")) == 600
+        assert log.stat().st_size > 0
+    store.forget_tokens()
+    assert log.stat().st_size == 0
+    store.close()
 
 
 def test_counts_of_another_question_are_not_put_back(store: Store, tmp_path: Path) -> None:

@@ -155,7 +155,9 @@ class TestOverview:
         assert [each["state"] for each in answer["collections"]] == ["open"]
         colour, many = answer["questions"]
         assert (colour["id"], colour["reports"], many["reports"]) == ("colour", 42, 0)
-        assert colour["days"] == [{"day": today().isoformat(), "reports": 42}]
+        day = today().isoformat()
+        assert colour["days"] == [{"day": day, "last": day, "reports": 42}]
+        assert colour["dropped"] == 0
         assert "factor of 2.72" in colour["privacy"]
         assert (many["answers"], many["report_bytes"], many["range"]) == (30, 4, None)
 

@@ -276,20 +276,20 @@ class TestRetention:
     ) -> None:
         on_day(monkeypatch, DAY)
         entry = store.register(collection(retention=10))
-        old = batch(entry, "colour", [0, 1, 2])
+        old = batch(entry, "colour", [0, 1, 2] * 50)
         store.write([old])
         later = DAY + datetime.timedelta(days=10)
         on_day(monkeypatch, later)
         new = batch(entry, "colour", [0])
         store.write([new])
         assert store.expire(later) == 0
-        assert store.expire(later + datetime.timedelta(days=1)) == 3
+        assert store.expire(later + datetime.timedelta(days=1)) == 150
         assert list(stored(store, entry, "colour")) == [bytes(new.rows[0, :16])]
-        assert store.summary(entry, "colour").reports == 4
+        assert store.summary(entry, "colour").reports == 151
         # A client that never heard the answer sends again.
-        assert store.write([old]) == [Accepted(0, 3)]
+        assert store.write([old]) == [Accepted(0, 150)]
         store.summarize()
-        assert store.summary(entry, "colour").reports == 4
+        assert store.summary(entry, "colour").reports == 151
 
     def test_deleted_bytes_are_gone_from_the_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -349,14 +349,14 @@ class TestLifecycle:
         on_day(monkeypatch, DAY)
         entry = store.register(collection(retention=1))
         other = store.register(collection(series="other"))
-        store.write([batch(entry, "colour", [0]), batch(entry, "many", [0])])
+        store.write([batch(entry, "colour", [0] * 100), batch(entry, "many", [0])])
         store.expire(DAY + datetime.timedelta(days=5))
         store.close_collection(entry.collection.digest)
         assert store.write([batch(entry, "colour", [0]), batch(other, "colour", [0])]) == [
             Closed(),
             Accepted(1, 0),
         ]
-        assert store.summary(entry, "colour").reports == 1
+        assert store.summary(entry, "colour").reports == 100
         assert sql(store, "SELECT COUNT(*) FROM report WHERE report IS NULL") == [(0,)]
         assert [entry.state for entry in store.registered()] == ["closed", "open"]
 
@@ -384,7 +384,7 @@ class TestFiles:
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
         database.close()
-        with pytest.raises(rumor.InputError, match=r"at most version 4, .* has 99"):
+        with pytest.raises(rumor.InputError, match=r"at most version 5, .* has 99"):
             open_store(f"sqlite:///{path}")
 
     def test_other_files_are_refused_and_left_alone(self, tmp_path: Path) -> None:

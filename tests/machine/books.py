@@ -15,12 +15,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Registered, Store
+from rumor.collector.store.base import ID_BYTES, Dropped, Registered, Store
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import admitted_id, key_name
+from rumor.contract.retention import LEAST_KEPT
 from rumor.core.blind_rsa import EXPONENT
 from rumor.mechanisms.summary import Summary
-from tests.machine.contracts import BLIND, KEYS, QUESTIONS, RELAYED, SERIES, contracts, width
+from tests.machine.contracts import (
+    KEYS,
+    QUESTIONS,
+    RELAYED,
+    SERIES,
+    contracts,
+    takes_tokens,
+    width,
+)
 from tests.machine.front import Asked, Exchange, TakenBack
 
 Row = tuple[bytes, datetime.date]
@@ -36,6 +45,15 @@ class Seen:
     """Those of the present that the summaries hold."""
     spent: frozenset[bytes]
     days: Mapping[datetime.date, Summary]
+    spans: Mapping[datetime.date, datetime.date]
+    dropped: Dropped | None
+
+    def held_by(self, day: datetime.date) -> datetime.date | None:
+        """The first day of the summary that a day's reports are in."""
+        if day in self.days:
+            return day
+        found = (first for first, last in self.spans.items() if first <= day <= last)
+        return next(found, None)
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,8 @@ class Kept:
     spent: dict[bytes, Row] = field(default_factory=dict)
     doubtful: frozenset[bytes] = frozenset()
     """Of a backup: what was withdrawn while it was made, and may be in it or not."""
+    dropped: int = 0
+    """How many of those that were deleted are in no count any more."""
 
 
 @dataclass
@@ -105,17 +125,19 @@ def observe(store: Store) -> dict[str, Shown]:
 
 def look(store: Store, entry: Registered, question: str) -> Seen:
     """A question as a store shows it now."""
-    mark, days = store.counted(entry, question)
-    counted = frozenset(
-        id.tobytes() for part in store.reports(entry, question, mark) for id in part.ids
-    )
-    present: dict[bytes, Row] = {}
-    for part in store.reports(entry, question):
-        for id, report in zip(part.ids, part.reports, strict=True):
-            assert id.tobytes() not in present, "a report is present twice"
-            present[id.tobytes()] = (report.tobytes(), part.day)
-    spent = frozenset(id.tobytes() for ids in store.spent_ids(entry, question) for id in ids)
-    return Seen(present, counted, spent, days)
+    with store.snapshot() as seen:
+        mark, days = seen.counted(entry, question)
+        counted = frozenset(
+            id.tobytes() for part in seen.reports(entry, question, mark) for id in part.ids
+        )
+        present: dict[bytes, Row] = {}
+        for part in seen.reports(entry, question):
+            for id, report in zip(part.ids, part.reports, strict=True):
+                assert id.tobytes() not in present, "a report is present twice"
+                present[id.tobytes()] = (report.tobytes(), part.day)
+        spent = frozenset(id.tobytes() for ids in seen.spent_ids(entry, question) for id in ids)
+        spans, dropped = seen.spans(entry, question), seen.dropped(entry, question)
+    return Seen(present, counted, spent, days, spans, dropped)
 
 
 def records(exchange: Exchange) -> list[tuple[bytes, bytes]]:
@@ -140,6 +162,8 @@ class Books:
     """What the issuer signed for a person, by key and number."""
     at_relay: set[tuple[str, bytes]] = field(default_factory=set)
     """What a relay has acknowledged and the store does not hold yet, by question."""
+    tokens: dict[bytes, str] = field(default_factory=dict)
+    """Ids of reports under tokens of the issuer, and the contract that took each."""
     done_with: set[tuple[str, bytes]] = field(default_factory=set)
     """What came from a relay, or need not come: its collection was closed or gone meanwhile."""
 
@@ -157,14 +181,26 @@ class Books:
                 assert raised == base64.b64decode(token["blinded"]), "a signature is wrong"
 
     def _check_tokens(self, minutes: list[Exchange]) -> None:
-        """What the blind contract took came with a token of the issuer, which names it."""
-        contract = contracts()[BLIND]
-        for each in minutes:
-            if each.digest == contract.digest and each.status == 200:
-                shown = bytes.fromhex(each.token)
-                assert contract.issuer is not None
-                found = admitted_id(contract.issuer, each.question, shown[:64], shown[64:])
-                assert [found] == [id for id, _ in records(each)], "a token admitted another report"
+        """What the blind contracts took came with a token of the issuer, which names it."""
+        for contract in filter(takes_tokens, contracts()):
+            for each in minutes:
+                if each.digest == contract.digest and each.status == 200:
+                    shown = bytes.fromhex(each.token)
+                    assert contract.issuer is not None
+                    found = admitted_id(contract.issuer, each.question, shown[:64], shown[64:])
+                    ids = [id for id, _ in records(each)]
+                    assert [found] == ids, "a token admitted another report"
+
+    def _check_spent(self, held: Mapping[str, Held]) -> None:
+        """A token admits to one contract, as long as any that takes it is open."""
+        mine = [each.digest for each in contracts() if takes_tokens(each) and each.digest in held]
+        if not any(held[digest].open for digest in mine):
+            self.tokens = {}
+        for digest in mine:
+            for kept in held[digest].questions.values():
+                for id in kept.present:
+                    first = self.tokens.setdefault(id, digest)
+                    assert first == digest, "a token was spent twice"
 
     def check(
         self,
@@ -190,6 +226,7 @@ class Books:
         self._check_admissions(store, held, minutes, step)
         self._check_refusals(held, minutes)
         self._check_tokens(minutes)
+        self._check_spent(held)
         self._check_relay(held, minutes, step)
         self.held = held
         self.withdrawn |= step.withdrawn
@@ -286,7 +323,8 @@ class Books:
     ) -> Kept:
         """One question's reports: those that came, those that went, and the counts."""
         seen, name = now.questions[question], f"{contract.name!r}, {question!r}"
-        kept = Kept(dict(seen.present), dict(base.spent))
+        without = 0 if seen.dropped is None else seen.dropped.reports
+        kept = Kept(dict(seen.present), dict(base.spent), dropped=without)
         taken_back = self.withdrawn | step.withdrawn
         for id, row in base.present.items():
             if id in seen.present:
@@ -305,7 +343,7 @@ class Books:
         if now.open:
             forgotten = kept.spent.keys() - seen.spent
             assert not forgotten, f"{name}: the ids of deleted reports are forgotten"
-        strangers = seen.spent - kept.spent.keys() - taken_back
+        strangers = seen.spent - kept.spent.keys() - taken_back - self.tokens.keys()
         assert not strangers, f"{name}: ids are kept of reports that were never deleted"
         check_counts(contract, question, kept, seen)
         return kept
@@ -322,6 +360,8 @@ class Books:
                     kept.present.get(id, (None,))[0] == report
                     or id in kept.spent
                     or id in self.withdrawn | step.withdrawn
+                    # Of a contract that was deleted: its tokens stay spent.
+                    or self.tokens.get(id, contract.digest) != contract.digest
                 )
                 assert safe, f"a report of {contract.name!r} was acknowledged and is not there"
 
@@ -370,7 +410,7 @@ class Books:
         if held is None:
             return None
         kept = held.questions[question]
-        return len(kept.present) + len(kept.spent)
+        return len(kept.present) + len(kept.spent) - kept.dropped
 
 
 def check_counts(contract: Collection, question: str, kept: Kept, seen: Seen) -> None:
@@ -378,10 +418,16 @@ def check_counts(contract: Collection, question: str, kept: Kept, seen: Seen) ->
     mechanism = contract.question(question).mechanism
     rows = [*kept.spent.values(), *(kept.present[id] for id in seen.counted if id in kept.present)]
     assert seen.counted <= kept.present.keys()
-    for day in seen.days.keys() | {day for _, day in rows}:
-        reports = [report for report, each in rows if each == day]
+    here = {seen.held_by(day) for _, day in kept.present.values()}
+    for day in seen.days.keys() | {seen.held_by(day) for _, day in rows}:
+        reports = [report for report, each in rows if seen.held_by(each) == day]
+        if day is None:  # too few to be kept
+            dropped = 0 if seen.dropped is None else seen.dropped.reports
+            assert len(reports) == dropped, f"{dropped} dropped, of {len(reports)}"
+            continue
         summary = seen.days.get(day)
         counted = 0 if summary is None else summary.reports
+        assert day in here or counted >= LEAST_KEPT, f"the counts of a quiet day are kept: {day}"
         assert counted == len(reports), (
             f"{contract.name!r}, {question!r}: {counted} counted on {day}, of {len(reports)}"
         )

@@ -1,4 +1,4 @@
-"""The contracts that the machine plays with: five of one series, and their answers."""
+"""The contracts that the machine plays with: six of one series, and their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def contracts() -> tuple[Collection, ...]:
     """Of one series, and of which kinds.
 
     Kept for three days; for ever; for invited people, five days; for those with blind tokens;
-    through a relay, for ever.
+    through a relay, for ever; for blind tokens of the same keys, two days.
 
     Each is a revision of another, the last one of the first, and promises as much.
     """
@@ -34,11 +34,18 @@ def contracts() -> tuple[Collection, ...]:
     ever = _contract("Kept for ever", 1000, after=relayed)
     invited = _contract("For the invited", 2, admission="invited", retention_days=5, after=ever)
     blind = _contract("Untraceable", 2, admission="blind", after=invited)
-    return (days, ever, invited, blind, relayed)
+    again = _contract("Once more", 2, admission="blind", retention_days=2, after=blind)
+    return (days, ever, invited, blind, relayed, again)
 
 
-INVITED, BLIND, RELAYED = 2, 3, 4
-"""The places of the ones for invitations, for tokens of the issuer, and through a relay."""
+INVITED, BLIND, RELAYED, AGAIN = 2, 3, 4, 5
+"""The places of the ones for invitations, for tokens of the issuer, through a relay, and for the
+same tokens."""
+
+
+def takes_tokens(contract: Collection) -> bool:
+    """Whether tokens of the issuer admit to it."""
+    return contract.issuer is not None
 
 
 def _port(name: str) -> int:

@@ -19,7 +19,17 @@ from rumor.contract.admission import admission_key, read_invitation, token
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.machine.books import Books, Step
-from tests.machine.contracts import BLIND, INVITED, QUESTIONS, RELAYED, SERIES, answer, contracts
+from tests.machine.contracts import (
+    AGAIN,
+    BLIND,
+    INVITED,
+    QUESTIONS,
+    RELAYED,
+    SERIES,
+    answer,
+    contracts,
+    takes_tokens,
+)
 from tests.machine.nursery import Nursery
 from tests.machine.purse import Purse
 from tests.machine.quick import new_folder
@@ -114,6 +124,8 @@ class Machine(RuleBasedStateMachine):
                 self._answer(device, QUESTIONS[(seed + place) % 2], seed)
             for which in range(len(contracts())):
                 self._post(which, QUESTIONS[seed % 2], [seed % 7, seed % 30], certain=False)
+            # Enough of a day or two to be kept when its reports are deleted.
+            self._post(0, QUESTIONS[seed % 2], [seed % 30] * 60, certain=False)
 
     @rule(which=_which)
     def flush(self, which: int) -> None:
@@ -164,8 +176,9 @@ class Machine(RuleBasedStateMachine):
             if mine:
                 self.tokens.remove(mine[0])
                 code = mine[0][1]
-        rows = self.world.fresh_rows(contract, question, values[: 1 if which == BLIND else None])
-        if which == BLIND:
+        blind = takes_tokens(contract)
+        rows = self.world.fresh_rows(contract, question, values[: 1 if blind else None])
+        if blind:
             ready = [each for each in self.signed if each[0] == question]
             if ready:
                 self.signed.remove(ready[0])
@@ -211,6 +224,18 @@ class Machine(RuleBasedStateMachine):
                 else:
                     rows = others(rows, question, contract)
                 self._send(contract, question, rows, code, certain=False)
+
+    @rule(which=_index, question=_question)
+    def spend_again(self, which: int, question: str) -> None:
+        """Another report with a token that was shown before, to the other blind contract."""
+        mine = [each for each in self.bodies if takes_tokens(each[0]) and each[1] == question]
+        with self.step():
+            if mine:
+                first, _, rows, code = mine[-1 - which % len(mine)]
+                other = contracts()[AGAIN if first == contracts()[BLIND] else BLIND]
+                fresh = rows[:16] + self.world.fresh_rows(other, question, [which])[16:]
+                self.world.clock.pass_seconds(2)
+                self._send(other, question, fresh, code, certain=False)
 
     @rule(requests=st.integers(0, 2), answers=st.integers(0, 2))
     def lose(self, requests: int, answers: int) -> None:
@@ -428,6 +453,7 @@ class Machine(RuleBasedStateMachine):
             assert done.outcome == "done", done
         if before is not None:
             assert folder.exists(), done
+            self.world.check_backup(folder)
             self.world.backups.append(Backup(digest, folder, before.copy(step.withdrawn)))
 
     @rule(

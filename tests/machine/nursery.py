@@ -223,10 +223,11 @@ def _keep_time(clock: Clock, brake: int) -> None:
     from rumor.collector import turns as keeper
     from rumor.collector.relay import release
     from rumor.collector.relay import store as envelopes
-    from rumor.collector.store import ingest
+    from rumor.collector.store import ingest, withdrawal
+    from rumor.collector.store.database import Snapshot
     from rumor.collector.store.dialects import postgres, sqlite
 
-    for module in (keeper, ingest, envelopes):
+    for module in (keeper, ingest, envelopes, withdrawal):
         assert hasattr(module, "today")
         setattr(module, "today", clock.today)  # noqa: B010 (not for others to use)
     assert hasattr(service, "time")
@@ -237,6 +238,7 @@ def _keep_time(clock: Clock, brake: int) -> None:
         (sqlite._Connection, "transaction"),
         (postgres._Connection, "transaction"),
         (postgres._Connection, "pipeline"),
+        (Snapshot, "reading"),
     ):
         setattr(owner, name, _braked(getattr(owner, name), clock, brake))
 

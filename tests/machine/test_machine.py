@@ -6,13 +6,14 @@ import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.collector.postgres import Postgres
-from tests.machine.contracts import BLIND, QUESTIONS, contracts
+from tests.machine.contracts import AGAIN, BLIND, QUESTIONS, contracts
 from tests.machine.machine import DEVICES, Machine, machine
 from tests.machine.nursery import Nursery
 from tests.machine.world import Tally
@@ -30,8 +31,8 @@ SHORT = settings(
     # A run takes seconds: what failed is reported as it was, not made smaller.
     phases=[Phase.generate],
 )
-# A command has a dozen transactions at most; each is entered and left.
-BRAKES = range(1, 25)
+# A command has two dozen transactions and reads at most; each is entered and left.
+BRAKES = range(1, 49)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -108,5 +109,68 @@ def test_an_issuer_that_is_killed_at_any_transaction(nursery: Nursery) -> None:
         assert now == enrolled + 1
         assert tally.kills >= 4
         assert len(one.books.signed) >= 4 * (1 + DEVICES)
+    finally:
+        one.teardown()
+
+
+def test_a_token_that_was_withdrawn_expired_or_exported_stays_spent(
+    new_store: Callable[[Path], str], nursery: Nursery
+) -> None:
+    """Senders show each token to both blind contracts, whatever happens to the first."""
+    one = machine(new_store, nursery, Tally())()
+    quiet: dict[str, Any] = {"brake": 0, "kill": False, "during": "count"}
+    try:
+        for which in (1, 2, BLIND, AGAIN):
+            one.revise(which=which, **quiet)
+        one.seconds_pass()
+        one.issue_invite(count=2, brake=0, kill=False)
+        one.issue_invite(count=2, brake=0, kill=False)
+        for which in (BLIND, AGAIN):
+            for question in QUESTIONS:
+                one.post(which, question, [1], fresh=True)
+        tokens = dict(one.books.tokens)
+        assert len(tokens) == 4
+
+        def refused() -> None:
+            for number, question in itertools.product(range(2), QUESTIONS):
+                one.spend_again(number, question)
+            assert one.books.tokens == tokens
+
+        refused()
+        one.days_pass(3, work=True)  # those of the second contract are deleted
+        refused()
+        one.export(which=BLIND, starve=False, **quiet)
+        one.close(which=BLIND, **quiet)
+        refused()
+        one.import_(which=0, replace=True, starve=False, **quiet)
+        refused()
+        one.delete(which=BLIND, **quiet)
+        refused()
+    finally:
+        one.teardown()
+
+
+def test_quiet_days_are_merged_while_people_go_on(
+    new_store: Callable[[Path], str], nursery: Nursery
+) -> None:
+    one = machine(new_store, nursery, Tally())()
+    days = contracts()[0].digest
+    try:
+        one.crowd(1)
+        one.days_pass(4, work=True)
+        kept = one.books.held[days].questions["many"]
+        assert kept.dropped == len(kept.spent) > 60  # too few, and nothing to join
+        for seed in (1, 3, 5):
+            one.crowd(seed)
+        one.days_pass(1, work=True)
+        one.post(0, "many", [1], fresh=True)
+        one.days_pass(2, work=True)
+        one.days_pass(2, work=True)
+        one.export(which=0, brake=0, kill=False, during="post", starve=False)
+        one.import_(which=0, replace=True, brake=0, kill=False, during="post", starve=False)
+        store = one.world.store
+        (span,) = store.spans(store.find(days), "many").items()
+        assert (span[1] - span[0]).days == 1
+        one.count(0, "many")
     finally:
         one.teardown()

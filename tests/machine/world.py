@@ -21,12 +21,13 @@ import psutil
 import psycopg
 
 from rumor.client.client import Client, Receipt
+from rumor.collector.backup import import_collection
 from rumor.collector.store.base import Store, open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from tests.collector.tools import Answer, call, send
-from tests.machine.books import Held, records
+from tests.machine.books import Held, look, observe, records
 from tests.machine.contracts import BLIND, ISSUER_PORT, KEYS, RELAY_PORT, RELAYED, contracts
 from tests.machine.front import Exchange, Front
 from tests.machine.nursery import Child, Nursery
@@ -491,8 +492,29 @@ class World:
         answer = call(self.front.url, path, headers={"Authorization": f"Bearer {self.analyst}"})
         return None if answer.status == 502 else answer
 
+    def check_backup(self, folder: Path) -> None:
+        """Its counts are those of its reports, day by day, as far as these are there."""
+        path = self.new_path("restored")
+        with contextlib.closing(open_store(f"sqlite:///{path}")) as store:
+            import_collection(store, folder)
+            (entry,) = store.registered()
+            for question in entry.questions:
+                seen = look(store, entry, question)
+                assert seen.counted == seen.present.keys()
+                assert not seen.spent & seen.present.keys(), "an export has a report and its end"
+                mechanism = entry.collection.question(question).mechanism
+                for day in {day for _, day in seen.present.values()}:
+                    reports = [report for report, each in seen.present.values() if each == day]
+                    rows = np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), -1)
+                    assert seen.days[day].reports == len(reports), "an export counts what is gone"
+                    assert (seen.days[day].tally == mechanism.tally(rows)).all()
+        path.unlink()
+
     def age(self) -> None:
         """Make the store one of an older Rumor; whoever opens it next migrates it."""
+        for shown in observe(self.store).values():
+            if any(seen.spans or seen.dropped for seen in shown.questions.values()):
+                return  # an older Rumor has none
         self.close_store()
         rewind(self.store_url)
 

@@ -157,3 +157,28 @@ def test_a_browser_goes_the_whole_way(tmp_path: Path) -> None:
         assert stored(path.store, path.entry, "colour") == {}
         released(path)
         assert {id.hex() for id in delivered(path, 2)} == {one["id"], other["id"]}
+
+
+def test_a_browser_withdraws_what_is_at_the_relay(tmp_path: Path) -> None:
+    """It shows the token with the key; what waits at the relay never counts."""
+    needs("node")
+    with whole_path(tmp_path, crowd=2) as (path, people):
+        asked: list[dict[str, object]] = [
+            {"step": "fetch", "url": f"{path.collector_url}/v1/collection"}
+        ]
+        for who, question, answer in (("a", "colour", "red"), ("b", "colour", "red")):
+            (code,) = invite(people)
+            given = {"answers": {question: answer}, "invitation": code}
+            asked += [
+                {"step": "open", "as": who},
+                {"step": "prepare", "by": who, **given},
+                {"step": "send", "by": who, "url": path.collector_url, "delay": 0},
+            ]
+        back = {"step": "withdraw", "by": "a", "url": path.collector_url}
+        *_, (stays,), _, taken, again = steps(*asked, back, back)
+        assert (taken["withdrawn"], taken["absent"], taken["left"]) == (0, 1, 0)
+        assert taken["problem"] is None
+        assert (again["withdrawn"], again["absent"], again["left"]) == (0, 0, 0)
+        released(path)
+        assert {id.hex() for id in delivered(path, 1)} == {stays["id"]}
+        assert path.service.metrics.reports["duplicate"] == 1

@@ -114,6 +114,7 @@ def _crowd(collection: Collection) -> list[str]:
 
 
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
+    from rumor.contract.retention import retention_in_words
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
     from rumor.privacy.sentences import caution
@@ -133,12 +134,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
         f"  asked     {costs.asked()} of {whom}"
         + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
-        "  kept      "
-        + (
-            "as long as the collector likes"
-            if question.retention_days is None
-            else f"{question.retention_days:,} days"
-        ),
+        f"  kept      {retention_in_words(question.retention_days)}",
     ]
     said = {"advice": KINDS[question.kind].advice(mechanism), "caution": caution(question.epsilon)}
     return lines + [_aside(name, text) for name, text in said.items() if text is not None]

@@ -349,17 +349,18 @@ class Client(Closing):
 
     def _withdraw(self, questions: set[str] | None) -> Withdrawal:
         known = {path.stem for path in self._contracts.glob("*.json")}
-        groups: dict[tuple[str, str], list[Made]] = {}
+        groups: dict[tuple[str, str, bytes | None], list[Made]] = {}
         for made in self._respondent.made():
             if made.contract in known and (questions is None or made.question in questions):
-                groups.setdefault((made.contract, made.question), []).append(made)
+                groups.setdefault((made.contract, made.question, made.token), []).append(made)
         withdrawn = absent = left = 0
         problem: str | None = None
-        for (contract, question), all_of_them in groups.items():
+        for (contract, question, token), all_of_them in groups.items():
             for start in range(0, len(all_of_them), _MOST_RECORDS):
                 some = all_of_them[start : start + _MOST_RECORDS]
                 try:
-                    found = self._transport.withdraw(contract, question, [m.key for m in some])
+                    keys = [made.key for made in some]
+                    found = self._transport.withdraw(contract, question, keys, token)
                 except (Refused, Unreachable) as trouble:
                     kind = trouble.type if isinstance(trouble, Refused) else ""
                     problem = _GONE if kind == "unknown-collection" else str(trouble)

@@ -424,7 +424,9 @@ class Ledger:
             None if way is None else way.relay.url,
             None if way is None else way.seal(id, shown, debit.report),
         )
-        own = Made(envelope.id, takes_back, debit.contract, row.question, all_made)
+        # An invitation's token is none of these: the collector keeps a key of it until it is used.
+        signed = None if way is None or admits is None or admits.key is None else shown
+        own = Made(envelope.id, takes_back, debit.contract, row.question, all_made, signed)
         self.sent.add(own, debit.retention_days)
         self._database.execute(
             "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -591,7 +593,7 @@ class Ledger:
             "UPDATE pending SET id = ?, token = ? WHERE id = ?", (name, admits.token, id)
         )
         if admits.key is not None:
-            self.sent.rename(id, name, admits.key)
+            self.sent.rename(id, name, admits.key, admits.token)
         return name
 
     def forget(self, ids: Sequence[bytes]) -> None:

@@ -4,11 +4,15 @@ Each report has a key from the moment it is made (rumor.contract.withdrawal). It
 the report is withdrawn, or until the retention of its question is over: then the collector has
 deleted the report, and only counts are left, which nobody's key can reach. Whoever reads this
 table can tell which stored reports are this person's, and nothing more about their answers.
+
+Where a blind token admitted a report that goes through a relay, the token is kept as long: the
+collector asks for it when the report has not arrived yet, since anybody can make up a key.
 """
 
 from __future__ import annotations
 
 import datetime
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +23,9 @@ CREATE TABLE IF NOT EXISTS sent (
     id BLOB PRIMARY KEY, key BLOB NOT NULL, contract TEXT NOT NULL, question TEXT NOT NULL,
     number INTEGER NOT NULL, retention INTEGER, until TEXT
 ) WITHOUT ROWID
+"""
+_TOKENS = """
+CREATE TABLE IF NOT EXISTS sent_token (id BLOB PRIMARY KEY, token BLOB NOT NULL) WITHOUT ROWID
 """
 
 
@@ -32,6 +39,8 @@ class Made:
     question: str
     number: int
     """Which of the person's reports to its question it is, from 0: what its token is made of."""
+    token: bytes | None = None
+    """The blind token that admitted it, where it goes through a relay."""
 
 
 class Sent(LedgerTable):
@@ -39,16 +48,25 @@ class Sent(LedgerTable):
 
     SCHEMA = _SCHEMA
 
+    def __init__(self, database: sqlite3.Connection) -> None:
+        super().__init__(database)
+        database.execute(_TOKENS)
+
     def add(self, made: Made, retention_days: int | None) -> None:
         """Keep a report's key, as long as its question's retention says."""
         self._database.execute(
             "INSERT INTO sent VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (made.id, made.key, made.contract, made.question, made.number, retention_days),
         )
+        if made.token is not None:
+            self._database.execute("INSERT INTO sent_token VALUES (?, ?)", (made.id, made.token))
 
-    def rename(self, id: bytes, name: bytes, key: bytes) -> None:
-        """Another token names a report that waits."""
+    def rename(self, id: bytes, name: bytes, key: bytes, token: bytes) -> None:
+        """Note that another token names a report that waits."""
         self._database.execute("UPDATE sent SET id = ?, key = ? WHERE id = ?", (name, key, id))
+        self._database.execute(
+            "UPDATE sent_token SET id = ?, token = ? WHERE id = ?", (name, token, id)
+        )
 
     def arrived(self, ids: Sequence[bytes]) -> None:
         """Note the day, from which retention counts; and forget what is past it."""
@@ -67,14 +85,21 @@ class Sent(LedgerTable):
     def forget_old(self, today: datetime.date) -> None:
         """Forget keys of reports that the collector has deleted by now."""
         self._database.execute("DELETE FROM sent WHERE until < ?", (today.isoformat(),))
+        self._forget_tokens()
 
     def forget(self, ids: Sequence[bytes]) -> None:
         """Forget keys that have done their work."""
         self._database.executemany("DELETE FROM sent WHERE id = ?", [(id,) for id in ids])
+        self._forget_tokens()
+
+    def _forget_tokens(self) -> None:
+        """Forget the tokens of reports whose keys are gone, by whichever version of Rumor."""
+        self._database.execute("DELETE FROM sent_token WHERE id NOT IN (SELECT id FROM sent)")
 
     def made(self) -> list[Made]:
         """Every report that can still be taken back, in the order of their random ids."""
         rows = self._database.execute(
-            "SELECT id, key, contract, question, number FROM sent ORDER BY id"
+            "SELECT id, key, contract, question, number, token"
+            " FROM sent LEFT JOIN sent_token USING (id) ORDER BY id"
         )
         return [Made(*row) for row in rows]

@@ -150,13 +150,19 @@ class Transport:
         if self._call(request) != {"taken": count}:
             raise Unreachable(f"{self.url} does not answer as a gateway does")
 
-    def withdraw(self, digest: str, question: str, keys: Sequence[bytes]) -> int:
-        """Take reports back by their keys; how many were there. All are gone when it returns."""
+    def withdraw(
+        self, digest: str, question: str, keys: Sequence[bytes], token: bytes | None = None
+    ) -> int:
+        """Take reports back by their keys; how many were there. All are gone when it returns.
+
+        With the `token` of the one report, which may not have arrived from a relay.
+        """
+        shown = {} if token is None else {"Rumor-Token": token.hex()}
         body = {"question": question, "keys": [_text(key) for key in keys]}
         request = urllib.request.Request(
             f"{self.url}/v1/withdrawals",
             data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json", "Rumor-Collection": digest},
+            headers={"Content-Type": "application/json", "Rumor-Collection": digest, **shown},
         )
         return self._counts(request, "withdrawn", "absent", len(keys))
 

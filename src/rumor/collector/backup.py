@@ -3,12 +3,19 @@
     FOLDER/contract.json                            the contract
     FOLDER/state.json                               format version, and whether it was open
     FOLDER/question=ID/day=YYYY-MM-DD/reports.parquet   a reports file, as `rumor estimate` reads
-    FOLDER/_counted/ID/YYYY-MM-DD.summary           the summary of a day
+    FOLDER/_counted/ID/YYYY-MM-DD.summary           the summary of a day, or from that day on
     FOLDER/_counted/ID/ids.bin                      ids of deleted reports, 16 bytes each
+    FOLDER/_counted/ID/early.bin                    of those, ids of reports that were withdrawn
+                                                    before they arrived: 16 bytes, and the day
+                                                    (from 1970-01-01) in 4, little-endian
+    FOLDER/_counted/ID/spans.json                   which summaries are of several days, and
+                                                    which reports are in none any more
 
 The summaries hold what has been counted of reports that are deleted since, and the ids keep
 those from being counted again, so that a restored collection goes on exactly where it was.
-The folder appears whole or not at all; a running collector need not be stopped for it.
+All of it is read at one moment of the store, so the counts are those of the reports. The folder
+appears whole or not at all; a running collector need not be stopped for it. `early.bin` and
+`spans.json` are there where they say something; a Rumor that does not know them reads the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ import datetime
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +34,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rumor.collector.store.base import ID_BYTES, Contents, Registered, Store, StoredReports
+from rumor.collector.store.base import (
+    ID_BYTES,
+    Contents,
+    Dropped,
+    Registered,
+    Store,
+    StoredReports,
+    StoreReader,
+)
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import (
     DAMAGE,
@@ -44,6 +59,7 @@ from rumor.mechanisms.summary import Summary
 
 _VERSION = 1
 _ROWS = 50_000
+_DAY_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -64,15 +80,16 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
     shutil.rmtree(aside, ignore_errors=True)
     try:
         store.summarize()
-        entry = store.find(digest)
-        aside.mkdir(parents=True)
-        entry.collection.save(aside / "contract.json")
-        state = {"rumor export": _VERSION, "open": entry.open}
-        write_whole(aside / "state.json", json.dumps(state).encode())
-        totals = [
-            _export_question(store, entry, question, aside)
-            for question in entry.collection.questions
-        ]
+        with store.snapshot() as seen:
+            entry = seen.find(digest)
+            aside.mkdir(parents=True)
+            entry.collection.save(aside / "contract.json")
+            state = {"rumor export": _VERSION, "open": entry.open}
+            write_whole(aside / "state.json", json.dumps(state).encode())
+            totals = [
+                _export_question(seen, entry, question, aside)
+                for question in entry.collection.questions
+            ]
         for place in aside.rglob("*"):
             if place.is_dir():
                 sync_folder(place)
@@ -84,7 +101,7 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
 
 
 def _export_question(
-    store: Store, entry: Registered, question: Question, folder: Path
+    store: StoreReader, entry: Registered, question: Question, folder: Path
 ) -> tuple[int, int]:
     mark, days = store.counted(entry, question.id)
     counted = folder / "_counted" / question.id
@@ -107,13 +124,31 @@ def _export_question(
                 np.ascontiguousarray(part.reports), part.day, ids=np.ascontiguousarray(part.ids)
             )
             exported += len(part.ids)
-    # After the reports: one that is deleted meanwhile is in both, and never in neither.
     with (counted / "ids.bin").open("wb") as file:
         for ids in store.spent_ids(entry, question.id):
             file.write(ids.tobytes())
         file.flush()
         os.fsync(file.fileno())
+    _export_merged(store, entry, question, counted)
     return exported, sum(summary.reports for summary in days.values())
+
+
+def _export_merged(
+    store: StoreReader, entry: Registered, question: Question, counted: Path
+) -> None:
+    early = store.early_withdrawals(entry, question.id)
+    if early:
+        rows = [id + day.to_bytes(_DAY_BYTES, "little") for id, day in early.items()]
+        write_whole(counted / "early.bin", b"".join(rows))
+    spans, dropped = store.spans(entry, question.id), store.dropped(entry, question.id)
+    if spans or dropped:
+        found = {
+            "spans": {first.isoformat(): last.isoformat() for first, last in spans.items()},
+            "dropped": None
+            if dropped is None
+            else [dropped.first.isoformat(), dropped.last.isoformat(), dropped.reports],
+        }
+        write_whole(counted / "spans.json", json.dumps(found).encode())
 
 
 def import_collection(store: Store, folder: PathLike) -> Exported:
@@ -147,7 +182,7 @@ class _Found:
 
     days: dict[datetime.date, Summary]
     files: list[ReportFile]
-    ids: Path
+    counted_in: Path
 
     @classmethod
     def read(cls, folder: Path, collection: Collection, question: Question) -> Self:
@@ -164,10 +199,13 @@ class _Found:
         files = [ReportFile.open(path) for path in paths]
         for file in files:
             file.require(collection, question)
-        return cls(days, files, counted / "ids.bin")
+        return cls(days, files, counted)
 
     def contents(self) -> Contents:
-        return Contents(stored_in(self.files), _spent(self.ids), self.days)
+        spans, dropped = _read_spans(self.counted_in / "spans.json", self.days)
+        early = _read_early(self.counted_in / "early.bin")
+        ids = _spent(self.counted_in / "ids.bin")
+        return Contents(stored_in(self.files), ids, self.days, spans, dropped, early)
 
     @property
     def reports(self) -> int:
@@ -176,6 +214,35 @@ class _Found:
     @property
     def counted(self) -> int:
         return sum(summary.reports for summary in self.days.values())
+
+
+def _read_spans(
+    path: Path, days: Mapping[datetime.date, Summary]
+) -> tuple[dict[datetime.date, datetime.date], Dropped | None]:
+    if not path.exists():
+        return {}, None
+    day = datetime.date.fromisoformat
+    try:
+        found = json.loads(path.read_text())
+        spans = {day(first): day(last) for first, last in found["spans"].items()}
+        without = found["dropped"]
+        dropped = None if without is None else Dropped(day(without[0]), day(without[1]), without[2])
+        whole = all(first in days and first < last for first, last in spans.items())
+        if dropped is not None:
+            whole &= dropped.first <= dropped.last and isinstance(dropped.reports, int)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        whole = False
+    if not whole:
+        raise InputError(f"{path}: it must say which summaries are of several days; it does not")
+    return spans, dropped
+
+
+def _read_early(path: Path) -> dict[bytes, int]:
+    flat, size = path.read_bytes() if path.exists() else b"", ID_BYTES + _DAY_BYTES
+    if len(flat) % size:
+        raise InputError(f"{path}: records must have {size} bytes each; the file is cut")
+    rows = [flat[at : at + size] for at in range(0, len(flat), size)]
+    return {row[:ID_BYTES]: int.from_bytes(row[ID_BYTES:], "little") for row in rows}
 
 
 def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:

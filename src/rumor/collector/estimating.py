@@ -77,6 +77,7 @@ def trend_data(
     every: str,
     different_people: bool,
     dictionary: Sequence[str] | None,
+    spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Mapping[str, Any]:
     """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
     from rumor.engines.people import require_different
@@ -86,7 +87,8 @@ def trend_data(
     notes = require_different(question, "days", different_people)
     some = {day: summary for day, summary in days.items() if summary.reports}
     options = kind.served_with(dictionary)
-    return follow(kind, some, every=every, options=options, notes=notes).to_dict()
+    found = follow(kind, some, every=every, options=options, notes=notes, spans=spans)
+    return found.to_dict()
 
 
 def _halving(result: Any) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rumor.collector.store.base import Registered, Store
+from rumor.collector.store.base import Registered, StoreReader
 from rumor.contract.collection import Collection, Question
 from rumor.kinds import KINDS
 from rumor.privacy.promise import collection_promise, question_promise
 
 
-def overview(store: Store, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
+def overview(store: StoreReader, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
     """One collection with its questions, and the names of the others of its series."""
     collection = entry.collection
     return {
@@ -52,8 +52,9 @@ def _asks(collection: Collection) -> str | None:
     )
 
 
-def _question(store: Store, entry: Registered, question: Question) -> dict[str, Any]:
-    days = store.days(entry, question.id)
+def _question(store: StoreReader, entry: Registered, question: Question) -> dict[str, Any]:
+    days, spans = store.days(entry, question.id), store.spans(entry, question.id)
+    dropped = store.dropped(entry, question.id)
     mechanism = question.mechanism
     return {
         "id": question.id,
@@ -66,5 +67,9 @@ def _question(store: Store, entry: Registered, question: Question) -> dict[str, 
         "reports_per_person": question.reports_per_person,
         "retention_days": question.retention_days,
         "reports": sum(days.values()),
-        "days": [{"day": day.isoformat(), "reports": reports} for day, reports in days.items()],
+        "dropped": 0 if dropped is None else dropped.reports,
+        "days": [
+            {"day": day.isoformat(), "last": spans.get(day, day).isoformat(), "reports": reports}
+            for day, reports in days.items()
+        ],
     }

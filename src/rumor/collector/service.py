@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import importlib
 import threading
@@ -31,6 +32,7 @@ from rumor.collector.store.base import (
     Batch,
     Closed,
     Conflict,
+    EarlyRefused,
     NotAdmitted,
     Outcome,
     Registered,
@@ -51,6 +53,8 @@ from rumor.results.view import View
 _FRESH_SECONDS = 1.0
 _ILL_SECONDS = 5.0
 _LATER = {"Retry-After": "60"}
+_MUCH_LATER = {"Retry-After": "3600"}
+_NO_LIMIT = 1 << 62
 # How many of the newest reports the test for crafted ones looks at.
 _TESTED = 20_000
 
@@ -82,6 +86,7 @@ class Service(Running):
     def __post_init__(self) -> None:
         self.metrics = Metrics()
         self.bucket = Bucket(self.limits.requests_per_second)
+        self.withdrawals = Bucket(self.limits.withdrawals_per_second)
         self._entries: dict[str, Registered] = {}
         self._current: Registered | None = None
         self._checked = -1e9
@@ -279,20 +284,40 @@ class Service(Running):
             raise self._unknown(digest)
         return found
 
-    async def withdraw(self, entry: Registered, question: Question, ids: Reports) -> int:
-        """Delete reports from store and counts; how many were there."""
+    async def withdraw(
+        self, entry: Registered, question: Question, ids: Reports, token: str = ""
+    ) -> int:
+        """Delete reports from store and counts; how many were there.
+
+        `token` is the signed token of a report that may not have arrived yet, in hexadecimal.
+        """
+        most, is_blind = self.limits.early_withdrawals, entry.collection.issuer is not None
+        if is_blind and entry.collection.relay is not None:
+            # Whoever shows a token keeps one row of those that the issuer has signed; nobody else.
+            signed = token and admission_of(entry.collection, question, ids, token) is None
+            most = _NO_LIMIT if signed else 0
         async with self._withdrawing:
             try:
-                found = await asyncio.to_thread(self.store.withdraw, entry, question.id, ids)
+                found = await self._withdrawn(entry, question, ids, most)
                 if isinstance(found, Unknown):
                     entry = await self._again(entry)
-                    found = await asyncio.to_thread(self.store.withdraw, entry, question.id, ids)
+                    found = await self._withdrawn(entry, question, ids, most)
             except StoreUnavailable:
                 raise unavailable("the store cannot be written to just now; try again") from None
         if isinstance(found, Unknown):
             raise self._unknown(entry.collection.digest)
-        self.metrics.reports["withdrawn"] += found
+        self.metrics.reports["withdrawn"] += (
+            found.withdrawn if isinstance(found, EarlyRefused) else found
+        )
+        if isinstance(found, EarlyRefused):
+            raise _no_early(found, most)
         return found
+
+    async def _withdrawn(
+        self, entry: Registered, question: Question, ids: Reports, most: int
+    ) -> int | Unknown | EarlyRefused:
+        work = functools.partial(self.store.withdraw, entry, question.id, ids, most_early=most)
+        return await asyncio.to_thread(work)
 
     # Estimates
 
@@ -368,7 +393,8 @@ class Service(Running):
 
         def seen(entry: Registered) -> Mapping[str, Any]:
             self.store.summarize()
-            return overview(self.store, entry, list(self._entries.values()))
+            with self.store.snapshot() as moment:
+                return overview(moment, entry, list(self._entries.values()))
 
         async with self._looking:
             await self._refresh()
@@ -402,8 +428,10 @@ class Service(Running):
         def followed(entry: Registered, asked: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import trend_data
 
-            _, days = self.store.counted(entry, asked.id)
-            return trend_data(asked, days, every, different_people, self.dictionary)
+            with self.store.snapshot() as seen:
+                _, days = seen.counted(entry, asked.id)
+                spans = seen.spans(entry, asked.id)
+            return trend_data(asked, days, every, different_people, self.dictionary, spans)
 
         return await self._looked(question, collection, followed)
 
@@ -456,6 +484,23 @@ class Service(Running):
         counts as ill for a while.
         """
         return await self._pulse.well() and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+
+
+def _no_early(found: EarlyRefused, most: int) -> Problem:
+    """Say why withdrawals of reports that have not arrived are not kept."""
+    if most == 0:
+        return Problem(
+            "not-admitted",
+            f"the withdrawal of a report that has not arrived yet needs its token, in the header "
+            f"Rumor-Token, and a request of its own; got {found.missing} without, try again when "
+            f"they have arrived",
+        )
+    return Problem(
+        "rate",
+        f"a collection keeps at most {most:,} withdrawals of reports that have not arrived yet; "
+        f"there is no room for {found.missing} more, try again later",
+        headers=_MUCH_LATER,
+    )
 
 
 async def _analysed(

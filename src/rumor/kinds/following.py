@@ -48,12 +48,21 @@ def follow(
     options: Mapping[str, Any] | None = None,
     heading: str = "",
     notes: Sequence[str] = (),
+    spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Trend:
-    """The same for a question whose kind is known."""
+    """Follow a question whose kind is known.
+
+    `spans` gives the last day of each summary that is of several days, by its first.
+    """
     length = 7 if checked_choice("every", every, EVERY) == "week" else 1
+    lasts: dict[datetime.date, datetime.date] = {}
     periods: dict[datetime.date, list[Summary]] = {}
     for day in sorted(days):
-        start = day - datetime.timedelta(days=day.weekday() if length == 7 else 0)
+        start, end = _start(day, length), _start((spans or {}).get(day, day), length)
+        before = next(reversed(lasts), None)
+        if before is not None and start <= lasts[before]:
+            start = before  # a span reaches into this period: they cannot be told apart
+        lasts[start] = max(end, lasts.get(start, end))
         periods.setdefault(start, []).append(days[day])
     if len(periods) < _LEAST:
         raise InputError(
@@ -75,7 +84,7 @@ def follow(
     kept: list[int] = np.flatnonzero(known).tolist()
     values: list[Any] = [first.values[i] for i in kept]
     return Trend(
-        periods=[day.isoformat() for day in periods],
+        periods=[_period(day, lasts[day], length) for day in periods],
         values=values,
         quantities=[first.quantities[i] for i in kept],
         unbiased=observed,
@@ -93,6 +102,18 @@ def follow(
         heading=heading,
         notes=tuple(notes),
     )
+
+
+def _start(day: datetime.date, length: int) -> datetime.date:
+    """Return the first day of the day's period."""
+    return day - datetime.timedelta(days=day.weekday() if length == 7 else 0)
+
+
+def _period(first: datetime.date, last: datetime.date, length: int) -> str:
+    """Name a period by its first day, or one of several by its first and its last day."""
+    if first == last:
+        return first.isoformat()
+    return f"{first}..{last + datetime.timedelta(days=length - 1)}"
 
 
 def _day(day: object) -> datetime.date:

@@ -31,9 +31,10 @@ def trend_chart(trend: Trend, view: View, title: str | None) -> alt.FacetChart:
         one: dict[str, Any] = dict(zip(columns, row, strict=True))
         panel = f"{one['quantity']}: {one['value']}"
         here = changed.get(str(one["value"])) == one["period"]
-        rows.append({**one, "panel": panel, "changed": one["period"] if here else None})
+        first = str(one["period"])[:10]  # several days stand at their first
+        rows.append({**one, "panel": panel, "first": first, "changed": first if here else None})
     panels = list(dict.fromkeys(row["panel"] for row in rows))
-    base = alt.Chart().encode(x=alt.X("period:T", title=None))
+    base = alt.Chart().encode(x=alt.X("first:T", title=None))
     layers = alt.LayerChart(
         data=alt.InlineData(values=rows),
         layer=[

@@ -102,7 +102,9 @@ export async function debit(state, { key, question, mechanism, report, contract,
   const names = { series: key.series, contract, question: key.question };
   const takesBack = admits?.key ?? randomHex(16);
   const id = admits?.id ?? (await reportId(takesBack));
-  keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days });
+  // A signed token takes back what is still at a relay.
+  const signed = seal && admits?.id && { token: admits.token };
+  keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days, ...signed });
   const elsewhere = scope.name !== key.series && { scope: scope.name };
   const envelope = { id, ...names, ...elsewhere, report: toHex(report), ...(admits && { token: admits.token }) };
   // Sealed once: who sends it again sends the same bytes, and nobody counts two.

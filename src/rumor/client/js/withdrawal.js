@@ -1,4 +1,7 @@
-/** Taking reports back: their keys are shown, those of one question at a time. */
+/**
+ * Taking reports back: their keys are shown, those of one question at a time. A report under a signed token
+ * that goes through a relay has a request of its own, with the token: it may not have arrived yet.
+ */
 
 import { fromHex } from "./bytes.js";
 import { RumorError, shown } from "./errors.js";
@@ -9,7 +12,7 @@ const MOST_KEYS = 1000;
 /**
  * Take back the reports of these rows; `forget` is told of each group that is gone.
  * @param {string} base
- * @param {{ id: string, key: string, contract: string, question: string }[]} rows
+ * @param {{ id: string, key: string, contract: string, question: string, token?: string }[]} rows
  * @param {(ids: Set<string>) => Promise<unknown>} forget
  */
 export async function withdrawAll(base, rows, forget) {
@@ -32,8 +35,8 @@ export async function withdrawAll(base, rows, forget) {
 /** Returns when all of these are gone from the collector. */
 async function withdraw(base, group) {
   const url = `${base}/v1/withdrawals`;
-  const [{ contract, question }] = group;
-  const headers = { "Content-Type": "application/json", "Rumor-Collection": contract };
+  const [{ contract, question, token }] = group;
+  const headers = { "Content-Type": "application/json", "Rumor-Collection": contract, ...(token && { "Rumor-Token": token }) };
   const keys = group.map(({ key }) => btoa(String.fromCharCode(...fromHex(key))));
   const { withdrawn, absent } = await request(url, { method: "POST", headers, body: JSON.stringify({ question, keys }) });
   if (withdrawn + absent === keys.length) return { withdrawn, absent };
@@ -44,7 +47,7 @@ async function withdraw(base, group) {
 function groups(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const name = `${row.contract} ${row.question}`;
+    const name = `${row.contract} ${row.question} ${row.token ?? ""}`;
     const mine = found.get(name) ?? found.set(name, [[]]).get(name);
     if (mine.at(-1).length === MOST_KEYS) mine.push([]);
     mine.at(-1).push(row);

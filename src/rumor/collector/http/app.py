@@ -92,13 +92,19 @@ class _Withdrawals(Posted[Service]):
 
     name = "withdrawals"
 
+    def _admit(self) -> None:
+        super()._admit()
+        most = self._service.limits.withdrawals_per_second
+        self._take(self._service.withdrawals, most, "withdrawals")
+
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
         service, headers = self._service, headers_of(scope)
         content_type(headers, JSON_TYPE)
         entry = await service.entry(headers.get("rumor-collection", ""))
         id, ids = parse_withdrawal(await self._body(headers, receive), service.limits)
         question = service.question(entry.collection, id)
-        withdrawn = await service.withdraw(entry, question, ids)
+        token = headers.get("rumor-token", "")
+        withdrawn = await service.withdraw(entry, question, ids, token)
         return b'{"withdrawn":%d,"absent":%d}' % (withdrawn, len(ids) - withdrawn)
 
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rumor.collector.store.base import MOST_EARLY
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -23,6 +25,10 @@ class Limits:
     """The most of those envelopes."""
     requests_per_second: float = 20_000
     """How many requests are taken, on average over a second, from everybody together."""
+    withdrawals_per_second: float = 100
+    """How many of those requests may be withdrawals, on average over a second."""
+    early_withdrawals: int = MOST_EARLY
+    """How many reports of a collection may be withdrawn that have not arrived from its relay."""
     connections: int = 1_000
     """How many connections are held at once."""
     unfinished: int = 100

@@ -148,16 +148,21 @@ def _withdrawals(limits: Limits) -> dict[str, Any]:
         '"rumor report id" and these. Or 48, the opening of a blind token.',
     }
     body = _strictly(question={"type": "string"}, keys=_some(key, limits))
+    token = (
+        "The blind token of the one report of the body, as hexadecimal: where reports come "
+        "through a relay, and this one may not have arrived."
+    )
     return _posted(
         "Take reports back: they leave the store and the counts.",
         "Asking again is safe. What was exported or published is beyond reach.",
         [
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Content-Encoding", "gzip, or none.", required=False),
+            _header("Rumor-Token", token, required=False),
         ],
         {JSON_TYPE: body},
         _numbers("withdrawn", "absent"),
-        _refusals(400, 404, 408, 409, 413, 415, 429, 503),
+        _refusals(400, 403, 404, 408, 409, 413, 415, 429, 503),
     )
 
 

@@ -96,12 +96,14 @@ class Posted(abc.ABC, Generic[S]):
         await send({"type": "http.response.body", "body": body})
 
     def _admit(self) -> None:
-        service = self._service
-        if not service.bucket.take():
+        """Refuse a request where there are too many."""
+        self._take(self._service.bucket, self._service.limits.requests_per_second, "requests")
+
+    def _take(self, bucket: Bucket, most: float, what: str) -> None:
+        if not bucket.take():
             raise Problem(
                 "rate",
-                f"this service takes at most {service.limits.requests_per_second:,.0f} requests "
-                f"a second; got more",
+                f"this service takes at most {most:,.0f} {what} a second; got more",
                 headers={"Retry-After": "1"},
             )
 

@@ -42,4 +42,5 @@ def forget_tokens(database: Database, *, thorough: bool) -> None:
     if database.untidy or thorough:
         database.untidy = False
         database.dialect.tidy_tokens(thorough)
-        database.dialect.tidy()
+        if not database.dialect.tidy():
+            database.untidy = True  # somebody reads an older state: try again

@@ -9,12 +9,14 @@ import numpy as np
 
 from rumor.collector.store.base import ID_BYTES, Contents, Registered, StoredReports, sorted_by_id
 from rumor.collector.store.checksums import joined_fields, opened
-from rumor.collector.store.contracts import add_collection, find
-from rumor.collector.store.counts import Counted, move_mark, put, read_mark
+from rumor.collector.store.contracts import add_collection, find, registered, token_siblings
+from rumor.collector.store.counts import Counted, move_mark, read_mark
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect
+from rumor.collector.store.spans import Span, put_dropped_of, put_span
 from rumor.collector.store.summaries import count_rest, summarize
 from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.collector.store.withdrawal import put_early
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
@@ -24,11 +26,11 @@ _RECENT = 1_000_000
 
 
 def reports(
-    database: Database, registered: Registered, question: str, upto: int | None
+    database: Database, entry: Registered, question: str, upto: int | None
 ) -> Iterator[StoredReports]:
     """The reports that are still there, day by day."""
     most = (1 << 62) if upto is None else upto
-    number, width = registered.questions[question], _width(registered, question)
+    number, width = entry.questions[question], _width(entry, question)
     with database.reading() as run:
         spans = run(
             "SELECT day, MIN(number), MAX(number) FROM report"
@@ -49,11 +51,11 @@ def reports(
                 yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
 
 
-def newest(database: Database, registered: Registered, question: str, most: int) -> Reports:
+def newest(database: Database, entry: Registered, question: str, most: int) -> Reports:
     """Looked for among the last reports of all questions, so that the search is bounded."""
-    width = _width(registered, question)
+    width = _width(entry, question)
     with database.reading() as run:
-        number = registered.questions[question]
+        number = entry.questions[question]
         rows = run(
             "SELECT day, id, report, checksum FROM report WHERE question = ?"
             " AND report IS NOT NULL"
@@ -70,7 +72,7 @@ def newest(database: Database, registered: Registered, question: str, most: int)
     return np.ascontiguousarray(np.concatenate(found))
 
 
-def spent_ids(database: Database, registered: Registered, question: str) -> Iterator[Reports]:
+def spent_ids(database: Database, entry: Registered, question: str) -> Iterator[Reports]:
     """The ids of deleted reports."""
     after = b""
     while True:
@@ -78,7 +80,7 @@ def spent_ids(database: Database, registered: Registered, question: str) -> Iter
             rows = run(
                 "SELECT id FROM report WHERE question = ? AND report IS NULL AND id > ?"
                 f" ORDER BY id LIMIT {CHUNK}",
-                *(registered.questions[question], after),
+                *(entry.questions[question], after),
             )
         if not rows:
             return
@@ -100,26 +102,43 @@ def restore(
         # What is put back was counted before: it must follow the mark, and others the mark too.
         count_rest(database, run)
         numbers = add_collection(run, collection, open=open)
+        known = registered(database, run)
+        (mine,) = (entry for entry in known if entry.collection.digest == collection.digest)
         for id, question in contents.items():
-            _put_back(database.dialect, run, numbers[id], question)
+            siblings = token_siblings(known, mine, id)
+            _put_back(database.dialect, run, numbers[id], question, siblings)
         move_mark(run, newest_number(run), read_mark(run))
     return find(database, collection.digest)
 
 
-def _put_back(dialect: Dialect, run: Run, number: int, contents: Contents) -> None:
+def _put_back(
+    dialect: Dialect, run: Run, number: int, contents: Contents, siblings: set[int]
+) -> None:
     for part in contents.reports:
         rows = np.concatenate([part.ids, part.reports], axis=1)
+        if siblings:
+            _reclaim(dialect, run, part.ids, siblings)
         if dialect.insert(run, number, day_number(part.day), sorted_by_id(rows)) != len(rows):
             raise InputError("report ids must be new to the store; some are in use")
     for ids in contents.spent_ids:
         dialect.insert_spent(run, number, ids)
+    put_early(run, number, dict(contents.early))
     for day, summary in contents.days.items():
-        put(run, Counted(number, day_number(day), summary.reports, summary.tally))
+        counted = Counted(number, day_number(day), summary.reports, summary.tally)
+        put_span(run, Span(counted, day_number(contents.spans.get(day, day))))
+    put_dropped_of(run, number, contents.dropped)
+
+
+def _reclaim(dialect: Dialect, run: Run, ids: Reports, siblings: set[int]) -> None:
+    """Take back ids that a revision kept for a deleted collection, so that tokens stay spent."""
+    for id, (question, report) in dialect.known(run, np.ascontiguousarray(ids)).items():
+        if report is None and question in siblings:
+            run("DELETE FROM report WHERE id = ?", id)
 
 
 def _rows(flat: bytes, width: int) -> Reports:
     return np.frombuffer(flat, dtype=np.uint8).reshape(-1, width)
 
 
-def _width(registered: Registered, question: str) -> int:
-    return registered.collection.question(question).mechanism.width
+def _width(entry: Registered, question: str) -> int:
+    return entry.collection.question(question).mechanism.width

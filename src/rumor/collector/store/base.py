@@ -7,7 +7,8 @@ and the summaries of them. Its promises:
 - *Exactly once*: a report is named by its 16-byte id. The same id and bytes again is a
   duplicate and counts once; the same id with other bytes is refused, and with it the whole
   batch that held it. Ids are kept while the collection accepts reports, even when the
-  reports themselves have been deleted.
+  reports themselves have been deleted; where a token names its report, while any collection
+  of the series accepts tokens of its key.
 - *Admitted once*: where a collection asks for tokens, the commit that takes a report deletes
   the key of its token; nothing says which report it was for. Sending the same report again
   needs no second token.
@@ -30,8 +31,8 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -46,6 +47,8 @@ from rumor.core.types import Days
 from rumor.mechanisms.summary import Summary
 
 ID_BYTES = 16
+MOST_EARLY = 100_000
+"""How many reports of a collection may be withdrawn that have not arrived from a relay."""
 
 
 class StoreUnavailable(Unavailable):
@@ -133,6 +136,16 @@ class NotAdmitted:
     """A batch is refused: its token is not known, or has been used."""
 
 
+@dataclass(frozen=True)
+class EarlyRefused:
+    """Some reports that are to be withdrawn have not arrived, and their ids cannot be kept."""
+
+    withdrawn: int
+    """How many others were there, and are withdrawn."""
+    missing: int
+    """How many have not arrived."""
+
+
 Outcome = Accepted | Conflict | Closed | Unknown | NotAdmitted
 
 
@@ -146,6 +159,15 @@ class StoredReports:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """Reports past their retention that were too few to keep their counts: days and number."""
+
+    first: datetime.date
+    last: datetime.date
+    reports: int
+
+
+@dataclass(frozen=True)
 class Contents:
     """All that a store has of one question, as an export holds it."""
 
@@ -153,6 +175,12 @@ class Contents:
     spent_ids: Iterator[Reports]
     """Ids of reports that were deleted after they had been counted."""
     days: Mapping[datetime.date, Summary]
+    """By day, or by the first of several."""
+    spans: Mapping[datetime.date, datetime.date] = field(default_factory=dict)
+    """The last day of each summary that is of several, by its first."""
+    dropped: Dropped | None = None
+    early: Mapping[bytes, int] = field(default_factory=dict)
+    """On which day (from 1970-01-01) reports were withdrawn that had not arrived, by id."""
 
 
 @dataclass(frozen=True)
@@ -165,15 +193,8 @@ class Repaired:
     """Days whose counts were made anew."""
 
 
-class Store(Protocol):
-    """Collections, their reports and the summaries of them."""
-
-    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
-        """Make a collection known, or find it known already.
-
-        Another contract of the same series is taken only as a revision of it, said so.
-        """
-        ...
+class StoreReader(Protocol):
+    """What can be read of a store: collections, their reports and the summaries of them."""
 
     def registered(self) -> list[Registered]:
         """Every collection, oldest first."""
@@ -183,8 +204,70 @@ class Store(Protocol):
         """The one collection whose digest begins so."""
         ...
 
+    def summary(self, registered: Registered, question: str, window: Days = ...) -> Summary:
+        """The summary of a question as counted so far, over the days of a window."""
+        ...
+
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """How many reports of each day are counted so far, the first day first."""
+        ...
+
+    def counted(
+        self, registered: Registered, question: str
+    ) -> tuple[int, dict[datetime.date, Summary]]:
+        """The summary of each day, and the number of the last report that is in them."""
+        ...
+
+    def spans(self, registered: Registered, question: str) -> dict[datetime.date, datetime.date]:
+        """The last day of each summary that is of several days, by its first.
+
+        Days past retention are merged until they hold enough reports together.
+        """
+        ...
+
+    def dropped(self, registered: Registered, question: str) -> Dropped | None:
+        """The reports past retention that were too few to keep their counts."""
+        ...
+
+    def reports(
+        self, registered: Registered, question: str, upto: int | None = None
+    ) -> Iterator[StoredReports]:
+        """The reports that are still there (up to a number), day by day, some at a time."""
+        ...
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Some of the newest reports that are still there, without their ids."""
+        ...
+
+    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+        """The ids of reports that were deleted after they had been counted."""
+        ...
+
+    def early_withdrawals(self, registered: Registered, question: str) -> dict[bytes, int]:
+        """On which day (from 1970-01-01) reports were withdrawn that have not arrived, by id."""
+        ...
+
+
+class Store(StoreReader, Protocol):
+    """Collections, their reports and the summaries of them."""
+
+    def snapshot(self) -> AbstractContextManager[StoreReader]:
+        """What is in the store at one moment, for as long as the block lasts."""
+        ...
+
+    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+        """Make a collection known, or find it known already.
+
+        Another contract of the same series is taken only as a revision of it, said so.
+        """
+        ...
+
     def close_collection(self, digest: str) -> None:
-        """Take no more reports of this collection, and forget the ids of deleted ones."""
+        """Take no more reports of this collection, and forget the ids of deleted ones.
+
+        Except where another collection of the series takes tokens of the same key: those ids are
+        forgotten when the last such collection is closed.
+        """
         ...
 
     def delete_collection(self, digest: str) -> None:
@@ -231,39 +314,12 @@ class Store(Protocol):
         """Add reports that are not counted yet to the summaries; how many there were."""
         ...
 
-    def summary(self, registered: Registered, question: str, window: Days = ...) -> Summary:
-        """The summary of a question as counted so far, over the days of a window."""
-        ...
-
-    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
-        """How many reports of each day are counted so far, the first day first."""
-        ...
-
-    def counted(
-        self, registered: Registered, question: str
-    ) -> tuple[int, dict[datetime.date, Summary]]:
-        """The summary of each day, and the number of the last report that is in them."""
-        ...
-
     def expire(self, today: datetime.date) -> int:
         """Delete reports that are past their question's retention; how many there were.
 
-        They have been counted before; their ids stay.
+        They have been counted before; their ids stay, and so do their counts where there are
+        enough reports (rumor.collector.store.spans).
         """
-        ...
-
-    def reports(
-        self, registered: Registered, question: str, upto: int | None = None
-    ) -> Iterator[StoredReports]:
-        """The reports that are still there (up to a number), day by day, some at a time."""
-        ...
-
-    def newest(self, registered: Registered, question: str, most: int) -> Reports:
-        """Some of the newest reports that are still there, without their ids."""
-        ...
-
-    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
-        """The ids of reports that were deleted after they had been counted."""
         ...
 
     def restore(
@@ -272,10 +328,14 @@ class Store(Protocol):
         """Put back a collection that the store does not have, by question, in one commit."""
         ...
 
-    def withdraw(self, registered: Registered, question: str, ids: Reports) -> int | Unknown:
+    def withdraw(
+        self, registered: Registered, question: str, ids: Reports, *, most_early: int = ...
+    ) -> int | Unknown | EarlyRefused:
         """Delete reports from the store and the counts; how many of them were still there.
 
-        Their ids stay while the collection takes reports, so that none comes back.
+        Their ids stay while the collection takes reports, so that none comes back. Where a relay
+        may still have some, so do the ids of reports that are not there: for as long as the relay
+        keeps anything, and at most `most_early` of a collection.
         """
         ...
 

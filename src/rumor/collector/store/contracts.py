@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rumor.collector.store.base import Registered
 from rumor.collector.store.checksums import damaged
 from rumor.collector.store.database import Database
-from rumor.collector.store.tables import Run
+from rumor.collector.store.tables import SPEND, Run
 from rumor.contract.collection import Collection
+from rumor.core.blind_rsa import PublicKey
 from rumor.core.errors import InputError
 from rumor.mechanisms import Mechanism
 
@@ -23,8 +26,67 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Reg
                     f"a revision (rumor collections revise); got digest "
                     f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
                 )
+            _check_keys(registered(database, run), collection)
             add_collection(run, collection)
     return find(database, collection.digest)
+
+
+def token_key(collection: Collection, question: str) -> PublicKey | None:
+    """Return the issuer's key whose tokens admit to a question, where there is an issuer."""
+    return None if collection.issuer is None else collection.issuer.keys.get(question)
+
+
+def keeps_ids(known: Sequence[Registered], entry: Registered, question: str) -> bool:
+    """Return whether the ids of deleted reports to a question must stay.
+
+    They keep reports from coming back while the collection is open, and tokens from being spent
+    again while any open collection of the series takes tokens of the same key.
+    """
+    is_open = any(each.open for each in known if each.number == entry.number)
+    return is_open or heir(known, entry, question) is not None
+
+
+def heir(known: Sequence[Registered], entry: Registered, question: str) -> int | None:
+    """Return the number of a question of another open collection that takes the same tokens."""
+    key = token_key(entry.collection, question)
+    if key is None:
+        return None
+    others = [each for each in known if each.open and each.number != entry.number]
+    return next((number for other in others for _, number in _same_key(other, entry, key)), None)
+
+
+def _same_key(other: Registered, entry: Registered, key: PublicKey) -> list[tuple[str, int]]:
+    """Return id and number of the questions of another collection of the series with a key."""
+    if other.collection.series != entry.collection.series:
+        return []
+    return [each for each in other.questions.items() if token_key(other.collection, each[0]) == key]
+
+
+def token_siblings(known: Sequence[Registered], entry: Registered, question: str) -> set[int]:
+    """Return the numbers of questions of other collections that take or took the same tokens."""
+    key = token_key(entry.collection, question)
+    others = [each for each in known if each.number != entry.number]
+    return set() if key is None else {n for o in others for _, n in _same_key(o, entry, key)}
+
+
+def _check_keys(known: Sequence[Registered], collection: Collection) -> None:
+    """Refuse an issuer's key whose spent tokens have been forgotten."""
+    series = [each for each in known if each.collection.series == collection.series]
+    for question in collection.questions:
+        key = token_key(collection, question.id)
+        users = [
+            each
+            for each in series
+            if key is not None
+            and any(token_key(each.collection, id) == key for id in each.questions)
+        ]
+        if users and not any(each.open for each in users):
+            raise InputError(
+                f"a revision must not take tokens of a key whose collections are all closed, "
+                f"since the store has forgotten which of them were spent; the key of question "
+                f"{question.id!r} is such a one: make new keys (rumor issue keys), and next time "
+                f"revise before you close"
+            )
 
 
 def add_collection(run: Run, collection: Collection, *, open: bool = True) -> dict[str, int]:
@@ -105,12 +167,16 @@ def find(database: Database, digest: str) -> Registered:
 
 
 def close_collection(database: Database, digest: str) -> None:
-    """Take no more reports; the ids of deleted reports have done their work."""
+    """Take no more reports; forget the ids that have done their work, here and in revisions."""
     entry = find(database, digest)
     with database.writing(alone=True) as run:
         run("UPDATE collection SET open = 0 WHERE number = ?", entry.number)
-        for number in entry.questions.values():
-            run("DELETE FROM report WHERE question = ? AND report IS NULL", number)
+        known = registered(database, run)
+        for id, number in entry.questions.items():
+            if heir(known, entry, id) is None:
+                for each in (number, *sorted(token_siblings(known, entry, id))):
+                    run("DELETE FROM report WHERE question = ? AND report IS NULL", each)
+                    run("DELETE FROM early_withdrawal WHERE question = ?", each)
     database.dialect.tidy()
 
 
@@ -119,9 +185,13 @@ def delete_collection(database: Database, digest: str) -> None:
     entry = find(database, digest)
     with database.writing(alone=True) as run:
         run("UPDATE mark SET number = number")  # nobody counts meanwhile
-        for number in entry.questions.values():
-            run("DELETE FROM report WHERE question = ?", number)
-            run("DELETE FROM summary WHERE question = ?", number)
+        known = registered(database, run)
+        for id, number in entry.questions.items():
+            follower = heir(known, entry, id)
+            if follower is not None:  # its tokens stay spent
+                run(f"{SPEND}, question = ? WHERE question = ?", follower, number)
+            for table in ("report", "summary", "span", "drop_count", "early_withdrawal"):
+                run(f"DELETE FROM {table} WHERE question = ?", number)
         run("DELETE FROM question WHERE collection = ?", entry.number)
         run("DELETE FROM collection WHERE number = ?", entry.number)
         series = entry.collection.series

@@ -47,3 +47,22 @@ class Database:
         """The dialect's, watched."""
         with self.watched(), self.dialect.reading() as run:
             yield run
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The database as it is now, for as long as the block lasts."""
+        with self.watched(), self.dialect.snapshot() as run:
+            yield Snapshot(self, run)
+
+
+class Snapshot(Database):
+    """A database at one moment: every reading is a part of one transaction."""
+
+    def __init__(self, database: Database, run: Run) -> None:
+        super().__init__(database.dialect)
+        self.contracts, self._run = database.contracts, run
+
+    @contextmanager
+    def reading(self) -> Iterator[Run]:
+        """The one transaction."""
+        yield self._run

@@ -1,14 +1,25 @@
-"""The deletion of reports that are counted and past their question's retention, in SQL."""
+"""The deletion of what is past its time, in SQL: reports, and early withdrawals.
+
+Reports that are counted go when their question's retention is over. In the commit that deletes the
+last ones of some days, the counts of these days become part of a span
+(rumor.collector.store.spans), so that no quiet day is kept by its counts.
+"""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rumor.collector.store.contracts import registered
+from rumor.collector.store.base import Registered
+from rumor.collector.store.contracts import keeps_ids, registered
 from rumor.collector.store.counts import read_mark
 from rumor.collector.store.database import Database
+from rumor.collector.store.spans import is_merged, merge
 from rumor.collector.store.summaries import summarize
-from rumor.collector.store.tables import CHUNK, SPEND, day_number
+from rumor.collector.store.tables import CHUNK, SPEND, Run, day_number
+from rumor.collector.store.withdrawal import forget_early
+from rumor.contract.retention import LEAST_KEPT
 
 
 def expire(database: Database, today: datetime.date) -> int:
@@ -18,31 +29,88 @@ def expire(database: Database, today: datetime.date) -> int:
     with database.reading() as run:
         known = registered(database, run)
     for entry in known:
+        forget_early(database, entry, today)
         for question in entry.collection.questions:
             if question.retention_days is not None:
                 first = today - datetime.timedelta(days=question.retention_days)
-                number = entry.questions[question.id]
-                deleted += _expire(database, number, day_number(first), keep_ids=entry.open)
-    if deleted:
-        database.dialect.tidy()
+                deleted += _expire(database, entry, question.id, day_number(first))
+    if deleted and not database.dialect.tidy():
+        database.untidy = True
     return deleted
 
 
-def _expire(database: Database, question: int, first: int, *, keep_ids: bool) -> int:
-    change = SPEND if keep_ids else "DELETE FROM report"
+@dataclass(frozen=True)
+class _Days:
+    """Consecutive days whose reports go together: how many there are, and their numbers."""
+
+    last: int
+    reports: int
+    low: int
+    high: int
+    largest: tuple[int, int]
+    """The most reports of one of the days, and that day."""
+
+    def __add__(self, other: _Days) -> _Days:
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        largest = max(self.largest, other.largest)
+        return _Days(other.last, self.reports + other.reports, low, high, largest)
+
+
+def _expire(database: Database, entry: Registered, id: str, first: int) -> int:
+    question = entry.questions[id]
     with database.reading() as run:
-        old = "FROM report WHERE question = ? AND day < ?"
-        ((low, high),) = run(f"SELECT MIN(number), MAX(number) {old}", question, first)
         mark = read_mark(run)
+        rows = run(
+            "SELECT day, COUNT(*), MIN(number), MAX(number) FROM report WHERE question = ?"
+            " AND day < ? AND number <= ? GROUP BY day ORDER BY day",
+            *(question, first, mark),
+        )
+        merged = is_merged(run, question, first)
     deleted = 0
-    if low is None:
-        return 0
-    for start in range(low, min(high, mark) + 1, CHUNK):
-        with database.writing() as run:
-            rows = run(
-                f"{change} WHERE question = ? AND day < ? AND number >= ? AND number < ?"
-                f" AND number <= ? RETURNING 1",
-                *(question, first, start, start + CHUNK, mark),
-            )
-        deleted += len(rows)
+    for days in _together([_Days(day, n, low, high, (n, day)) for day, n, low, high in rows]):
+        deleted += _delete(database, entry, id, days)
+    if not (rows or merged):  # an older Rumor kept quiet days
+        with database.writing(alone=True) as run:
+            merge(run, question, first)
     return deleted
+
+
+def _together(days: Sequence[_Days]) -> Iterator[_Days]:
+    """Join days until their reports are enough for a span; what is left goes with the last."""
+    found: list[_Days] = []
+    for day in days:
+        if found and found[-1].reports < LEAST_KEPT:
+            found[-1] += day
+        else:
+            found.append(day)
+    if len(found) > 1 and found[-1].reports < LEAST_KEPT:
+        found[-2:] = [found[-2] + found[-1]]
+    return iter(found)
+
+
+def _delete(database: Database, entry: Registered, id: str, days: _Days) -> int:
+    """Delete the reports of some days, and merge their counts in the last commit."""
+    numbers, deleted = (days.low, days.high), 0
+    most, day = days.largest
+    for _ in range((most - 1) // CHUNK):
+        # Of the largest day, which alone may be long: what is deleted so far is never a few.
+        with database.writing() as run:
+            chunk = f"day = ? AND number BETWEEN ? AND ? ORDER BY number LIMIT {CHUNK}"
+            deleted += _delete_some(database, run, entry, id, chunk, day, *numbers)
+    with database.writing(alone=True) as run:
+        rest = "day <= ? AND number BETWEEN ? AND ?"
+        deleted += _delete_some(database, run, entry, id, rest, days.last, *numbers)
+        merge(run, entry.questions[id], days.last + 1)
+    return deleted
+
+
+def _delete_some(
+    database: Database, run: Run, entry: Registered, id: str, which: str, *values: int
+) -> int:
+    change = SPEND if keeps_ids(registered(database, run), entry, id) else "DELETE FROM report"
+    rows = run(
+        f"{change} WHERE number IN (SELECT number FROM report WHERE question = ? AND {which})"
+        f" RETURNING 1",
+        *(entry.questions[id], *values),
+    )
+    return len(rows)

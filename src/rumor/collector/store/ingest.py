@@ -22,6 +22,7 @@ from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect, Repeated
 from rumor.collector.store.exactly_once import joined, settle
 from rumor.collector.store.tables import QUESTIONS, Run, day_number
+from rumor.collector.store.withdrawal import arrived
 
 _ATTEMPTS = 20
 
@@ -68,6 +69,7 @@ def _write_with_care(database: Database, batches: Sequence[Batch], day: int) -> 
         left = set(valid)
         settled, fresh = settle(live, known, left)
         admission.spend(database, run, valid - left)
+        arrived(run, [id for id, (_, report) in known.items() if report is None])
         for question, rows in fresh.items():
             if len(rows) and dialect.insert(run, question, day, sorted_by_id(rows)) != len(rows):
                 raise Repeated

@@ -2,7 +2,8 @@
 
 Reports that do not fit are removed; they stay counted if they were counted before. Days whose
 counts do not fit are counted anew from the reports that are left. When the mark of what is
-counted does not fit, that is done with every day that has reports. A file whose own pages are
+counted does not fit, that is done with every day that has reports. A span of days whose last day
+does not fit is one day from then on. A file whose own pages are
 damaged must be recovered by SQLite's shell first.
 """
 
@@ -15,6 +16,7 @@ from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums,
 from rumor.collector.store.contracts import mechanisms
 from rumor.collector.store.counts import Counted, put, read_mark, read_summary
 from rumor.collector.store.database import Database
+from rumor.collector.store.spans import read_dropped, read_lasts
 from rumor.collector.store.tables import CHUNK, Run, newest_number
 from rumor.mechanisms import Mechanism
 
@@ -24,6 +26,7 @@ def repair(database: Database) -> Repaired:
     with database.writing(alone=True) as run:
         known = mechanisms(database, run)
         removed = _remove_reports(run, known)
+        _remove_spans(run)
         days = _damaged_days(run, known)
         try:
             mark = read_mark(run)
@@ -65,10 +68,21 @@ def _damaged_days(run: Run, known: dict[int, Mechanism]) -> set[tuple[int, int]]
         try:
             read_summary(run, question, day)
         except StoreDamaged:
-            run("DELETE FROM summary WHERE (question, day) = (?, ?)", question, day)
+            for table in ("summary", "span"):
+                run(f"DELETE FROM {table} WHERE (question, day) = (?, ?)", question, day)
             if question in known and isinstance(day, int):
                 found.add((question, day))
     return found
+
+
+def _remove_spans(run: Run) -> None:
+    """Remove what says of days past retention what it did not say when it was written."""
+    for table, read in (("span", read_lasts), ("drop_count", read_dropped)):
+        for (question,) in run(f"SELECT DISTINCT question FROM {table}"):
+            try:
+                read(run, question)
+            except StoreDamaged:
+                run(f"DELETE FROM {table} WHERE question = ?", question)
 
 
 def _recount(run: Run, mechanism: Mechanism, question: int, day: int, mark: int) -> None:

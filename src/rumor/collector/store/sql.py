@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from rumor.collector.store import (
     admission,
@@ -17,12 +18,16 @@ from rumor.collector.store import (
     ingest,
     issuing,
     repair,
+    spans,
     summaries,
     withdrawal,
 )
 from rumor.collector.store.base import (
+    MOST_EARLY,
     Batch,
     Contents,
+    Dropped,
+    EarlyRefused,
     Outcome,
     Registered,
     Repaired,
@@ -40,12 +45,70 @@ from rumor.core.types import Days
 from rumor.mechanisms.summary import Summary
 
 
-class SqlStore:
+class SqlReader:
+    """What can be read of a store, now or at one moment."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def registered(self) -> list[Registered]:
+        """Every collection, oldest first."""
+        with self.database.reading() as run:
+            return contracts.registered(self.database, run)
+
+    def find(self, digest: str) -> Registered:
+        """The one collection whose digest begins so."""
+        return contracts.find(self.database, digest)
+
+    def summary(
+        self, registered: Registered, question: str, window: Days = (None, None)
+    ) -> Summary:
+        """The sum over the days of a window."""
+        return summaries.summary(self.database, registered, question, window)
+
+    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+        """How many reports of each day are counted."""
+        return summaries.days(self.database, registered, question)
+
+    def counted(
+        self, registered: Registered, question: str
+    ) -> tuple[int, dict[datetime.date, Summary]]:
+        """The summary of each day, and the mark."""
+        return summaries.counted(self.database, registered, question)
+
+    def spans(self, registered: Registered, question: str) -> dict[datetime.date, datetime.date]:
+        """The last day of each summary that is of several days, by its first."""
+        return spans.spans(self.database, registered, question)
+
+    def dropped(self, registered: Registered, question: str) -> Dropped | None:
+        """The reports that are in no summary any more."""
+        return spans.dropped(self.database, registered, question)
+
+    def reports(
+        self, registered: Registered, question: str, upto: int | None = None
+    ) -> Iterator[StoredReports]:
+        """The reports that are still there, day by day."""
+        return archive.reports(self.database, registered, question, upto)
+
+    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+        """Some of the newest reports that are still there."""
+        return archive.newest(self.database, registered, question, most)
+
+    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+        """The ids of deleted reports."""
+        return archive.spent_ids(self.database, registered, question)
+
+    def early_withdrawals(self, registered: Registered, question: str) -> dict[bytes, int]:
+        """The days of withdrawals of reports that have not arrived, by id."""
+        return withdrawal.early_days(self.database, registered, question)
+
+
+class SqlStore(SqlReader):
     """All that a store promises; `rumor.collector.store.base.Store` says what that is."""
 
     def __init__(self, dialect: Dialect, *, check: bool = True) -> None:
         """Without `check`, what is in the database may be damaged: for its repair."""
-        self.database = Database(dialect)
+        super().__init__(Database(dialect))
         try:
             dialect.prepare()
             if check:
@@ -67,6 +130,11 @@ class SqlStore:
             if dialect.reads_counts:
                 for key in run("SELECT question, day FROM summary"):
                     read_summary(run, *key)
+                for (question,) in run(
+                    "SELECT question FROM span UNION SELECT question FROM drop_count"
+                ):
+                    spans.read_lasts(run, question)
+                    spans.read_dropped(run, question)
 
     def ping(self) -> None:
         """Write something small, durably."""
@@ -82,15 +150,6 @@ class SqlStore:
     def register(self, collection: Collection, *, revise: bool = False) -> Registered:
         """Make a collection known, or find it known already."""
         return contracts.register(self.database, collection, revise=revise)
-
-    def registered(self) -> list[Registered]:
-        """Every collection, oldest first."""
-        with self.database.reading() as run:
-            return contracts.registered(self.database, run)
-
-    def find(self, digest: str) -> Registered:
-        """The one collection whose digest begins so."""
-        return contracts.find(self.database, digest)
 
     def close_collection(self, digest: str) -> None:
         """Take no more reports of a collection."""
@@ -136,51 +195,29 @@ class SqlStore:
         """Add what is new to the summaries."""
         return summaries.summarize(self.database)
 
-    def summary(
-        self, registered: Registered, question: str, window: Days = (None, None)
-    ) -> Summary:
-        """The sum over the days of a window."""
-        return summaries.summary(self.database, registered, question, window)
-
-    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
-        """How many reports of each day are counted."""
-        return summaries.days(self.database, registered, question)
-
-    def counted(
-        self, registered: Registered, question: str
-    ) -> tuple[int, dict[datetime.date, Summary]]:
-        """The summary of each day, and the mark."""
-        return summaries.counted(self.database, registered, question)
-
     # Reports that go: past their day, taken back, damaged
 
     def expire(self, today: datetime.date) -> int:
         """Delete counted reports past their retention."""
         return expiry.expire(self.database, today)
 
-    def withdraw(self, registered: Registered, question: str, ids: Reports) -> int | Unknown:
+    def withdraw(
+        self, registered: Registered, question: str, ids: Reports, *, most_early: int = MOST_EARLY
+    ) -> int | Unknown | EarlyRefused:
         """Take back those of these reports that are still there."""
-        return withdrawal.withdraw(self.database, registered, question, ids)
+        return withdrawal.withdraw(self.database, registered, question, ids, most_early)
 
     def repair(self) -> Repaired:
         """Remove what is damaged."""
         return repair.repair(self.database)
 
-    # Reports that are read, and put back
+    # Backups
 
-    def reports(
-        self, registered: Registered, question: str, upto: int | None = None
-    ) -> Iterator[StoredReports]:
-        """The reports that are still there, day by day."""
-        return archive.reports(self.database, registered, question, upto)
-
-    def newest(self, registered: Registered, question: str, most: int) -> Reports:
-        """Some of the newest reports that are still there."""
-        return archive.newest(self.database, registered, question, most)
-
-    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
-        """The ids of deleted reports."""
-        return archive.spent_ids(self.database, registered, question)
+    @contextmanager
+    def snapshot(self) -> Iterator[SqlReader]:
+        """What is in the store at one moment, for as long as the block lasts."""
+        with self.database.snapshot() as database:
+            yield SqlReader(database)
 
     def restore(
         self, collection: Collection, contents: Mapping[str, Contents], *, open: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,11 +21,15 @@ from rumor.collector.store.counts import (
     read_summary,
 )
 from rumor.collector.store.database import Database
+from rumor.collector.store.spans import read_lasts
 from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Days, Tally
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary
+
+_EVER = (datetime.date.min, datetime.date.max)
 
 
 def summarize(database: Database) -> int:
@@ -92,21 +96,29 @@ def _add(run: Run, tallies: Sequence[Counted], mark: int, end: int) -> int:
 
 
 def summary(database: Database, registered: Registered, question: str, window: Days) -> Summary:
-    """The sum over the days of a window."""
-    empty = _empty(registered, question)
-    first, last = window
+    """The sum over the days of a window, which must not cut a span of days in two."""
+    empty, number = _empty(registered, question), registered.questions[question]
+    first, last = (day_number(window[0] or _EVER[0]), day_number(window[1] or _EVER[1]))
     with database.reading() as run:
         rows = run(
             f"SELECT {COLUMNS} FROM summary WHERE question = ? AND day >= ? AND day <= ?",
-            registered.questions[question],
-            day_number(first or datetime.date.min),
-            day_number(last or datetime.date.max),
+            *(number, first, last),
         )
         found = [checked_summary(row, empty) for row in rows]
+        _check_window(read_lasts(run, number), first, last)
     tally = empty.tally.copy()
     for day in found:
         tally += day.tally
     return _of(empty, sum(day.reports for day in found), tally)
+
+
+def _check_window(lasts: Mapping[int, int], first: int, last: int) -> None:
+    for day, end in lasts.items():
+        if day <= last and end >= first and not first <= day <= end <= last:
+            raise InputError(
+                f"a window must hold all days of a span or none, since their reports are deleted "
+                f"and counted together; it cuts {day_of(day)} to {day_of(end)}"
+            )
 
 
 def days(database: Database, registered: Registered, question: str) -> dict[datetime.date, int]:

@@ -5,7 +5,10 @@
     report      number, id (unique), question, day, report, checksum; the last three are NULL
                 once the report has been deleted and only its id is kept
     summary     question, day, reports, tally (little-endian 64-bit counters), checksum
+    span        question, day, last, checksum: up to which day a summary past retention goes
+    drop_count  question, day, last, reports, checksum: reports past retention without a tally
     mark        number: reports up to this one are in the summaries; checksum
+    early_withdrawal  id, question, day: withdrawals of reports that have not arrived
     admission   key, series: one-time tokens that were not used yet
     invited     person, series: who may enrol with an issuer
     issued      person, key, number, message: of what was signed for them a hash

@@ -1,69 +1,169 @@
-"""Taking reports back, in SQL: out of the reports and out of the counts, in one commit."""
+"""Taking reports back, in SQL: out of the reports and out of the counts, in one commit.
+
+Where reports come through a relay, one that is taken back may not have arrived. Its id is kept
+then, so that it is not taken later: an *early withdrawal*. Anybody can make up such ids, so they
+are few (`most` of a collection) and do not stay: a week after the relay dropped what it held that
+long, nothing arrives any more. When the report arrives after all, its id is one of a deleted report
+from then on.
+"""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Sequence
+
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Registered, Unknown
+from rumor.collector.store.base import (
+    ID_BYTES,
+    EarlyRefused,
+    Registered,
+    Unknown,
+    today,
+)
 from rumor.collector.store.checksums import joined_fields, opened
-from rumor.collector.store.counts import Counted, put, read_summary
+from rumor.collector.store.contracts import keeps_ids, registered
+from rumor.collector.store.counts import Counted
 from rumor.collector.store.database import Database
+from rumor.collector.store.spans import take_out
 from rumor.collector.store.summaries import count_rest
-from rumor.collector.store.tables import QUESTIONS, SPEND, Run
+from rumor.collector.store.tables import CHUNK, QUESTIONS, SPEND, Run, day_number
 from rumor.core.reports import Reports
 
 
 def withdraw(
-    database: Database, registered: Registered, question: str, ids: Reports
-) -> int | Unknown:
-    """Take back those of these reports that are still there."""
-    number = registered.questions[question]
-    mechanism = registered.collection.question(question).mechanism
-    if registered.collection.relay is not None and not _forestall(database, number, ids):
-        return Unknown()
+    database: Database, entry: Registered, question: str, ids: Reports, most: int
+) -> int | Unknown | EarlyRefused:
+    """Take back those of these reports that are still there.
+
+    `most` is how many early withdrawals a collection may have.
+    """
+    number = entry.questions[question]
+    refused = 0
+    if entry.collection.relay is not None:
+        kept = _keep_early(database, entry, number, ids, most)
+        if kept is None:
+            return Unknown()
+        refused = kept
     with database.reading() as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
             return Unknown()
         # Whoever knows no report's key does not make anybody wait.
         held = [id for id in map(bytes, ids) if _held(run, number, id)]
-    if not held:
-        return 0
+    found = _take_back(database, entry, question, held) if held else 0
+    if refused and not isinstance(found, Unknown):
+        return EarlyRefused(found, refused)
+    return found
+
+
+def _take_back(
+    database: Database, entry: Registered, question: str, ids: Sequence[bytes]
+) -> int | Unknown:
+    """Delete reports from the store and the counts."""
+    number, mechanism = entry.questions[question], entry.collection.question(question).mechanism
     with database.writing(alone=True) as run:
-        state = run(
-            "SELECT open FROM collection JOIN question ON question.collection ="
-            " collection.number WHERE question.number = ?",
-            number,
-        )
-        if not state:
+        if not run("SELECT 1 FROM question WHERE number = ?", number):
             return Unknown()
         # What is counted can be taken out of the counts, and nobody counts it meanwhile.
         count_rest(database, run)
-        rows = [row for id in sorted(set(held)) for row in _held(run, number, id)]
+        rows = [row for id in sorted(set(ids)) for row in _held(run, number, id)]
         for day in sorted({row[0] for row in rows}):
             sealed = joined_fields(row[1:] for row in rows if row[0] == day)
             intact = opened(number, day, sealed, ID_BYTES + mechanism.width)
             reports = np.ascontiguousarray(intact[:, ID_BYTES:])
-            taken = Counted(number, day, len(reports), mechanism.tally(reports))
-            before = read_summary(run, number, day) or Counted(number, day, 0, 0 * taken.tally)
-            put(run, before - taken)
-        # While the collection takes reports, the id keeps this one from coming back.
-        change = SPEND if state[0][0] else "DELETE FROM report"
+            take_out(run, Counted(number, day, len(reports), mechanism.tally(reports)))
+        # While reports come, or tokens of the key, the id keeps this one from coming back.
+        keeps = keeps_ids(registered(database, run), entry, question)
+        change = SPEND if keeps else "DELETE FROM report"
         for row in rows:
             run(f"{change} WHERE id = ?", row[1])
+        arrived(run, [bytes(row[1]) for row in rows])
         database.untidy = True
     return len(rows)
 
 
-def _forestall(database: Database, number: int, ids: Reports) -> bool:
+def _keep_early(
+    database: Database, entry: Registered, number: int, ids: Reports, most: int
+) -> int | None:
     """Keep the ids of reports that may still be at a relay, so that none of them is taken later.
 
-    Where the report is here already, that stays as it is; False: there is no such question.
+    Returns how many there were no room for (all of those that are not here, or none), or None
+    where there is no such question.
     """
     with database.writing() as run:
         known = [bool(is_open) for each, is_open in run(QUESTIONS) if each == number]
-        if known and known[0]:
-            database.dialect.insert_spent(run, number, ids)
-    return bool(known)
+        if not known or not known[0]:
+            return 0 if known else None
+        here = database.dialect.known(run, ids)
+        new = [id for id in sorted(map(bytes, ids)) if id not in here]
+        if not new:
+            return 0
+        if early_withdrawals(run, entry) + len(new) > most:
+            return len(new)
+        rows = np.frombuffer(b"".join(new), dtype=np.uint8).reshape(-1, ID_BYTES)
+        database.dialect.insert_spent(run, number, rows)
+        put_early(run, number, dict.fromkeys(new, day_number(today())))
+    return 0
+
+
+def put_early(run: Run, question: int, days: dict[bytes, int]) -> None:
+    """Write on which days reports were withdrawn that have not arrived, by id."""
+    for id, day in days.items():
+        run(
+            "INSERT INTO early_withdrawal (id, question, day) VALUES (?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            *(id, question, day),
+        )
+
+
+def early_withdrawals(run: Run, entry: Registered) -> int:
+    """Return how many reports of a collection are withdrawn and have not arrived."""
+    count = "SELECT COUNT(*) FROM early_withdrawal WHERE question = ?"
+    return sum(run(count, number)[0][0] for number in entry.questions.values())
+
+
+def early_days(database: Database, entry: Registered, question: str) -> dict[bytes, int]:
+    """Return on which days reports were withdrawn that have not arrived, by id."""
+    with database.reading() as run:
+        rows = run(
+            "SELECT id, day FROM early_withdrawal WHERE question = ? ORDER BY id",
+            entry.questions[question],
+        )
+    return {bytes(id): day for id, day in rows}
+
+
+def arrived(run: Run, ids: Sequence[bytes]) -> None:
+    """Note that reports have arrived: their ids are those of deleted reports from now on."""
+    for id in sorted(ids):
+        run("DELETE FROM early_withdrawal WHERE id = ?", id)
+
+
+def forget_early(database: Database, entry: Registered, today: datetime.date) -> None:
+    """Forget early withdrawals of reports that the relay has dropped by now."""
+    relay = entry.collection.relay
+    if relay is None:
+        return
+    first = day_number(today - datetime.timedelta(days=relay.days + _MARGIN_DAYS))
+    for number in entry.questions.values():
+        while _forget_some(database, number, first) == CHUNK:
+            pass
+
+
+# What a relay released in time it delivers when the collector is back, which may take days.
+_MARGIN_DAYS = 7
+
+
+def _forget_some(database: Database, question: int, first: int) -> int:
+    old = "SELECT id FROM early_withdrawal WHERE question = ? AND day < ?"
+    with database.reading() as run:
+        if not run(f"{old} LIMIT 1", question, first):
+            return 0
+    with database.writing(alone=True) as run:
+        ids = run(f"{old} ORDER BY id LIMIT {CHUNK}", question, first)
+        for (id,) in ids:
+            run("DELETE FROM report WHERE id = ? AND report IS NULL", id)
+            run("DELETE FROM early_withdrawal WHERE id = ?", id)
+    return len(ids)
 
 
 def _held(run: Run, question: int, id: bytes) -> list[tuple[int, bytes, bytes, bytes]]:

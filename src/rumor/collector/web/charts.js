@@ -149,8 +149,9 @@ export function tables(found) {
   return maps.length === 1 ? { ...whole, ...maps[0] } : { vconcat: maps.map((map) => ({ width: 360, ...map })) };
 }
 
-/** How values moved: a smoothed line each, with its band. */
-export function moved(rows, isShare) {
+/** How values moved: a smoothed line each, with its band; days past retention stand at the first of several. */
+export function moved(given, isShare) {
+  const rows = given.map((row) => ({ ...row, first: row.period.slice(0, 10) }));
   const axis = { tickCount: 5, grid: true, ...(isShare ? { format: "%" } : {}) };
   const number = (field, title) => ({ field, type: "quantitative", format: isShare ? ".2%" : ".4~g", title });
   const color = { field: "value", type: "nominal", title: null, sort: null, legend: { orient: "top", labelColor: colour("--ink"), columns: 3 } };
@@ -160,9 +161,9 @@ export function moved(rows, isShare) {
     height: 240,
     data: { values: rows },
     encoding: {
-      x: { field: "period", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
+      x: { field: "first", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
       color,
-      tooltip: [{ field: "period", type: "temporal", timeUnit: "utcyearmonthdate", format: "%-d %B %Y" }, { field: "value", type: "nominal" }, number("line", "line"), number("low", "from"), number("high", "to")],
+      tooltip: [{ field: "period", type: "nominal" }, { field: "value", type: "nominal" }, number("line", "line"), number("low", "from"), number("high", "to")],
     },
     layer: [
       { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("low"), y2: { field: "high" } } },
@@ -190,8 +191,9 @@ export function differences(estimates) {
   };
 }
 
-/** Reports of each day. */
-export function days(rows) {
+/** Reports of each day; of days past retention, several together. */
+export function days(given) {
+  const rows = given.map((row) => ({ ...row, days: row.last === row.day ? row.day : `${row.day}..${row.last}` }));
   return {
     ...whole,
     height: 130,
@@ -200,7 +202,7 @@ export function days(rows) {
     encoding: {
       x: { field: "day", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
       y: { field: "reports", type: "quantitative", title: null, axis: { tickCount: 3, grid: true, labelFontSize: 12, labelColor: colour("--soft") } },
-      tooltip: [{ field: "day", type: "temporal", timeUnit: "utcyearmonthdate", format: "%-d %B %Y" }, { field: "reports", type: "quantitative", format: "," }],
+      tooltip: [{ field: "days", type: "nominal" }, { field: "reports", type: "quantitative", format: "," }],
     },
   };
 }

@@ -281,7 +281,7 @@ async function overTime() {
 /** Two periods to compare: the first half of the days and the second, unless somebody says others. */
 function periods({ days }) {
   const middle = Math.floor(days.length / 2);
-  const ends = [0, middle - 1, middle, days.length - 1].map((i) => days[i].day);
+  const ends = [days[0].day, days[middle - 1].last, days[middle].day, days[days.length - 1].last];
   const field = (name, value) => h("label", {}, h("span", {}, name), h("input", { type: "date", name, value, required: true }));
   const submit = (event) => {
     event.preventDefault();

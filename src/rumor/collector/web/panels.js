@@ -142,7 +142,7 @@ export function promise(question, overview) {
     h("p", {}, question.privacy),
     overview.asks && h("p", { id: "asks" }, overview.asks),
     h("p", {}, `Asked ${question.asked} of each person${all}.`,
-      question.retention_days === null ? " Reports are kept until the collection is deleted." : ` Reports are deleted after ${whole(question.retention_days)} days; the counts stay.`),
+      question.retention_days === null ? " Reports are kept until the collection is deleted." : ` Reports are deleted after ${whole(question.retention_days)} days; counts of at least 100 reports together stay.${question.dropped ? ` Too few for that, and in no estimate: ${counted(question.dropped, "older report")}.` : ""}`),
     h("p", { class: "soft" }, `${question.mechanism}, ${question.report_bytes === 1 ? "1 byte" : `${whole(question.report_bytes)} bytes`} a report; contract `, h("code", {}, overview.collection)),
   ].filter(Boolean);
 }

@@ -3,13 +3,13 @@
 import { h } from "/client/view/dom.js";
 
 /**
- * @param {{day: string}[]} days those with reports
+ * @param {{day: string, last: string}[]} days those with reports; past retention, several together
  * @param {{from: string | null, to: string | null}} chosen
  * @param {(from: string | null, to: string | null) => void} choose
  */
 export function range(days, chosen, choose) {
   if (days.length < 2) return null;
-  const [min, max] = [days[0].day, days[days.length - 1].day];
+  const [min, max] = [days[0].day, days[days.length - 1].last];
   const field = (name, label, value) => h("label", {}, h("span", {}, label), h("input", { type: "date", name, value, min, max, required: true }));
   const submit = (event) => {
     event.preventDefault();

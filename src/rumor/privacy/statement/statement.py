@@ -14,6 +14,7 @@ from typing import Any
 
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
+from rumor.contract.retention import LEAST_KEPT
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, readable
@@ -140,7 +141,8 @@ def _stored(collection: Collection) -> Section:
             + (
                 "without a limit of time"
                 if question.retention_days is None
-                else f"for {question.retention_days:,} days"
+                else f"for {question.retention_days:,} days, then in counts of at least "
+                f"{LEAST_KEPT} reports together"
             ),
         )
         for question in collection.questions

@@ -59,6 +59,13 @@ class Dialect(Protocol):
         """A transaction that only reads, and does not wait for writers."""
         ...
 
+    def snapshot(self) -> AbstractContextManager[Run]:
+        """A transaction that only reads and sees one moment, however long others write meanwhile.
+
+        It has a connection of its own: `reading` goes on beside it.
+        """
+        ...
+
     def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
         """Make batches durable in one commit, the quickest way; `Repeated` where that is not open.
 
@@ -82,8 +89,8 @@ class Dialect(Protocol):
         """The reports with these numbers, by question and day: ids, reports and checksums."""
         ...
 
-    def tidy(self) -> None:
-        """After a deletion: let the bytes be gone from the files too."""
+    def tidy(self) -> bool:
+        """After a deletion: let the bytes be gone from the files too; False: not all are yet."""
         ...
 
     def tidy_tokens(self, thorough: bool) -> None:

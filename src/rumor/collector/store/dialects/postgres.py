@@ -76,6 +76,16 @@ _MIGRATIONS = (
         person BYTEA NOT NULL REFERENCES invited (person), key BYTEA NOT NULL,
         number INTEGER NOT NULL, message BYTEA NOT NULL, PRIMARY KEY (person, key, number));
     """,
+    """
+    CREATE TABLE early_withdrawal (
+        id BYTEA PRIMARY KEY, question INTEGER NOT NULL, day INTEGER NOT NULL);
+    CREATE TABLE span (
+        question INTEGER NOT NULL, day INTEGER NOT NULL, last INTEGER NOT NULL,
+        checksum BYTEA NOT NULL, PRIMARY KEY (question, day));
+    CREATE TABLE drop_count (
+        question INTEGER PRIMARY KEY, day INTEGER NOT NULL, last INTEGER NOT NULL,
+        reports BIGINT NOT NULL, checksum BYTEA NOT NULL);
+    """,
 )
 
 _INSERT = f"""
@@ -102,7 +112,7 @@ class Postgres:
 
     def __init__(self, url: str) -> None:
         # One connection for ingest, one for everything else, each used by a thread at a time.
-        self._ingest, self._other = _Connection(url), _Connection(url)
+        self._ingest, self._other, self._url = _Connection(url), _Connection(url), url
 
     @classmethod
     def from_url(cls, url: str) -> Self:
@@ -138,6 +148,18 @@ class Postgres:
     def reading(self) -> AbstractContextManager[Run]:
         """A transaction without the lock."""
         return self._other.transaction()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Run]:
+        """A transaction that repeats what it read, on a connection of its own."""
+        connection = _Connection(self._url)
+        try:
+            with connection.transaction() as run:
+                run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                run("SELECT number FROM mark")  # a transaction sees the moment of its first look
+                yield run
+        finally:
+            connection.close()
 
     def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
         """The usual case in two trips to the server, not five: all is sent, then the commit."""
@@ -192,10 +214,11 @@ class Postgres:
                 "VACUUM FULL admission" if thorough else "VACUUM admission"
             )
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         """Let the space of deleted reports be overwritten."""
         with suppress(StoreUnavailable):
             self._other.outside_transaction("VACUUM report")
+        return True
 
     def close(self) -> None:
         """Close the connections."""

@@ -34,6 +34,8 @@ from rumor.core.reports import Reports
 
 # "Rumr": tells a store from any other SQLite file.
 _APPLICATION = 0x52756D72
+_WAIT_SECONDS = 10  # for another process that writes
+_TIDY_MILLISECONDS = 500  # for readers, before the log is cut
 
 # A schema is never edited, only followed by the next step; the file knows how far it is.
 _MIGRATIONS = (
@@ -72,6 +74,16 @@ _MIGRATIONS = (
         person BLOB NOT NULL REFERENCES invited (person), key BLOB NOT NULL,
         number INTEGER NOT NULL, message BLOB NOT NULL,
         PRIMARY KEY (person, key, number)) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE early_withdrawal (
+        id BLOB PRIMARY KEY, question INTEGER NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE span (
+        question INTEGER NOT NULL, day INTEGER NOT NULL, last INTEGER NOT NULL,
+        checksum BLOB NOT NULL, PRIMARY KEY (question, day)) WITHOUT ROWID;
+    CREATE TABLE drop_count (
+        question INTEGER PRIMARY KEY, day INTEGER NOT NULL, last INTEGER NOT NULL,
+        reports INTEGER NOT NULL, checksum BLOB NOT NULL);
     """,
 )
 
@@ -149,7 +161,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         isolation_level=None,
-        timeout=10,
+        timeout=_WAIT_SECONDS,
         check_same_thread=False,
     )
     try:
@@ -238,6 +250,17 @@ class Sqlite:
         """A transaction that only reads."""
         return self._reader.transaction()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Run]:
+        """A read transaction on a connection of its own: the log keeps what it sees meanwhile."""
+        connection = _Connection(self._path, "BEGIN")
+        try:
+            with connection.transaction() as run:
+                run("SELECT COUNT(*) FROM mark")  # a transaction sees the moment of its first look
+                yield run
+        finally:
+            connection.close()
+
     def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
         """A statement costs no trip here."""
         return write_in_turn(self, batches, day)
@@ -276,9 +299,15 @@ class Sqlite:
     def tidy_tokens(self, thorough: bool) -> None:
         """The log is where a deleted key lies beside the report of its commit: see `tidy`."""
 
-    def tidy(self) -> None:
-        """Deleted pages are overwritten in the file, and the log that held them is cut."""
-        self._writer.outside_transaction("PRAGMA wal_checkpoint(TRUNCATE)")
+    def tidy(self) -> bool:
+        """Overwrite deleted pages in the file, and cut the log that held them.
+
+        Nobody who writes waits long for it: while an export reads, the log stays.
+        """
+        self._writer.outside_transaction(f"PRAGMA busy_timeout = {_TIDY_MILLISECONDS}")
+        found = self._writer.outside_transaction("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._writer.outside_transaction(f"PRAGMA busy_timeout = {1000 * _WAIT_SECONDS}")
+        return not found or found[0][0] == 0
 
     def rewrite(self) -> None:
         """Write the file anew, in the order of its keys: no page tells what came first."""
@@ -317,11 +346,12 @@ class _Connection(OneConnection["sqlite3.Connection"]):
                 self._drop()
                 raise damaged("SQLite says something that is no text") from None
 
-    def outside_transaction(self, statement: str) -> None:
+    def outside_transaction(self, statement: str) -> list[Row]:
         """Where there is a connection, and as far as it goes."""
         with self._lock, suppress(sqlite3.Error):
             if self.open is not None:
-                self.open.execute(statement).fetchall()
+                return self.open.execute(statement).fetchall()
+        return []
 
 
 def _configured(connection: sqlite3.Connection) -> sqlite3.Connection:

@@ -1,0 +1,189 @@
+"""Counts past retention, in SQL: days are merged until a span holds `LEAST_KEPT` reports.
+
+The tally of a day with one report is that report, so a quiet day's counts must not outlive its
+reports. When the reports of days are deleted, the tallies of those days are merged in the same
+commit: consecutive days become a *span*, which holds at least `LEAST_KEPT` reports. A span is a
+row of `summary` under its first day; the table `span` has its last day.
+
+A quiet day that expires later joins the last span before it. Where there is no span yet, the
+tally is dropped and only the number of its reports stays (`drop_count`). Other ways lose more:
+
+- To wait until enough days are over keeps reports longer than their retention.
+- To keep the small tally until more days join it stores what must not be stored.
+- To merge it with days whose reports are still there hides nothing: these can be subtracted.
+- To delete the following days early takes from people the time in which they may withdraw.
+
+This is a promise about one store at one time. Whoever has copies of a store from before and
+after a day joined a span can subtract one from the other, and knows the day's tally.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rumor.collector.store.base import Dropped, Registered
+from rumor.collector.store.checksums import checksum, damaged
+from rumor.collector.store.counts import COLUMNS, Counted, checked_summary, put, read_summary
+from rumor.collector.store.database import Database
+from rumor.collector.store.tables import Run, day_number, day_of
+from rumor.contract.retention import LEAST_KEPT
+
+
+@dataclass(frozen=True)
+class Span:
+    """The counts of consecutive days: those of the first day, and the last day."""
+
+    counted: Counted
+    last: int
+
+    def __add__(self, other: Span) -> Span:
+        """Merge two spans of one question, the earlier one first."""
+        both = replace(self.counted + other.counted, day=min(self.day, other.day))
+        return Span(both, max(self.last, other.last))
+
+    @property
+    def day(self) -> int:
+        """The first day."""
+        return self.counted.day
+
+
+def read_lasts(run: Run, question: int) -> dict[int, int]:
+    """Return the last day of each span of a question, by its first day."""
+    found = {}
+    for day, last, stored in run(
+        "SELECT day, last, checksum FROM span WHERE question = ?", question
+    ):
+        if not _fits(stored, question, day, last):
+            raise damaged(f"the last day of the counts from day {day} does not fit its checksum")
+        found[day] = last
+    return found
+
+
+def _fits(stored: Any, *numbers: Any) -> bool:
+    whole = all(isinstance(number, int) for number in numbers) and stored is not None
+    return whole and bytes(stored) == checksum(*numbers)
+
+
+def read_dropped(run: Run, question: int) -> tuple[int, int, int] | None:
+    """Return first day, last day and number of the reports whose tally was dropped."""
+    rows = run("SELECT day, last, reports, checksum FROM drop_count WHERE question = ?", question)
+    if not rows:
+        return None
+    day, last, reports, stored = rows[0]
+    if not _fits(stored, question, day, last, reports):
+        raise damaged("the number of reports without counts does not fit its checksum")
+    return day, last, reports
+
+
+def spans(
+    database: Database, registered: Registered, question: str
+) -> dict[datetime.date, datetime.date]:
+    """Return the last day of each span, by its first day."""
+    with database.reading() as run:
+        lasts = read_lasts(run, registered.questions[question])
+    return {day_of(day): day_of(last) for day, last in sorted(lasts.items())}
+
+
+def dropped(database: Database, registered: Registered, question: str) -> Dropped | None:
+    """Return which reports are in no summary any more."""
+    with database.reading() as run:
+        found = read_dropped(run, registered.questions[question])
+    return None if found is None else Dropped(day_of(found[0]), day_of(found[1]), found[2])
+
+
+def is_merged(run: Run, question: int, first: int) -> bool:
+    """Return whether no days before `first` have too few reports to be kept."""
+    few = "SELECT 1 FROM summary WHERE question = ? AND day < ? AND reports < ? LIMIT 1"
+    return not run(few, question, first, LEAST_KEPT)
+
+
+def merge(run: Run, question: int, first: int) -> None:
+    """Merge the days before `first`, whose reports are gone, into spans of enough reports.
+
+    Within a transaction that is alone.
+    """
+    if is_merged(run, question, first):
+        return
+    lasts = read_lasts(run, question)
+    rows = run(
+        f"SELECT {COLUMNS} FROM summary WHERE question = ? AND day < ? ORDER BY day",
+        *(question, first),
+    )
+    found = [checked_summary(row) for row in rows]
+    before = [Span(counted, lasts.get(counted.day, counted.day)) for counted in found]
+    for span in before:
+        _remove(run, span)
+    after, rest = _merged(before)
+    for span in after:
+        put_span(run, span)
+    if rest is not None:
+        _drop(run, rest)
+
+
+def _merged(days: Sequence[Span]) -> tuple[list[Span], Span | None]:
+    """Return spans of enough reports, and the reports that are too few for any."""
+    whole: list[Span] = []
+    rest: Span | None = None
+    for day in days:
+        rest = day if rest is None else rest + day
+        if rest.counted.reports >= LEAST_KEPT:
+            whole.append(rest)
+            rest = None
+    if rest is not None and whole:
+        return [*whole[:-1], whole[-1] + rest], None
+    return whole, rest
+
+
+def _remove(run: Run, span: Span) -> None:
+    for table in ("summary", "span"):
+        run(f"DELETE FROM {table} WHERE (question, day) = (?, ?)", span.counted.question, span.day)
+
+
+def put_span(run: Run, span: Span) -> None:
+    """Write the counts of a span, and its last day where it is of several days."""
+    put(run, span.counted)
+    if span.last != span.day:
+        numbers = (span.counted.question, span.day, span.last)
+        run(
+            "INSERT INTO span (question, day, last, checksum) VALUES (?, ?, ?, ?)",
+            *(*numbers, checksum(*numbers)),
+        )
+
+
+def _drop(run: Run, span: Span) -> None:
+    question, reports = span.counted.question, span.counted.reports
+    before = read_dropped(run, question)
+    first, last, known = (span.day, span.last, 0) if before is None else before
+    put_dropped(run, question, min(first, span.day), max(last, span.last), known + reports)
+
+
+def put_dropped(run: Run, question: int, day: int, last: int, reports: int) -> None:
+    """Write how many reports have no tally any more."""
+    run("DELETE FROM drop_count WHERE question = ?", question)
+    run(
+        "INSERT INTO drop_count (question, day, last, reports, checksum) VALUES (?, ?, ?, ?, ?)",
+        *(question, day, last, reports, checksum(question, day, last, reports)),
+    )
+
+
+def put_dropped_of(run: Run, question: int, dropped: Dropped | None) -> None:
+    """Write what a backup says of reports without a tally."""
+    if dropped is not None:
+        days = day_number(dropped.first), day_number(dropped.last)
+        put_dropped(run, question, *days, dropped.reports)
+
+
+def take_out(run: Run, taken: Counted) -> None:
+    """Subtract the counts of withdrawn reports from the day, or the span, that holds them.
+
+    A span holds them only where a report came under a day that was over: by a clock that was late.
+    """
+    if read_summary(run, taken.question, taken.day) is None:
+        for day, last in read_lasts(run, taken.question).items():
+            if day <= taken.day <= last:
+                taken = replace(taken, day=day)
+    before = read_summary(run, taken.question, taken.day)
+    put(run, (before or replace(taken, reports=0, tally=0 * taken.tally)) - taken)

@@ -1,0 +1,279 @@
+"""Withdrawals of reports that are still at a relay: few, for a while, and signed where blind."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rumor.client.transport import Transport
+from rumor.collector.backup import export_collection, import_collection
+from rumor.collector.http.limits import Limits
+from rumor.collector.http.server import background
+from rumor.collector.retention import Keeper
+from rumor.collector.service import Service
+from rumor.collector.store import ingest, withdrawal
+from rumor.collector.store.base import (
+    Accepted,
+    Batch,
+    EarlyRefused,
+    Registered,
+    Store,
+    open_store,
+)
+from rumor.collector.store.sql import SqlStore
+from rumor.contract.collection import Collection
+from rumor.contract.issuing import new_opening, token_id, token_message
+from rumor.contract.withdrawal import new_key, report_id
+from rumor.core.blind_rsa import blind, blind_sign, finalize
+from rumor.core.reports import Reports
+from tests.collector.tools import Answer, batch, call, collection, rows, stored
+from tests.issuers import KEYS, blind_wish, invite
+from tests.relay.test_blind import whole_path
+from tests.relay.test_devices import client, delivered, released
+from tests.relay.tools import relayed
+
+DAY = datetime.date(2026, 3, 1)
+
+
+def named(*ids: bytes) -> Reports:
+    return np.frombuffer(b"".join(ids), np.uint8).reshape(-1, 16)
+
+
+def kept_rows(store: Store) -> int:
+    assert isinstance(store, SqlStore)
+    with store.database.reading() as run:
+        ((ids,),) = run("SELECT COUNT(*) FROM report WHERE report IS NULL")
+        ((early,),) = run("SELECT COUNT(*) FROM early_withdrawal")
+    assert ids >= early
+    return int(ids)
+
+
+def take_back(url: str, contract: Collection, keys: Sequence[bytes], token: str = "") -> Answer:
+    body = {"question": "colour", "keys": [base64.b64encode(key).decode() for key in keys]}
+    headers = {"Content-Type": "application/json", "Rumor-Collection": contract.digest}
+    if token:
+        headers["Rumor-Token"] = token
+    return call(url, "/v1/withdrawals", json.dumps(body).encode(), headers)
+
+
+class TestStore:
+    @pytest.fixture
+    def entry(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> Registered:
+        monkeypatch.setattr(ingest, "today", lambda: DAY)
+        monkeypatch.setattr(withdrawal, "today", lambda: DAY)
+        return store.register(relayed(days=3))
+
+    def test_they_go_when_the_relay_has_dropped_everything(
+        self, store: Store, entry: Registered
+    ) -> None:
+        ids = [secrets.token_bytes(16) for _ in range(50)]
+        assert store.withdraw(entry, "colour", named(*ids)) == 0
+        assert kept_rows(store) == 50
+        assert len(store.early_withdrawals(entry, "colour")) == 50
+        store.expire(DAY + datetime.timedelta(days=10))
+        assert kept_rows(store) == 50  # three days, and seven in which a batch may be held up
+        store.expire(DAY + datetime.timedelta(days=11))
+        assert kept_rows(store) == 0
+
+    def test_the_housekeeper_forgets_them(self, tmp_path: Path) -> None:
+        store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        entry = store.register(relayed(days=3))
+        store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
+        today = datetime.datetime.now(datetime.UTC).date()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Keeper, "_run", lambda self: None)
+            Keeper(store).turn(today + datetime.timedelta(days=11))
+        assert kept_rows(store) == 0
+        store.close()
+
+    def test_one_whose_report_arrived_stays(self, store: Store, entry: Registered) -> None:
+        """A relay that hands the same envelope over later cannot make it count."""
+        part = batch(entry, "colour", [0])
+        assert store.withdraw(entry, "colour", part.rows[:, :16]) == 0
+        assert store.write([part]) == [Accepted(0, 1)]
+        assert store.early_withdrawals(entry, "colour") == {}
+        store.expire(DAY + datetime.timedelta(days=30))
+        assert store.write([part]) == [Accepted(0, 1)]
+        assert stored(store, entry, "colour") == {}
+
+    def test_there_is_room_for_so_many_of_a_collection(
+        self, store: Store, entry: Registered
+    ) -> None:
+        here = batch(entry, "colour", [0, 1, 2])
+        store.write([here])
+        some = [secrets.token_bytes(16) for _ in range(8)]
+        assert store.withdraw(entry, "colour", named(*some[:5]), most_early=6) == 0
+        assert store.withdraw(entry, "many", named(*some[5:7]), most_early=6) == EarlyRefused(0, 2)
+        assert kept_rows(store) == 5
+        assert store.withdraw(entry, "many", named(some[7]), most_early=6) == 0
+        # What is there can always be withdrawn, and asking again needs no room.
+        first = here.rows[:1, :16]
+        assert store.withdraw(entry, "colour", first, most_early=6) == 1
+        mixed = named(bytes(here.rows[1, :16]), some[5])
+        assert store.withdraw(entry, "colour", mixed, most_early=6) == EarlyRefused(1, 1)
+        assert store.withdraw(entry, "colour", named(*some[:5]), most_early=6) == 0
+        assert len(stored(store, entry, "colour")) == 1
+        store.summarize()
+        assert store.summary(entry, "colour").reports == 1
+
+    def test_without_a_relay_nothing_is_kept(self, store: Store) -> None:
+        entry = store.register(collection())
+        assert store.withdraw(entry, "colour", named(secrets.token_bytes(16))) == 0
+        assert kept_rows(store) == 0
+
+    def test_a_closed_collection_keeps_none(self, store: Store, entry: Registered) -> None:
+        store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
+        store.close_collection(entry.collection.digest)
+        store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
+        assert kept_rows(store) == 0
+        assert store.early_withdrawals(entry, "colour") == {}
+
+    def test_they_go_out_and_come_back_with_their_day(
+        self, store: Store, entry: Registered, tmp_path: Path
+    ) -> None:
+        part = batch(entry, "colour", [0])
+        store.withdraw(entry, "colour", part.rows[:, :16])
+        export_collection(store, entry.collection.digest, tmp_path / "out")
+        store.delete_collection(entry.collection.digest)
+        assert kept_rows(store) == 0
+        import_collection(store, tmp_path / "out")
+        back = store.find(entry.collection.digest)
+        assert kept_rows(store) == len(store.early_withdrawals(back, "colour")) == 1
+        store.expire(DAY + datetime.timedelta(days=11))
+        assert kept_rows(store) == 0
+
+
+class TestCollector:
+    def test_strangers_do_not_fill_the_disk(self, store: Store) -> None:
+        entry = store.register(relayed())
+        limits = Limits(early_withdrawals=2_500)
+        with background(Service(store, "series", limits=limits)) as url:
+            answers = [
+                take_back(url, entry.collection, [new_key() for _ in range(1_000)])
+                for _ in range(6)
+            ]
+            assert [answer.status for answer in answers] == [200, 200, 429, 429, 429, 429]
+            assert answers[-1].problem == "rate"
+            assert answers[-1].headers["retry-after"] == "3600"
+            assert "at most 2,500 withdrawals" in answers[-1].json()["detail"]
+        assert kept_rows(store) == 2_000
+
+    def test_withdrawals_have_a_rate_of_their_own(self, store: Store) -> None:
+        entry = store.register(collection())
+        limits = Limits(withdrawals_per_second=3)
+        with background(Service(store, "series", limits=limits)) as url:
+            answers = [take_back(url, entry.collection, [new_key()]) for _ in range(8)]
+            assert [answer.status for answer in answers].count(200) in (3, 4, 5)
+            assert answers[-1].problem == "rate"
+            assert answers[-1].headers["retry-after"] == "1"
+            assert "at most 3 withdrawals a second" in answers[-1].json()["detail"]
+            one = rows(entry, "colour", [0]).tobytes()
+            headers = {
+                "Content-Type": "application/vnd.rumor.reports",
+                "Rumor-Collection": entry.collection.digest,
+                "Rumor-Question": "colour",
+            }
+            assert call(url, "/v1/reports", one, headers).status == 200
+
+    def test_the_default_is_bounded(self) -> None:
+        assert Limits().early_withdrawals == 100_000
+        assert Limits().withdrawals_per_second == 100
+
+
+def signed_token(question: str = "colour") -> tuple[bytes, str]:
+    """The opening of a token, and the token in hexadecimal."""
+    key, opening = KEYS.secrets[question], new_opening()
+    message = token_message(opening)
+    hidden = blind(key.public, message)
+    signature = finalize(key.public, message, blind_sign(key, hidden.message), hidden.inverse)
+    return opening, (message + signature).hex()
+
+
+class TestBlind:
+    @pytest.fixture
+    def entry(self, store: Store) -> Registered:
+        wish = blind_wish()
+        return store.register(
+            relayed(admission="blind", issuer=wish["issuer"], questions=wish["questions"])
+        )
+
+    def test_a_stranger_keeps_no_row(self, store: Store, entry: Registered) -> None:
+        contract = entry.collection
+        opening, token = signed_token()
+        forged = token[:-2] + ("00" if token[-2:] != "00" else "01")
+        other_question = signed_token("home")
+        with background(Service(store, "series")) as url:
+            bare = take_back(url, contract, [new_opening() for _ in range(1_000)])
+            assert (bare.status, bare.problem) == (403, "not-admitted")
+            assert "needs its token" in bare.json()["detail"]
+            for keys, shown in (
+                ([opening], forged),
+                ([new_opening()], token),
+                ([opening, new_opening()], token),
+                ([other_question[0]], other_question[1]),
+                ([opening], "zz"),
+            ):
+                refused = take_back(url, contract, keys, shown)
+                assert (refused.status, refused.problem) == (403, "not-admitted")
+            assert kept_rows(store) == 0
+            done = take_back(url, contract, [opening], token)
+            assert done.json() == {"withdrawn": 0, "absent": 1}
+        assert kept_rows(store) == 1
+
+    def test_an_older_device_withdraws_what_has_arrived(
+        self, store: Store, entry: Registered
+    ) -> None:
+        """It shows keys alone, several at once."""
+        openings = [new_opening() for _ in range(3)]
+        width = entry.collection.question("colour").mechanism.width
+        ids = [report_id(opening) for opening in openings]
+        assert ids[0] == token_id(token_message(openings[0]))
+        here = np.frombuffer(b"".join(id + bytes(width) for id in ids[:2]), np.uint8)
+        store.write([Batch(entry.questions["colour"], here.reshape(2, -1))])
+        with background(Service(store, "series")) as url:
+            some = take_back(url, entry.collection, openings[:1])
+            assert some.json() == {"withdrawn": 1, "absent": 0}
+            # One that has not arrived: the device keeps its key, and comes back later.
+            rest = take_back(url, entry.collection, openings[1:])
+            assert (rest.status, rest.problem) == (403, "not-admitted")
+        assert stored(store, entry, "colour") == {}
+        assert kept_rows(store) == 2
+
+    def test_the_whole_way_from_a_device(self, tmp_path: Path, store_url: str) -> None:
+        """Of two reports at the relay one is withdrawn, in a request with its token."""
+        with whole_path(tmp_path, store_url, crowd=2) as (path, people):
+            (code,) = invite(people)
+            with client(path, tmp_path / "device", invitation=code) as device:
+                device.answer({"colour": "red"})
+                (made,) = device._respondent.made()
+                assert made.token is not None
+                taken = device.withdraw()
+                assert (taken.withdrawn, taken.absent, taken.left) == (0, 1, 0)
+                assert device._respondent.made() == []
+                rows = device._respondent._ledger._database.execute("SELECT * FROM sent_token")
+                assert rows.fetchall() == []
+            assert kept_rows(path.store) == 1
+            (code,) = invite(people)
+            with client(path, tmp_path / "other", invitation=code) as device:
+                device.answer({"colour": "red"})
+            released(path)
+            assert len(delivered(path, 1)) == 1
+
+    def test_an_older_collector_takes_a_request_with_a_token(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It reads the body alone: keys, and nothing that it does not know."""
+        entry = store.register(collection())
+        with background(Service(store, "series")) as url:
+            opening, token = signed_token()
+            found = Transport(url).withdraw(
+                entry.collection.digest, "colour", [opening], bytes.fromhex(token)
+            )
+        assert found == 0
