@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rumor.collector.http.connections import sender
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import CONTENT_TYPE, Problem
 from rumor.collector.http.wire import decompressed, too_large
@@ -79,7 +80,7 @@ class Posted(abc.ABC, Generic[S]):
             await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send)
             return
         try:
-            self._admit()
+            self._admit(scope)
             body = await self._answer(scope, receive)
             status, kind, extra = self.status, b"application/json", {}
         except Problem as problem:
@@ -95,9 +96,9 @@ class Posted(abc.ABC, Generic[S]):
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _admit(self) -> None:
-        service = self._service
-        if not service.bucket.take():
+    def _admit(self, scope: Scope) -> None:
+        service, client = self._service, scope.get("client")
+        if not service.bucket.take(sender(client[0]) if client else ""):
             raise Problem(
                 "rate",
                 f"this service takes at most {service.limits.requests_per_second:,.0f} requests "
