@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from rumor.client.deadline import handlers
 from rumor.core.errors import InputError, shown
 
 _PROBLEM = "urn:rumor:problem:"
@@ -69,7 +70,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Transport:
-    """The way to one collector."""
+    """The way to one collector; `timeout` is the time in seconds that a whole request may take."""
 
     def __init__(self, url: str, timeout: float = 10.0) -> None:
         parts = _parts(url)
@@ -87,10 +88,10 @@ class Transport:
         path = path.removesuffix(_PAGE).rstrip("/")
         self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
         self._timeout = timeout
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        used: list[urllib.request.BaseHandler] = [_NoRedirects(), *handlers()]
         if parts.hostname in _THIS_MACHINE:
-            handlers.append(urllib.request.ProxyHandler({}))  # no proxy knows the way back here
-        self._opener = urllib.request.build_opener(*handlers)
+            used.append(urllib.request.ProxyHandler({}))  # no proxy knows the way back here
+        self._opener = urllib.request.build_opener(*used)
         self._opener.addheaders = [("User-Agent", "rumor")]
 
     def collection(self) -> Served:
