@@ -30,7 +30,7 @@ from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
 from rumor.core.closing import Closing
 from rumor.core.errors import InputError, Unavailable, shown
-from rumor.core.files import write_whole
+from rumor.core.files import OWNER_ONLY, write_whole
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
@@ -183,8 +183,8 @@ class Client(Closing):
         self._contracts.mkdir(exist_ok=True, mode=0o700)
         path = self._contracts / f"{collection.digest}.json"
         if not path.exists():
-            collection.save(path)
-        write_whole(self._contracts / "current", collection.digest.encode())
+            write_whole(path, collection.canonical(), OWNER_ONLY)
+        write_whole(self._contracts / "current", collection.digest.encode(), OWNER_ONLY)
 
     def _last_seen(self, problem: Unreachable) -> Collection:
         try:
