@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from rumor.client.deadline import handlers
+from rumor.core.characters import visible
 from rumor.core.errors import InputError, shown
 
 _PROBLEM = "urn:rumor:problem:"
 # Problems that pass by themselves.
 _PASSING = ("rate", "unavailable", "timeout", "failed")
 _MAX_ANSWER = 16 << 20
+_LONGEST_SENTENCE = 1_000
 _PAGE = "/answer"
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
@@ -200,7 +202,7 @@ class Transport:
                 raise self._refusal(problem) from None
         except (OSError, http.client.HTTPException) as problem:
             reason = getattr(problem, "reason", problem)
-            raise Unreachable(f"{self.url} cannot be reached ({reason})") from None
+            raise Unreachable(f"{self.url} cannot be reached ({_sentence(reason)})") from None
 
     def _object(self, body: bytes) -> dict[str, Any]:
         try:
@@ -222,10 +224,15 @@ class Transport:
             return Unreachable(f"{self.url} answered with status {problem.code}", wait)
         kind = kind.removeprefix(_PROBLEM)
         if kind in _PASSING:
-            return Unreachable(str(detail), wait)
+            return Unreachable(_sentence(detail), wait)
         refused = answer.get("refused")
         indices = refused if isinstance(refused, list) else []
-        return Refused(kind, str(detail), tuple(i for i in indices if isinstance(i, int)))
+        return Refused(kind, _sentence(detail), tuple(i for i in indices if isinstance(i, int)))
+
+
+def _sentence(said: object) -> str:
+    """What a server says, as one line of at most so many characters that no terminal obeys."""
+    return visible(" ".join(str(said)[:_LONGEST_SENTENCE].split()))
 
 
 def _text(data: bytes) -> str:
