@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rumor.collector.http.connections import sender
+from rumor.collector.http.headers import SENDER
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import CONTENT_TYPE, Problem
 from rumor.collector.http.wire import decompressed, too_large
@@ -97,8 +97,8 @@ class Posted(abc.ABC, Generic[S]):
         await send({"type": "http.response.body", "body": body})
 
     def _admit(self, scope: Scope) -> None:
-        service, client = self._service, scope.get("client")
-        if not service.bucket.take(sender(client[0]) if client else ""):
+        service = self._service
+        if not service.bucket.take(scope.get(SENDER, "")):
             raise Problem(
                 "rate",
                 f"this service takes at most {service.limits.requests_per_second:,.0f} requests "
