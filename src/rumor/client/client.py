@@ -99,8 +99,9 @@ class Client(Closing):
     must have the given `digest` if there is one. An `invitation` admits to a collection that
     asks for one. `consent` asks the person when a revision wants to cost more than was promised
     at first; without it, such a report is refused. `attempts` is how often sending is tried
-    before it is left for later. Where the contract has a relay, each report goes to it after a
-    random delay of up to `delay` seconds.
+    before it is left for later, and `timeout` the time in seconds that each attempt may take in
+    all. Where the contract has a relay, each report goes to it after a random delay of up to
+    `delay` seconds.
     """
 
     def __init__(
