@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.collector.http import server
 from rumor.collector.http.connections import WaitingRoom, sender
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
@@ -111,13 +110,11 @@ def test_half_open_connections_make_nobody_wait(
             assert send(url, entry.collection, "colour", body).status == 200
 
 
-def test_a_request_that_takes_too_long_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
+def test_a_request_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     store.register(collection())
-    with background(Service(store, "series")) as url, connected(url) as connection:
+    limits = Limits(seconds_to_ask=0.2)
+    with background(Service(store, "series", limits=limits)) as url, connected(url) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost:")
         with contextlib.suppress(ConnectionError):
             assert connection.recv(100) == b""
@@ -134,39 +131,51 @@ class Fake:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("ead"), st.integers(0, 3), st.integers(0, 30)), max_size=60)
+    st.lists(st.tuples(st.sampled_from("eard"), st.integers(0, 3), st.integers(0, 30)), max_size=60)
 )
 def test_the_room_holds_its_bounds(steps: list[tuple[str, int, int]]) -> None:
-    """Never more than its share of one address, never cut off who was served or came last."""
+    """Never more than its share of one address; nobody is cut who is served or came last."""
     room, waiting = WaitingRoom(6, 3), list[tuple[Fake, int]]()
-    served: list[Fake] = []
+    served, idle = list[tuple[Fake, int]](), list[tuple[Fake, int]]()
     for what, address, which in steps:
-        if what == "e":
+        if what == "e":  # enters, unfinished
             newest = Fake()
             waiting.append((newest, address))
             room.enter(newest, str(address))
-            room.make_room(len(waiting) + len(served))
+            room.make_room(len(waiting) + len(served) + len(idle))
             assert not newest.cut
-        elif what == "a" and waiting:
-            done, _ = waiting.pop(which % len(waiting))
-            room.leave(done)
+        elif what == "a" and waiting + idle:  # a request has arrived whole
+            done = (waiting + idle)[which % len(waiting + idle)]
+            (waiting if done in waiting else idle).remove(done)
+            room.leave(done[0])
             served.append(done)
-        elif served:
+        elif what == "r" and served:  # its answer is there
+            rested = served.pop(which % len(served))
+            room.rest(rested[0], str(rested[1]))
+            idle.append(rested)
+        elif served:  # gone
             served.pop()
+        cut_idle = sum(each.cut for each, _ in idle)
+        cut_by_place = sum(each.cut for each, _ in waiting) and what != "e"
+        assert not cut_by_place or cut_idle == len(idle)
         waiting = [(each, of) for each, of in waiting if not each.cut]
-        assert not any(each.cut for each in served)
+        idle = [(each, of) for each, of in idle if not each.cut]
+        assert not any(each.cut for each, _ in served)
         for one in range(4):
             assert sum(of == one for _, of in waiting) <= 3
-        # Only connections that are served may fill the places beyond.
-        assert len(waiting) <= max(1, 6 - len(served)) or len(waiting) + len(served) <= 6
-    for done, _ in waiting:
-        room.leave(done)
-    assert not room._by_address  # addresses are in memory only while they wait
+        # Only connections that are served, or have just been, may fill the places beyond.
+        if what == "e":
+            assert len(waiting) + len(idle) <= max(1, 6 - len(served))
+    for each, _ in waiting + idle:
+        room.leave(each)
+    assert not len(room._idle) + len(room._unfinished)
+    for queue in (room._idle, room._unfinished):
+        assert not queue._by_address  # addresses are in memory only while they wait
 
 
 def test_who_waited_longest_gives_way() -> None:
-    """Of an address that has more than its share; of all when places run out."""
-    room, mine, theirs = WaitingRoom(6, 3), [Fake() for _ in range(4)], [Fake() for _ in range(2)]
+    """Of an address that has more than its share; of the fullest address when places run out."""
+    room, mine, theirs = WaitingRoom(5, 3), [Fake() for _ in range(4)], [Fake() for _ in range(2)]
     for each in theirs:
         room.enter(each, "theirs")
     for each in mine:
@@ -177,7 +186,26 @@ def test_who_waited_longest_gives_way() -> None:
     newest = Fake()
     room.enter(newest, "another")
     room.make_room(6)
-    assert [each.cut for each in (*theirs, *mine[1:], newest)] == [True] + [False] * 5
+    assert [each.cut for each in (*theirs, *mine[1:], newest)] == [False] * 2 + [True] + [False] * 3
+
+
+def test_idle_connections_give_way_first() -> None:
+    """The longest idle of the address with the most, before any request that is under way."""
+    room, slow = WaitingRoom(6, 6), [Fake() for _ in range(3)]
+    for each in slow:
+        room.enter(each, "slow")
+    lone, many = Fake(), [Fake() for _ in range(2)]
+    for each, address in ((lone, "lone"), (many[0], "many"), (many[1], "many")):
+        room.enter(each, address)
+        room.leave(each)
+        room.rest(each, address)
+    room.make_room(7)
+    assert (lone.cut, [each.cut for each in many]) == (False, [True, False])
+    room.make_room(8)
+    assert lone.cut
+    assert many[1].cut
+    room.enter(many[1], "many")
+    assert not any(each.cut for each in slow)
 
 
 def test_what_counts_as_one_address() -> None:

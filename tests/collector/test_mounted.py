@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +20,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 import rumor
+from rumor.collector.http.server import free_port
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from tests.collector.tools import call, collection, stored
@@ -69,3 +73,55 @@ def test_reports_reach_a_mounted_collector(place: str, tmp_path: Path) -> None:
     again = open_store(url)
     assert len(stored(again, again.registered()[0], asked.id)) == 1
     again.close()
+
+
+APPLICATION = """
+from contextlib import asynccontextmanager
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from rumor.collector.http.server import free_port
+from rumor.collector.service import Service
+from rumor.collector.store.base import open_store
+service = Service(open_store("sqlite:///store.db"), "series")
+@asynccontextmanager
+async def lifespan(app):
+    await service.start()
+    yield
+    await service.stop()
+async def home(request):
+    return PlainTextResponse("mine")
+app = Starlette(routes=[Route("/mine", home), Mount("/rumor", service.app())], lifespan=lifespan)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-access-log"]])
+def test_no_server_logs_who_answers(tmp_path: Path, options: list[str]) -> None:
+    """Plain uvicorn writes its access log; of a collector's requests, no address stands there."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.register(collection())
+    store.close()
+    (tmp_path / "mine.py").write_text(APPLICATION)
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "mine:app", "--port", str(port), *options]
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log) as server,
+    ):
+        url, limit = f"http://127.0.0.1:{port}", time.monotonic() + 30
+        while time.monotonic() < limit:
+            with contextlib.suppress(OSError):
+                assert call(url, "/mine").status == 200
+                break
+            time.sleep(0.1)
+        with rumor.Client(f"{url}/rumor", tmp_path / "device") as client:
+            assert client.answer({"colour": "red"}).sent == 1
+        call(url, "/rumor/nothing")
+        server.terminate()
+        server.wait(30)
+    lines = (tmp_path / "log").read_text().splitlines()
+    told = [line for line in lines if "127.0.0.1:" in line and "running on" not in line]
+    assert not [line for line in told if "/rumor" in line]
+    # The log is on where it is not turned off: the test would see an address.
+    assert bool(told) == (not options)
+    assert any("/rumor/v1/reports" in line for line in lines) == (not options)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rumor.cli.guarded import guarded_output
 from rumor.core.errors import Damaged, InputError, Unavailable
 from rumor.core.parts_needed import missing_part
 
@@ -27,6 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+    with guarded_output():
+        return _run(app, arguments)
+
+
+def _run(app: Callable[..., object], arguments: Sequence[str] | None) -> int:
+    """Run the application `app`; returns the exit status."""
     try:
         status = app(args=arguments, prog_name="rumor", standalone_mode=False)
         return status if isinstance(status, int) else 0

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rumor.cli.guarded import unguarded
 from rumor.core.errors import InputError, shown
 
 
@@ -107,7 +108,7 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
     from rich.progress import TimeRemainingColumn as TimeLeft
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr)), transient=True) as bars:
         task = bars.add_task(doing, total=None)
         yield lambda done, total, note: bars.update(
             task, completed=done, total=total, description=f"{doing} {note}".strip()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 from rumor.cli.common import print_json
+from rumor.cli.guarded import unguarded
 from rumor.cli.options import AsJson, argument, count, option
 from rumor.core.errors import InputError, shown
 
@@ -256,7 +257,7 @@ def _progress(name: str) -> Iterator[Callable[[int, int, float | None], None]]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=Console(file=unguarded(sys.stderr)), transient=True) as bars:
         task = bars.add_task(name, total=None, left="")
 
         def update(done: int, total: int, left: float | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import print_json
+from rumor.cli.guarded import print_exactly
 from rumor.cli.options import AsJson, CollectionFile, option
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def show(
 
     loaded = Collection.load(collection)
     if contract:
-        print(loaded.canonical().decode("utf-8"))
+        print_exactly(loaded.canonical().decode("utf-8"))
     elif as_json:
         print_json(_facts(loaded))
     else:

@@ -31,7 +31,7 @@ from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
 from rumor.core.closing import Closing
 from rumor.core.errors import InputError, Unavailable, shown
-from rumor.core.files import write_whole
+from rumor.core.files import OWNER_ONLY, write_whole
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
@@ -100,8 +100,9 @@ class Client(Closing):
     must have the given `digest` if there is one. An `invitation` admits to a collection that
     asks for one. `consent` asks the person when a revision wants to cost more than was promised
     at first; without it, such a report is refused. `attempts` is how often sending is tried
-    before it is left for later. Where the contract has a relay, each report goes to it after a
-    random delay of up to `delay` seconds.
+    before it is left for later, and `timeout` the time in seconds that each attempt may take in
+    all. Where the contract has a relay, each report goes to it after a random delay of up to
+    `delay` seconds.
     """
 
     def __init__(
@@ -186,8 +187,8 @@ class Client(Closing):
         self._contracts.mkdir(exist_ok=True, mode=0o700)
         path = self._contracts / f"{collection.digest}.json"
         if not path.exists():
-            collection.save(path)
-        write_whole(self._contracts / "current", collection.digest.encode())
+            write_whole(path, collection.canonical(), OWNER_ONLY)
+        write_whole(self._contracts / "current", collection.digest.encode(), OWNER_ONLY)
 
     def _last_seen(self, problem: Unreachable) -> Collection:
         try:

@@ -18,12 +18,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from rumor.client.deadline import handlers
+from rumor.core.characters import visible
 from rumor.core.errors import InputError, shown
 
 _PROBLEM = "urn:rumor:problem:"
 # Problems that pass by themselves.
 _PASSING = ("rate", "unavailable", "timeout", "failed")
 _MAX_ANSWER = 16 << 20
+_LONGEST_SENTENCE = 1_000
 _PAGE = "/answer"
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
@@ -69,7 +72,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Transport:
-    """The way to one collector."""
+    """The way to one collector; `timeout` is the time in seconds that a whole request may take."""
 
     def __init__(self, url: str, timeout: float = 10.0) -> None:
         parts = _parts(url)
@@ -87,10 +90,10 @@ class Transport:
         path = path.removesuffix(_PAGE).rstrip("/")
         self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
         self._timeout = timeout
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        used: list[urllib.request.BaseHandler] = [_NoRedirects(), *handlers()]
         if parts.hostname in _THIS_MACHINE:
-            handlers.append(urllib.request.ProxyHandler({}))  # no proxy knows the way back here
-        self._opener = urllib.request.build_opener(*handlers)
+            used.append(urllib.request.ProxyHandler({}))  # no proxy knows the way back here
+        self._opener = urllib.request.build_opener(*used)
         self._opener.addheaders = [("User-Agent", "rumor")]
 
     def collection(self) -> Served:
@@ -205,7 +208,7 @@ class Transport:
                 raise self._refusal(problem) from None
         except (OSError, http.client.HTTPException) as problem:
             reason = getattr(problem, "reason", problem)
-            raise Unreachable(f"{self.url} cannot be reached ({reason})") from None
+            raise Unreachable(f"{self.url} cannot be reached ({_sentence(reason)})") from None
 
     def _object(self, body: bytes) -> dict[str, Any]:
         try:
@@ -227,10 +230,15 @@ class Transport:
             return Unreachable(f"{self.url} answered with status {problem.code}", wait)
         kind = kind.removeprefix(_PROBLEM)
         if kind in _PASSING:
-            return Unreachable(str(detail), wait)
+            return Unreachable(_sentence(detail), wait)
         refused = answer.get("refused")
         indices = refused if isinstance(refused, list) else []
-        return Refused(kind, str(detail), tuple(i for i in indices if isinstance(i, int)))
+        return Refused(kind, _sentence(detail), tuple(i for i in indices if isinstance(i, int)))
+
+
+def _sentence(said: object) -> str:
+    """What a server says, as one line of at most so many characters that no terminal obeys."""
+    return visible(" ".join(str(said)[:_LONGEST_SENTENCE].split()))
 
 
 def _text(data: bytes) -> str:

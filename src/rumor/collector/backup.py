@@ -53,7 +53,7 @@ from rumor.contract.report_file import (
     write_reports,
 )
 from rumor.core.errors import InputError
-from rumor.core.files import PathLike, sync_folder, write_whole
+from rumor.core.files import OWNER_ONLY, PathLike, sync_folder, write_whole
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
 
@@ -82,7 +82,8 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
         store.summarize()
         with store.snapshot() as seen:
             entry = seen.find(digest)
-            aside.mkdir(parents=True)
+            # Nobody else can look into it, from the first file on.
+            aside.mkdir(parents=True, mode=0o700)
             entry.collection.save(aside / "contract.json")
             state = {"rumor export": _VERSION, "open": entry.open}
             write_whole(aside / "state.json", json.dumps(state).encode())
@@ -91,6 +92,7 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
                 for question in entry.collection.questions
             ]
         for place in aside.rglob("*"):
+            place.chmod(0o700 if place.is_dir() else OWNER_ONLY)
             if place.is_dir():
                 sync_folder(place)
         aside.rename(target)

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
-from rumor.core.files import PathLike, whole_file
+from rumor.core.files import OWNER_ONLY, PathLike, whole_file
 from rumor.core.randomness import Source, System
 from rumor.core.reports import Reports, as_reports
 
@@ -159,6 +159,8 @@ def write_reports(
 ) -> Iterator[ReportWriter]:
     """A writer of a new reports file, which appears at `path` when the block ends well.
 
+    Only its owner can read it: it holds reports by id.
+
     `random` makes the ids: leave it out for real people.
     """
     schema = file_schema(collection, question, pa.schema([]) if strata is None else strata)
@@ -170,7 +172,10 @@ def write_reports(
         "use_dictionary": others,
         "write_statistics": others,
     }
-    with whole_file(path) as aside, pq.ParquetWriter(aside, schema, **options) as parquet:
+    with (
+        whole_file(path, OWNER_ONLY) as aside,
+        pq.ParquetWriter(aside, schema, **options) as parquet,
+    ):
         writer = ReportWriter(parquet, schema, System() if random is None else random)
         yield writer
         writer.flush()

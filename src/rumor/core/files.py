@@ -14,6 +14,9 @@ from rumor.core.errors import InputError
 
 PathLike = str | os.PathLike[str]
 
+OWNER_ONLY = 0o600
+"""The mode of files with reports, counts of them, ids, keys or tokens."""
+
 
 @contextmanager
 def readable(what: str, path: PathLike) -> Iterator[None]:
@@ -66,7 +69,7 @@ def write_whole(path: PathLike, data: bytes, mode: int = 0o644) -> None:
 
 def append_for_owner(path: PathLike, data: bytes) -> None:
     """Add to a file of secrets, durably; a new one is readable by its owner alone."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY)
     with os.fdopen(handle, "ab") as file:
         file.write(data)
         file.flush()

@@ -21,7 +21,7 @@ import numpy as np
 
 from rumor.core.canonical import Json, canonical_json
 from rumor.core.errors import InputError, shown
-from rumor.core.files import PathLike, write_whole
+from rumor.core.files import OWNER_ONLY, PathLike, write_whole
 from rumor.core.reports import as_reports
 from rumor.core.types import Tally
 from rumor.mechanisms import Mechanism, from_description
@@ -135,8 +135,8 @@ class Summary:
         return summary
 
     def save(self, path: PathLike) -> None:
-        """Write the summary to a file, whole or not at all."""
-        write_whole(path, self.to_bytes())
+        """Write the summary to a file that only its owner can read, whole or not at all."""
+        write_whole(path, self.to_bytes(), OWNER_ONLY)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:

@@ -92,10 +92,10 @@ class _Withdrawals(Posted[Service]):
 
     name = "withdrawals"
 
-    def _admit(self) -> None:
-        super()._admit()
+    def _admit(self, scope: Scope) -> None:
+        super()._admit(scope)
         most = self._service.limits.withdrawals_per_second
-        self._take(self._service.withdrawals, most, "withdrawals")
+        self._take(self._service.withdrawals, most, "withdrawals", scope)
 
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
         service, headers = self._service, headers_of(scope)

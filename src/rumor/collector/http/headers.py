@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rumor.collector.http.connections import sender
+
 _SENSORS = ("browsing-topics", "camera", "geolocation", "microphone", "payment", "usb")
 
 _CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -43,6 +45,8 @@ _EVERY = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", ", ".join(f"{name}=()" for name in _SENSORS).encode()),
 ]
+SENDER = "rumor.sender"
+"""Where a request's address is, for limits alone."""
 _POLICY = b"content-security-policy"
 _EVERY_DATA = [*_EVERY, (_POLICY, DATA_POLICY.encode())]
 
@@ -57,7 +61,11 @@ def takes_gzip(accept: str) -> bool:
 
 
 class SecurityHeaders:
-    """Adds the headers to every response of an application."""
+    """Adds the headers to every response of an application, and hides who asked.
+
+    A server's access log reads the address from the scope when the answer begins: ours is not
+    there, also where the application is mounted in another one and served by plain uvicorn.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -67,6 +75,9 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        client = scope.get("client")
+        scope[SENDER] = sender(client[0]) if client else ""
+        scope["client"] = None
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rumor.collector.http.headers import SENDER
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import CONTENT_TYPE, Problem
 from rumor.collector.http.wire import decompressed, too_large
@@ -79,7 +80,7 @@ class Posted(abc.ABC, Generic[S]):
             await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send)
             return
         try:
-            self._admit()
+            self._admit(scope)
             body = await self._answer(scope, receive)
             status, kind, extra = self.status, b"application/json", {}
         except Problem as problem:
@@ -95,12 +96,13 @@ class Posted(abc.ABC, Generic[S]):
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _admit(self) -> None:
+    def _admit(self, scope: Scope) -> None:
         """Refuse a request where there are too many."""
-        self._take(self._service.bucket, self._service.limits.requests_per_second, "requests")
+        service = self._service
+        self._take(service.bucket, service.limits.requests_per_second, "requests", scope)
 
-    def _take(self, bucket: Bucket, most: float, what: str) -> None:
-        if not bucket.take():
+    def _take(self, bucket: Bucket, most: float, what: str, scope: Scope) -> None:
+        if not bucket.take(scope.get(SENDER, "")):
             raise Problem(
                 "rate",
                 f"this service takes at most {most:,.0f} {what} a second; got more",

@@ -10,6 +10,7 @@ import queue
 import secrets
 import signal
 import socket
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,45 +19,65 @@ from typing import Any, Protocol, cast
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from rumor.collector.http.connections import WaitingRoom, sender
 from rumor.collector.http.limits import Limits
+from rumor.collector.http.problems import CONTENT_TYPE, Problem
 from rumor.core.errors import InputError
 
-# The most bytes that may come without a head, or a piece of a body, being whole.
-_HEAD_BYTES = 1 << 15
-_HEAD_SECONDS = 10.0
 # How much later than the application a connection gives up a body that does not arrive.
 _GRACE_SECONDS = 5.0
+_FILES = 200  # that a service opens besides its connections: the store, the log, modules
+# Strangers must not fill the log: of requests, only our own mistakes are written there.
+_LOG = logging.getLogger("uvicorn.error.rumor")
+_LOG.setLevel(logging.ERROR)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 whose requests are bounded in size and in time until they have arrived whole."""
+    """HTTP/1.1 whose connections wait for their sender only within bounds of size and time.
+
+    A connection is in the waiting room, with a deadline, whenever the sender is to act: to send
+    the rest of a request, to read an answer, to ask again. It is out of it while we are.
+    """
 
     def __init__(self, *arguments: Any, room: WaitingRoom, limits: Limits, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.logger = _LOG
         self._room, self._limits = room, limits
         self._sender = ""
-        self._idle_bytes = 0
+        self._idle_bytes = self._head_bytes = self._ignored_bytes = 0
         self._in_head = False
+        self._too_large = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """A connection must begin to ask within a while; who it is from is not logged."""
+        """Expect a request of a new connection; who it is from is not logged."""
         # Uvicorn turns its access log on when it finds any handler at all, whatever it was told.
         self.access_log = False
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
         self._sender = sender(peer[0]) if isinstance(peer, tuple) else ""
-        self._expect(_HEAD_SECONDS)
+        self._expect(self._limits.seconds_to_ask)
         self._in_head = True
         self._room.make_room(len(self.connections))
 
     def _expect(self, seconds: float) -> None:
-        """The rest of a request must come within so many seconds."""
+        """Wait at most `seconds` for the rest of a request."""
         self._idle_bytes = 0
         self._room.enter(self, self._sender)
+        self._wait(seconds)
+
+    def _rest(self) -> None:
+        """Wait for the answer to be read, or for the next request."""
+        if self._deadline is None:
+            self._idle_bytes = 0
+            self._room.rest(self, self._sender)
+            self._wait(self._limits.seconds_to_read)
+            self._room.make_room(len(self.connections))
+
+    def _wait(self, seconds: float) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(seconds, self.cut_off)
@@ -67,51 +88,125 @@ class BoundedProtocol(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _drop(self) -> None:
+        """Give up what was asked: uvicorn tells only the newest of several requests."""
+        self._arrived()
+        self.pipeline.clear()
+        if self._answering is not None:
+            self._answering.disconnected = True
+
+    def _is_answered(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
     def cut_off(self) -> None:
         """Let the place go to somebody else."""
-        self._arrived()
+        self._drop()
         self.connections.discard(self)  # its place is free now, not when the socket is closed
-        if not self.transport.is_closing():
-            self.transport.abort()
+        # Without this, the kernel keeps what the sender does not read, for minutes.
+        reset = struct.pack("ii", 1, 0)
+        with suppress(OSError):
+            self.transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, reset
+            )
+        self.transport.abort()  # also where it is closing, but its answer is not being read
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begin a request."""
         super().on_message_begin()
+        self._head_bytes = self._ignored_bytes = 0
         if not self._in_head:  # else its time runs since the connection was made
             self._in_head = True
-            self._expect(_HEAD_SECONDS)
+            self._expect(self._limits.seconds_to_ask)
+
+    def on_url(self, url: bytes) -> None:
+        """Take some of the path and the query."""
+        self._count_head(len(url))
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Only the head has headers: what is called so after a body (a trailer) says nothing."""
+        """Take a header of the head; one that follows a body (a trailer) says nothing."""
         if self._in_head:
+            self._count_head(len(name) + len(value))
             super().on_header(name, value)
 
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        limits = self._limits
+        if self._head_bytes > limits.head_bytes or len(self.headers) >= limits.head_lines:
+            self._too_large = True
+            raise OverflowError  # the parser stops, and a refusal is sent
+
     def on_headers_complete(self) -> None:
-        """Its head is whole."""
+        """Begin to answer, or to wait for the body."""
+        if len(self.pipeline) >= self._limits.pipelined:
+            raise OverflowError
         self._in_head = False
         self._expect(self._limits.seconds_to_send + _GRACE_SECONDS)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Some of its body."""
+        """Take some of the body; of one that is refused already, as much as any may have."""
         self._idle_bytes = 0
         super().on_body(body)
+        if self._is_answered():
+            self._ignored_bytes += len(body)
+            if self._ignored_bytes > max(self._limits.body_bytes, self._limits.batch_bytes):
+                self.cut_off()
 
     def on_message_complete(self) -> None:
-        """All of it."""
+        """Leave the room: the request is whole. Some are answered before they are."""
         self._arrived()
         super().on_message_complete()
+        if self._is_answered() or self.flow.write_paused:
+            self._rest()
+
+    def on_response_complete(self) -> None:
+        """Wait until the answer has been read, and for the next request."""
+        super().on_response_complete()
+        if self._is_answered():
+            self._rest()
+
+    def pause_writing(self) -> None:
+        """Wait for a sender who does not read."""
+        super().pause_writing()
+        self._rest()
+
+    def resume_writing(self) -> None:
+        """Go on with an answer that is being read again."""
+        super().resume_writing()
+        if not self._is_answered() and not self._in_head and not self.cycle.more_body:
+            self._arrived()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse, in the words of `msg`, what is no request or has too large a head."""
+        limits = self._limits
+        problem = Problem("malformed", "a request must be valid HTTP/1.1; got something else")
+        if self._too_large:
+            most = f"{limits.head_bytes:,} bytes and {limits.head_lines:,} lines"
+            problem = Problem("too-large", f"a request's head must have at most {most}; got more")
+        body = problem.body()
+        head = (
+            f"HTTP/1.1 {problem.status} {problem.type}\r\n"
+            f"content-type: {CONTENT_TYPE.decode()}\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes that complete nothing (a long head, endless trailers) are bounded."""
+        """Bound bytes that complete nothing: endless trailers, line ends between requests."""
         self._idle_bytes += len(data)
         super().data_received(data)
-        if self._deadline is not None and self._idle_bytes > _HEAD_BYTES + len(data):
+        if self._deadline is not None and self._idle_bytes > self._limits.head_bytes + len(data):
             self.cut_off()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
-        self._arrived()
+        """Wait for nothing more."""
+        self._drop()
         super().connection_lost(exc)
 
 
@@ -146,7 +241,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 # Room is made before this: it turns away what is not waiting, but too much.
                 limit_concurrency=2 * limits.connections,
-                timeout_keep_alive=15,
+                timeout_keep_alive=limits.seconds_idle,  # type: ignore[arg-type]
                 timeout_graceful_shutdown=10,
             )
         )
@@ -188,11 +283,25 @@ def free_port(host: str = "127.0.0.1") -> int:
             return port
 
 
+def _allow_files(count: int) -> None:
+    """Let this process open `count` files, as far as the system allows: a socket is one."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def serve(service: Served, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
+    _allow_files(2 * service.limits.connections + _FILES)
     server = Server(service, listener, on_ready)
     server.run(sockets=[listener])
     if not server.started:

@@ -1,0 +1,55 @@
+"""What commands print holds no character that a terminal obeys, whoever wrote the text.
+
+Sentences of servers, names in contracts and labels come from strangers; an escape among them could
+move the cursor, hide what was printed before, or rename the window. All output of a command goes
+through these two streams, so that no command needs to remember it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import IO, Any
+
+from rumor.core.characters import visible
+
+
+class GuardedStream:
+    """A stream of text that shows control characters instead of passing them on."""
+
+    def __init__(self, unguarded: IO[str]) -> None:
+        self.unguarded = unguarded
+
+    def write(self, text: str) -> int:
+        """Write `text` with every control character in it replaced."""
+        return self.unguarded.write(visible(text))
+
+    def writelines(self, lines: Any) -> None:
+        """Write every text of `lines`."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+@contextlib.contextmanager
+def guarded_output() -> Iterator[None]:
+    """Guard the standard output and the standard error while the block lasts."""
+    with (
+        contextlib.redirect_stdout(GuardedStream(sys.stdout)),
+        contextlib.redirect_stderr(GuardedStream(sys.stderr)),
+    ):
+        yield
+
+
+def unguarded(stream: Any) -> IO[str]:
+    """Return the stream behind a guarded one, for output that we make ourselves."""
+    found: IO[str] = getattr(stream, "unguarded", stream)
+    return found
+
+
+def print_exactly(text: str) -> None:
+    """Print `text` as it is, unless a person is watching: for what programs digest."""
+    print(text, file=sys.stdout if sys.stdout.isatty() else unguarded(sys.stdout))
