@@ -192,10 +192,13 @@ def test_stores_go_on(store: Store, told: Told) -> None:
     assert store.summary(entry, "colour").reports == said["colour"]["counted"] + 2
     assert store.withdraw(entry, "colour", known.rows[:2, :16].copy()) == 2
     assert store.summary(entry, "colour").reports == said["colour"]["counted"]
-    # A month later what was there is deleted, and stays counted.
+    # A month later what was there is deleted: too few to keep their counts, only their number.
     days = [day for day, _ in said["colour"]["reports"].values()]
     assert store.expire(datetime.date(2026, 12, 16)) == sum(d < "2026-11-16" for d in days[2:])
-    assert store.summary(entry, "colour").reports == said["colour"]["counted"]
+    dropped = store.dropped(entry, "colour")
+    assert dropped is not None
+    left = store.summary(entry, "colour").reports
+    assert left + dropped.reports == said["colour"]["counted"]
     assert store.summary(entry, "many").reports == said["many"]["counted"]
 
 

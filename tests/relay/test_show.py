@@ -49,7 +49,7 @@ def test_show_says_it_with_its_conditions(
     said = shown(tmp_path, capsys, crowd=10_000, questions=[ONCE])
     mechanism = relayed(questions=[ONCE]).question("colour").mechanism
     row = ShuffleRow("colour", 1.0, 1, 1, crowd_epsilon(mechanism, 10_000, 1e-8))
-    assert said[0] == shuffle_sentence(row, 10_000, 1e-8)
+    assert said[1] == shuffle_sentence(row, 10_000, 1e-8)
 
 
 def test_show_never_says_less_than_several_reports_in_a_batch_cost(
@@ -59,9 +59,9 @@ def test_show_never_says_less_than_several_reports_in_a_batch_cost(
     for reports, exact in ((2, 0.337), (5, 0.881), (30, 6.01)):
         question = {**ONCE, "reports_per_person": reports}
         said = shown(tmp_path, capsys, crowd=1000, questions=[question])
-        (found,) = re.findall(r"by at most epsilon ([0-9.]+), except", said[0])
+        (found,) = re.findall(r"by at most epsilon ([0-9.]+), except", said[1])
         assert exact <= float(found) <= 1.2 * exact
-        assert f"at most {reports} of them yours" in said[0]
+        assert f"at most {reports} of them yours" in said[1]
 
 
 def test_show_states_the_total_over_all_turns(
@@ -70,7 +70,7 @@ def test_show_states_the_total_over_all_turns(
     """Fifty-two batches together cost .447, not fifty-two times .0565."""
     question = {**ONCE, "reports_per_person": 52}
     said = shown(tmp_path, capsys, crowd=10_000, turn_hours=168, questions=[question])
-    (found,) = re.findall(r"in 52 batches together .* by at most epsilon ([0-9.]+), ex", said[0])
+    (found,) = re.findall(r"in 52 batches together .* by at most epsilon ([0-9.]+), ex", said[1])
     assert 0.38 < float(found) <= 0.447
 
 

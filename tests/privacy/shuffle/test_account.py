@@ -13,6 +13,7 @@ from rumor.mechanisms.rappor import Rappor
 from rumor.privacy.promise import collection_promise
 from rumor.privacy.shuffle.account import (
     ShuffleRow,
+    local_sentence,
     shown_above,
     shuffle_account,
     shuffle_sentence,
@@ -46,9 +47,12 @@ def collection(mechanism: str = "epsilon = 1.0", reports: int = 1, more: str = "
 
 def test_the_sentence_has_its_conditions() -> None:
     row = ShuffleRow("q", 2.0, reports=1, batches=1, epsilon=0.37)
-    assert shuffle_sentence(row, 1000, 1e-9) == (
+    assert local_sentence(2.0) == (
         "Whoever sees a report and knows that it is yours learns at most epsilon 2 from it, "
-        "whatever anybody does. If relay and collector do not work together and each batch holds "
+        "whatever anybody does."
+    )
+    assert shuffle_sentence(row, 1000, 1e-9) == (
+        "If relay and collector do not work together and each batch holds "
         "at least 1,000 honest reports, at most 1 of them yours, then your answer can be told from "
         "any other by at most epsilon 0.37, except with probability 1e-09. It does not hide that "
         "you took part."

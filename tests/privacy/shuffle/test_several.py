@@ -114,7 +114,7 @@ def test_no_batch_that_can_be_written_out_is_above_the_curve(
 ) -> None:
     """All values of all others and every two lists of the person's own, at every factor."""
     own = curve(domain, epsilon, people, reports)
-    distribution = LossDistribution.of_curve(own)
+    distribution = LossDistribution.of_curve(own, 1e-12)
     tightest = math.inf
     tried = np.linspace(0.02, 0.98, 9) * reports * epsilon
     for factor, told in zip(np.exp(tried), map(distribution.delta_at, tried), strict=True):
@@ -193,7 +193,7 @@ def test_reports_by_themselves_are_never_exceeded() -> None:
 
 def test_curves_of_larger_batches_and_coarser_grids_stay_valid() -> None:
     own = curve(2, 1.0, 50)
-    fine = LossDistribution.of_curve(own)
+    fine = LossDistribution.of_curve(own, 1e-12)
     coarse = fine._coarser()._coarser()
     assert coarse.step == 4 * fine.step
     for epsilon in (0.0, 0.1, 0.33, 0.7):
@@ -206,6 +206,31 @@ def test_curves_of_larger_batches_and_coarser_grids_stay_valid() -> None:
     cut = fine._cut(1e-3)
     assert len(cut.masses) <= len(fine.masses)
     assert cut.delta_at(0.2) >= fine.delta_at(0.2) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("domain", "epsilon", "people", "reports", "batches", "delta"),
+    [
+        (1000, 0.1, 10**5, 1, 12, 1e-8),
+        (20, 0.01, 10**4, 1, 12, 1e-8),
+        (2, 1e-6, 100, 2, 3, 1e-6),
+        (2, 1.0, 1001, 1000, 1, 1e-8),
+        (4, 2.0, 10**4, 365, 1, 1e-8),
+        (2, 16.0, 100, 60, 2, 1e-100),
+        (2, 1.0, 2, 1, 2, 0.5),
+        (3, 8.0, 1000, 1, 10**5, 1e-8),
+    ],
+)
+def test_extremes_are_certified_quickly(
+    domain: int, epsilon: float, people: int, reports: int, batches: int, delta: float
+) -> None:
+    """Tiny epsilons once filled the memory, and large products overflowed."""
+    mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
+    told = certified_epsilon(mechanism, people, reports, batches, delta)
+    one = certified_epsilon(mechanism, people, 1, 1, delta)
+    # Where any two answers are that near, no epsilon is needed, and a search ends near 0.
+    assert one <= told * (1 + 1e-9) or (told == 0 and one < 1e-9)
+    assert told <= math.nextafter(reports * batches * mechanism.epsilon, math.inf)
 
 
 def test_a_curve_of_either_lies_above_both() -> None:
@@ -327,6 +352,46 @@ def test_turns_promise_nothing_for_permanent_answers() -> None:
     assert (row.reports, row.batches, row.epsilon) == (1, 2, None)
     assert row.refused is not None
     assert "its answers are permanent and asked 2 times" in row.refused
+
+
+def test_rounds_are_promised_nothing() -> None:
+    """Each round is a contract of its own: one dataset over three had eight times the number."""
+    question = {
+        "id": "one",
+        "kind": "keyvalue",
+        "keys": ["a", "b"],
+        "mechanism": {"name": "privkvm", "epsilon_1": 0.1, "epsilon_2": [0.1, 0.1, 0.9]},
+        "epsilon": 1.5,
+    }
+    rounds = relayed(crowd=1000, questions=[question])
+    (row,) = shuffle_account([rounds], people=1000, delta=DELTA).rows
+    assert row.epsilon is None
+    assert row.refused is not None
+    assert "it is asked in 3 rounds" in row.refused
+
+
+def test_sentences_name_their_question_and_the_dearest_report() -> None:
+    """The bound without shuffling is that of all questions; that with it names its own."""
+    base = {"kind": "choice", "domain": 2, "mechanism": "randomized-response"}
+    many = {**base, "id": "many", "epsilon": 1.0, "reports_per_person": 5}
+    once = {**base, "id": "once", "epsilon": 2.0}
+    account = shuffle_account(
+        [relayed(crowd=10**4, questions=[many, once])], people=10**4, delta=DELTA
+    )
+    local, own, *_ = account.sentences()
+    assert "at most epsilon 2 from it" in local
+    assert "all your answers to 'many', in one batch or spread over several," in own
+    # What is asked at most costs so much alone; a number above that says nothing.
+    asked = relayed(crowd=60, ask={"questions": 1}, turn_hours=24, questions=[
+        {**once, "id": "b"},
+        *({**base, "id": f"a{i}", "epsilon": 0.3, "reports_per_person": 3} for i in range(8)),
+    ])  # fmt: skip
+    assert shuffle_account([asked], people=60, delta=1e-4).together is None
+    # Bounds and probabilities are shown rounded up.
+    odd = relayed(crowd=1000, questions=[{**once, "epsilon": 1.23446}])
+    shown = " ".join(shuffle_account([odd], people=1000, delta=1.2349e-8).sentences())
+    assert "at most epsilon 1.235 from it" in shown
+    assert "except with probability 1.235e-08" in shown
 
 
 def test_accounts_are_kept_by_digest() -> None:

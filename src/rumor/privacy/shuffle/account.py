@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 
-from rumor.contract.asking import how_many
+from rumor.contract.asking import dearest, how_many
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_size
 from rumor.core.exact import sum_up
@@ -74,7 +74,7 @@ class ShuffleAccount:
 
         head = [self.of, "one report", "in a batch", "batches", f"among {self.people:,}"]
         body = [
-            [row.name, f"{row.alone:,.4g}", f"{row.reports:,}", f"{row.batches:,}", _shown(row)]
+            [row.name, shown_above(row.alone), f"{row.reports:,}", f"{row.batches:,}", _shown(row)]
             for row in self.rows
         ]
         return "\n".join([aligned(head, body), "", *map(wrapped, self.sentences())])
@@ -86,12 +86,17 @@ class ShuffleAccount:
         promised = [row for row in named if row.epsilon is not None]
         if promised:
             worst = max(promised, key=lambda row: (row.epsilon, row.alone))
-            found += [shuffle_sentence(worst, self.people, self.delta), LEDGER]
+            name = worst.name if len(self.rows) > 1 and self.of == "question" else None
+            found += [
+                local_sentence(max(row.alone for row in named)),
+                shuffle_sentence(worst, self.people, self.delta, question=name),
+                LEDGER,
+            ]
         if self.together is not None:
             found.append(
                 f"Every question has batches of its own: all your answers to all questions that "
                 f"you are asked can be told from any others by at most epsilon "
-                f"{shown_above(self.together)}, except with probability {self.delta:.3g}."
+                f"{shown_above(self.together)}, except with probability {shown_above(self.delta)}."
             )
         return found
 
@@ -107,21 +112,31 @@ class ShuffleAccount:
         }
 
 
-def shuffle_sentence(row: ShuffleRow, people: int, delta: float) -> str:
+def local_sentence(epsilon: float) -> str:
+    """State what is left where the conditions of shuffling do not hold."""
+    return (
+        f"Whoever sees a report and knows that it is yours learns at most epsilon "
+        f"{shown_above(epsilon)} from it, whatever anybody does."
+    )
+
+
+def shuffle_sentence(
+    row: ShuffleRow, people: int, delta: float, *, question: str | None = None
+) -> str:
     """State the promise of a row, with its conditions, to the person whose reports they are."""
     assert row.epsilon is not None
-    yours, answers = f"at most {row.reports:,} of them yours", "your answer"
+    several = row.batches * row.reports > 1
+    answers = "all your answers" if several else "your answer"
+    answers += "" if question is None else f" to {question!r}"
     if row.batches > 1:
-        answers = f"all your answers in {row.batches:,} batches together"
+        answers += f" in {row.batches:,} batches together"
     elif row.reports > 1:
-        answers = "all your answers, in one batch or spread over several,"
+        answers += ", in one batch or spread over several,"
     return (
-        f"Whoever sees a report and knows that it is yours learns at most epsilon {row.alone:.4g} "
-        f"from it, whatever anybody does. If relay and collector do not work together and each "
-        f"batch holds at least {people:,} honest reports, {yours}, then {answers} can be told "
-        f"from any other{'s'[: row.batches * row.reports > 1]} by at most epsilon "
-        f"{shown_above(row.epsilon)}, except with probability {delta:.3g}. It does not hide that "
-        f"you took part."
+        f"If relay and collector do not work together and each batch holds at least {people:,} "
+        f"honest reports, at most {row.reports:,} of them yours, then {answers} can be told from "
+        f"any other{'s'[:several]} by at most epsilon {shown_above(row.epsilon)}, except with "
+        f"probability {shown_above(delta)}. It does not hide that you took part."
     )
 
 
@@ -132,7 +147,7 @@ def _shown(row: ShuffleRow) -> str:
 def shown_above(epsilon: float) -> str:
     """Four digits of a bound, rounded up."""
     with localcontext(Context(prec=4, rounding=ROUND_CEILING)):
-        return f"{float(+Decimal(epsilon)):.4g}"
+        return f"{float(+Decimal(repr(epsilon))):.4g}"
 
 
 def shuffle_account(
@@ -153,7 +168,7 @@ def _account(collections: tuple[Collection, ...], people: int, delta: float) -> 
     ]
     together = None
     if len(rows) > 1 and all(row.epsilon is not None for row in rows):
-        together = _together(collections, rows, people, delta)
+        together = _together(collections, people, delta)
     return ShuffleAccount(people, delta, tuple(rows), together)
 
 
@@ -235,6 +250,12 @@ def _row(
             f"{reports * batches:,} times, so that reports of one person can be known again in "
             f"every batch.",
         )
+    if mechanism.rounds > 1:
+        return make(
+            None,
+            f"Shuffling promises nothing for {name!r}: it is asked in {mechanism.rounds:,} rounds, "
+            f"each a contract of its own, and a number would be for one of them.",
+        )
     if reports >= people:
         return make(
             None,
@@ -249,7 +270,7 @@ def _row(
         None,
         f"Shuffling among {people:,} reports adds nothing useful for {name!r}: no epsilon below "
         f"{useful:.4g} can be certified for all reports of one person together, except with "
-        f"probability {delta:.3g}.{advice}",
+        f"probability {shown_above(delta)}.{advice}",
     )
 
 
@@ -269,15 +290,14 @@ def certified_epsilon(
     )
 
 
-def _together(
-    collections: Sequence[Collection], rows: Sequence[ShuffleRow], people: int, delta: float
-) -> float | None:
+def _together(collections: Sequence[Collection], people: int, delta: float) -> float | None:
     """The epsilon of all questions that one person is asked, or None where it is not useful.
 
     Which questions are asked may differ from person to person: then a curve that lies above those
     of all questions stands for each that is asked, in as many batches as any of them.
     """
     counted: Counter[Curve] = Counter()
+    alone = 0.0
     for collection in collections:
         asked = how_many(collection.ask, len(collection.questions))
         curves: Counter[Curve] = Counter()
@@ -288,8 +308,9 @@ def _together(
             most = max(batches for _, _, batches in patterns)
             curves = Counter({functools.reduce(Curve.or_worse, curves): asked * most})
         counted += curves
+        losses = (_local(mechanism.epsilon, k * b) for mechanism, k, b in patterns)
+        alone = sum_up([alone, dearest(losses, asked)])
     found = composed_epsilon(list(counted.items()), delta)
-    alone = sum_up(_local(row.alone, row.reports * row.batches) for row in rows)
     return found if found < min(alone, MOST_USEFUL) else None
 
 

@@ -38,7 +38,7 @@ _NODES_PER_DEVIATION = 16  # distance of the first factors, in standard deviatio
 _GROWTH = 1 / 48  # distance of later factors, relative to their epsilon and to what is left of it
 _LEAST_NODES = 48  # fewest factors between 1 and the largest one
 _STARTS = 1_500  # values of Q(A) from which the points of a product are followed
-_FAINT = 1e-6  # points with a delta below this part of the wanted one are left out
+_MOST_FACTOR = 1e300  # larger factors are left out: the last delta then stays above 0
 _MOST_PEOPLE = 10**6  # a curve of more reports takes long, and fewer hide no more
 
 
@@ -53,9 +53,11 @@ class Curve:
     def of_one_report(cls, blanket: Blanket, people: int, epsilon: float, faint: float) -> Curve:
         """Certify the curve of one report with this `blanket` among `people` reports in all.
 
-        `epsilon` is the loss of the report alone; points whose delta is below `faint` are left out.
+        `epsilon` is the loss of the report alone. Points are left out where delta is so small that
+        the chord from there to the last point puts less than `faint` at the loss `epsilon`.
         """
         people = min(people, _MOST_PEOPLE)
+        faint *= -math.expm1(-epsilon)
         spread = 2.5 * crowd_delta(blanket, people, Fraction(1))
         finest = min(spread / _NODES_PER_DEVIATION, epsilon / _LEAST_NODES)
         points, at = [], 0.0
@@ -99,15 +101,16 @@ class Curve:
         inner = second._active(starts)
         middle = second.factors[inner] * starts + second.deltas[inner]
         outer = first._active(np.minimum(middle, 1.0))
-        factors = first.factors[outer] * second.factors[inner] * (1 + 4 * _UNIT)
+        with np.errstate(over="ignore"):  # such factors are left out
+            factors = first.factors[outer] * second.factors[inner] * (1 + 4 * _UNIT)
+            last = float(self.factors[-1] * other.factors[-1] * (1 + 4 * _UNIT))
         deltas = first.factors[outer] * second.deltas[inner] + first.deltas[outer]
         found = np.column_stack([factors, deltas * (1 + 8 * _UNIT)])
-        ends = [
-            (self.factors[-1] * other.factors[-1] * (1 + 4 * _UNIT), 0.0),
-            (1.0, (self.deltas[0] + other.deltas[0]) * (1 + 4 * _UNIT)),
-        ]
-        whole = np.concatenate([found[found[:, 0] >= 1], ends])
-        return self._of_points(whole[whole[:, 0] >= 1])
+        ends = [(1.0, (self.deltas[0] + other.deltas[0]) * (1 + 4 * _UNIT))]
+        if not self.deltas[-1] and not other.deltas[-1]:
+            ends.append((last, 0.0))
+        whole = np.concatenate([found, ends])
+        return self._of_points(whole[(whole[:, 0] >= 1) & (whole[:, 0] < _MOST_FACTOR)])
 
     def repeated(self, reports: int) -> Curve:
         """The curve of so many `reports` of one person in the same batch."""

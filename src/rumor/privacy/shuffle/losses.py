@@ -18,12 +18,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from rumor.core.exact import round_up
+from rumor.core.exact import round_up, sum_up
 from rumor.core.types import Vector
 from rumor.privacy.shuffle.curve import Curve, lower_hull
 
 _UNIT = 2.0**-53
 _STEPS_PER_DEVIATION = 32  # fineness of the grid, at least
+_MOST_GRID = 1 << 16  # places that a curve may be put on
 _MOST_PLACES = 8_192  # longer distributions are put on a grid twice as coarse
 _FAINT_LOW = 1e-15  # mass at the lower end that moves up to where the distribution is cut
 _FAINT_HIGH = 1e-9  # the same at the upper end, which becomes infinite: a part of delta
@@ -41,8 +42,11 @@ class LossDistribution:
     infinite: float
 
     @classmethod
-    def of_curve(cls, curve: Curve) -> LossDistribution:
-        """The distribution of a curve, on a grid that suits its spread."""
+    def of_curve(cls, curve: Curve, delta: float) -> LossDistribution:
+        """The distribution of a curve, on a grid that suits its spread.
+
+        What is faint beside `delta` is cut off before there is a grid, which would be too long.
+        """
         exact = [
             (Fraction(factor), Fraction(delta))
             for factor, delta in zip(
@@ -50,6 +54,8 @@ class LossDistribution:
             )
         ]
         points = lower_hull(exact)
+        if len(points) == 1:  # no factor below the largest has a delta below 1
+            return cls(1.0, 0, np.zeros(1), 1.0)
         slopes = [(d - c) / (y - x) for (x, c), (y, d) in pairwise(points)]
         changes = zip(points[1:], slopes, [*slopes[1:], Fraction(0)], strict=True)
         atoms = [
@@ -57,9 +63,13 @@ class LossDistribution:
             for (factor, _), before, after in changes
         ]
         losses, masses = np.array(atoms).T
+        low, high = _faint_ends(masses, delta)
+        infinite = sum_up([round_up(points[-1][1]), *masses[high:].tolist()])
+        losses, masses = np.maximum(losses[:high], losses[low]), masses[:high]
         spread = math.sqrt(float(masses @ losses**2))
-        step = 2.0 ** math.floor(math.log2(spread / _STEPS_PER_DEVIATION))
-        return cls._split(losses, masses, step, round_up(points[-1][1]))
+        finest = max(spread / _STEPS_PER_DEVIATION, float(np.ptp(losses)) / _MOST_GRID)
+        step = 2.0 ** math.floor(math.log2(finest))
+        return cls._split(losses, masses, step, infinite)
 
     @classmethod
     def _split(
@@ -119,11 +129,7 @@ class LossDistribution:
 
     def _cut(self, delta: float) -> LossDistribution:
         """Move the faint lower end up to where it is cut, and the faint upper end to infinity."""
-        low = int(np.searchsorted(np.cumsum(self.masses), _FAINT_LOW))
-        rest = np.cumsum(self.masses[::-1])
-        high = len(self.masses) - int(np.searchsorted(rest, _FAINT_HIGH * delta))
-        if low >= high:
-            return self
+        low, high = _faint_ends(self.masses, delta)
         kept = self.masses[low:high].copy()
         rounded = 1 + (len(self.masses) + 4) * _UNIT
         kept[0] = (kept[0] + float(self.masses[:low].sum())) * rounded
@@ -144,11 +150,18 @@ class LossDistribution:
         return LossDistribution(2 * self.step, first // 2, even * (1 + 4 * _UNIT), self.infinite)
 
 
+def _faint_ends(masses: Vector, delta: float) -> tuple[int, int]:
+    """The first place and the end of what is not faint, at least one place."""
+    low = int(np.searchsorted(np.cumsum(masses), _FAINT_LOW))
+    high = len(masses) - int(np.searchsorted(np.cumsum(masses[::-1]), _FAINT_HIGH * delta))
+    return (low, high) if low < high else (0, len(masses))
+
+
 def composed_epsilon(parts: Sequence[tuple[Curve, int]], delta: float) -> float:
     """The epsilon, at this delta, of batches of some curves: each curve with its number of them."""
     whole: LossDistribution | None = None
     for curve, batches in parts:
-        own = LossDistribution.of_curve(curve)._cut(delta).times(batches, delta)
+        own = LossDistribution.of_curve(curve, delta).times(batches, delta)
         whole = own if whole is None else whole.plus(own, delta)
     assert whole is not None
     return whole.epsilon_at(delta)
