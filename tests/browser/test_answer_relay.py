@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from rumor.collector.store.base import today
 from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.collector.tools import stored
@@ -55,9 +54,8 @@ def test_a_browser_answers_through_a_relay(open_page: OpenPage, tmp_path: Path) 
                 f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"
             ]
         assert stored(path.store, path.entry, "colour") == {}
-        kind = path.relay.kind(path.collection.digest, "colour")
-        assert path.relay.store.waiting(kind) == 2
-        path.relay.store.turn(10, today())
+        assert path.relay.store.waiting(path.batch()) == 2
+        path.release()
         assert len(delivered(path, 2)) == 2
 
 
