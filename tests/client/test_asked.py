@@ -356,7 +356,8 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
 WITHOUT_RELAYS = """
     ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;
     ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;
-    ALTER TABLE pin DROP COLUMN crowd;
+    ALTER TABLE pin DROP COLUMN crowd; ALTER TABLE pin DROP COLUMN turn_hours;
+    ALTER TABLE pending DROP COLUMN turn; ALTER TABLE pending DROP COLUMN expires;
 """
 
 

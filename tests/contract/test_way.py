@@ -21,7 +21,14 @@ from tests.vectors.make_device import COLOUR, RELAY
 WAYS = [
     Way(blind, *relay)
     for blind in (False, True)
-    for relay in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
+    for relay in (
+        (None, None),
+        ("https://a", 10),
+        ("https://a", 11),
+        ("https://b", 10),
+        ("https://a", 10, 24),
+        ("https://a", 11, 48),
+    )
 ]
 
 
@@ -52,6 +59,7 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
                 if before.relay is not None:
                     assert after.relay == before.relay
                     assert (after.crowd or 0) >= (before.crowd or 0)
+                    assert (after.turn_hours or 0) >= (before.turn_hours or 0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -103,7 +111,9 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
         device.prepare(first, {"colour": "red"})
         device._ledger._database.executescript(
             "ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;"
-            "ALTER TABLE pin DROP COLUMN crowd; PRAGMA user_version = 6"
+            "ALTER TABLE pin DROP COLUMN crowd; ALTER TABLE pin DROP COLUMN turn_hours;"
+            "ALTER TABLE pending DROP COLUMN turn; ALTER TABLE pending DROP COLUMN expires;"
+            "PRAGMA user_version = 6"
         )
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})

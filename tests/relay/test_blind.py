@@ -29,13 +29,15 @@ def whole_path(
     """Issuer, relay and collector in threads; and the issuer's store."""
     listener = listen("127.0.0.1", 0)
     wish = blind_wish(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    # One person's reports alone must be no crowd.
+    questions = [{**each, "reports_per_person": min(2, crowd - 1)} for each in wish["questions"]]
     with running(
         folder,
         store_url,
         crowd=crowd,
         admission="blind",
         issuer=wish["issuer"],
-        questions=wish["questions"],
+        questions=questions,
     ) as path:
         people = open_store(f"sqlite:///{folder / 'issuer.db'}")
         people.register(path.collection)

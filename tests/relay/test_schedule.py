@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from rumor.client.transport import Transport
@@ -307,5 +307,9 @@ class ScheduleMachine(RuleBasedStateMachine):
 
 TestScheduleMachine = ScheduleMachine.TestCase
 TestScheduleMachine.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, derandomize=True
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -30,6 +30,8 @@ from rumor.client.asking import SCHEMA as _DRAWN
 from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
 from rumor.client.sent import Made, Sent
+from rumor.client.turn_table import TurnTable
+from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.way import Way
 from rumor.contract.withdrawal import new_key, report_id
@@ -40,13 +42,14 @@ from rumor.mechanisms import Mechanism, from_description
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 7
+_VERSION = 8
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
     token BLOB, relay TEXT, sealed BLOB
 );
 """
+_COLUMNS = "id, contract, question, report, token, relay, sealed, turn, expires"
 _ANSWERS = """
 CREATE TABLE answer (
     number INTEGER PRIMARY KEY,
@@ -70,6 +73,11 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
+_FROM_7 = """
+ALTER TABLE pending ADD COLUMN turn INTEGER;
+ALTER TABLE pending ADD COLUMN expires INTEGER;
+ALTER TABLE pin ADD COLUMN turn_hours INTEGER;
+"""
 # An older ledger does not know its way: the next answer says what a series is held to.
 _FROM_6 = """
 ALTER TABLE pin ADD COLUMN blind INTEGER;
@@ -118,6 +126,10 @@ class Envelope:
     """The address of the relay that it goes through, where the collection has one."""
     sealed: bytes | None = None
     """What is sent to the relay."""
+    turn: int | None = None
+    """The turn that the relay is told, where the contract has turns."""
+    expires: int | None = None
+    """The hour since 1970 UTC from which no relay takes it, where the contract has turns."""
     told: tuple[str, ...] = field(default=(), compare=False)
     """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
@@ -125,7 +137,7 @@ class Envelope:
     def columns(self) -> tuple[object, ...]:
         """As the table of what waits to be sent has them."""
         told = (self.id, self.contract, self.question, self.report)
-        return (*told, self.token, self.relay, self.sealed)
+        return (*told, self.token, self.relay, self.sealed, self.turn, self.expires)
 
 
 @dataclass(frozen=True)
@@ -226,6 +238,7 @@ class Ledger:
                 self.sent = Sent(self._database)
                 self.drawn = Drawn(self._database)
                 self.purse = Purse(self._database)
+                self.turns = TurnTable(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -234,13 +247,21 @@ class Ledger:
     def _migrate(self) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         steps = {
-            0: [_SCHEMA, _FROM_6],
-            1: ["ALTER TABLE pending ADD COLUMN token BLOB;", _FROM_2, _DRAWN, _FROM_5, _FROM_6],
-            2: [_FROM_2, _DRAWN, _FROM_5, _FROM_6],
-            3: [_DRAWN, _FROM_5, _FROM_6],
-            4: [FROM_4, _FROM_5, _FROM_6],
-            5: [_FROM_5, _FROM_6],
-            6: [_FROM_6],
+            0: [_SCHEMA, _FROM_6, _FROM_7],
+            1: [
+                "ALTER TABLE pending ADD COLUMN token BLOB;",
+                _FROM_2,
+                _DRAWN,
+                _FROM_5,
+                _FROM_6,
+                _FROM_7,
+            ],
+            2: [_FROM_2, _DRAWN, _FROM_5, _FROM_6, _FROM_7],
+            3: [_DRAWN, _FROM_5, _FROM_6, _FROM_7],
+            4: [FROM_4, _FROM_5, _FROM_6, _FROM_7],
+            5: [_FROM_5, _FROM_6, _FROM_7],
+            6: [_FROM_6, _FROM_7],
+            7: [_FROM_7],
             _VERSION: [],
         }
         if version not in steps:
@@ -303,22 +324,24 @@ class Ledger:
     def pinned(self, series: str) -> Pin | None:
         """What this device holds a series to since its first answer."""
         row = self._database.execute(
-            "SELECT revision, contract, ceiling, agreed, blind, relay, crowd FROM pin"
+            "SELECT revision, contract, ceiling, agreed, blind, relay, crowd, turn_hours FROM pin"
             " WHERE series = ?",
             (series,),
         ).fetchone()
         if row is None:
             return None
-        *held, blind, relay, crowd = row
-        way = None if blind is None else Way(bool(blind), relay, crowd)
+        *held, blind, relay, crowd, hours = row
+        way = None if blind is None else Way(bool(blind), relay, crowd, hours)
         return replace(Pin(*held), way=way)
 
     def pin(self, series: str, pin: Pin) -> None:
         """Hold the series to this from now on."""
         told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
-        hides = (None, None, None) if way is None else (way.blind, way.relay, way.crowd)
+        hides = (None,) * 4 if way is None else (way.blind, way.relay, way.crowd, way.turn_hours)
         self._database.execute(
-            "INSERT OR REPLACE INTO pin VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (series, *told, *hides)
+            "INSERT OR REPLACE INTO pin (series, revision, contract, ceiling, agreed, blind, relay,"
+            " crowd, turn_hours) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (series, *told, *hides),
         )
 
     # Reports
@@ -379,14 +402,24 @@ class Ledger:
             # Sealed once: who sends it again sends the same bytes, and nobody counts two.
             None if way is None else way.relay.url,
             None if way is None else way.seal(id, shown, debit.report),
+            *self._turn(row, way),
         )
         own = Made(envelope.id, takes_back, debit.contract, row.question, all_made)
         self.sent.add(own, debit.retention_days)
         self._database.execute(
-            "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO pending ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             envelope.columns,
         )
         return envelope
+
+    def _turn(self, row: Row, way: EnvelopeClass | None) -> tuple[int | None, int | None]:
+        """Note the turn of a report; return the turn, and the hour from which it is over."""
+        hours = None if way is None else way.relay.turn_hours
+        if way is None or way.turn is None or hours is None:
+            return None, None
+        self.turns.note(row.series, row.question, (way.turn + 1) * hours)
+        # Relays take the current turn and the one before.
+        return way.turn, (way.turn + 2) * hours
 
     def _check_repeats(self, debit: Debit) -> None:
         """Refuse a report out of turn, or one more than a person is asked for."""
@@ -501,8 +534,7 @@ class Ledger:
         """What was made and not yet acknowledged, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
         rows = self._database.execute(
-            "SELECT id, contract, question, report, token, relay, sealed FROM pending"
-            f"{condition} ORDER BY rowid",
+            f"SELECT {_COLUMNS} FROM pending{condition} ORDER BY rowid",
             values,
         )
         return [Envelope(*row) for row in rows]
@@ -512,6 +544,11 @@ class Ledger:
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
             self.sent.arrived(ids)
+
+    @_alone
+    def check_turn(self, collection: Collection, question: str, turn: int | None) -> None:
+        """Refuse a second report of a question in one turn."""
+        self.turns.check(collection, question, turn)
 
     @_alone
     def made(self) -> list[Made]:

@@ -23,6 +23,7 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Reg
                     f"a revision (rumor collections revise); got digest "
                     f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
                 )
+            collection.check_batch_size()
             add_collection(run, collection)
     return find(database, collection.digest)
 
