@@ -59,6 +59,7 @@ function checkQuestion({ days }, question) {
 export async function askedOf(state, contract, today) {
   // Refused before anything is drawn.
   follow(pinOf(state, contract.series), contract);
+  if (contract.relay) (await import("./relay.js")).checkBatchSize(contract);
   const { ask, questions } = contract;
   const ids = questions.map(({ id }) => id);
   const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids);

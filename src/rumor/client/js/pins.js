@@ -9,8 +9,9 @@
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
-/** Whether tokens are blind; the relay, and how many it passes on at least. */
-const wayOf = ({ admission, relay }) => ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd });
+/** Whether tokens are blind; the relay, how many it passes on at least, and the hours of its turns. */
+const wayOf = ({ admission, relay }) =>
+  ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd, ...(relay?.turn_hours && { turn_hours: relay.turn_hours }) });
 
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
@@ -51,6 +52,7 @@ function checkKept(before, now, series) {
     before.blind && !now.blind ? "tokens are blind, and no longer would be"
     : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
     : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
+    : before.turn_hours && !(now.turn_hours >= before.turn_hours) ? `a question has one report every ${before.turn_hours} hours, and more would be`
     : undefined;
   if (worse) {
     refuse(`a revision must hide at least as well whose a report is, or be another series; of '${series}', ${worse}`);
