@@ -1,9 +1,9 @@
 """A dishonest relay between real devices and a real gateway, whose clocks jump.
 
-The relay acknowledges every envelope and then does as it likes: it drops some, hands others over in
-any order, twice, in another turn than they were made in, or when their turn is long over. Books that
-are kept beside it say what the gateway must hold: each report once, and only if it was handed over
-under its own turn while the gateway's clock showed that turn or the next.
+The relay acknowledges every envelope and then does as it likes: it drops some, hands others over
+in any order, twice, in another turn than they were made in, or when their turn is long over. Books
+beside it say what the gateway must hold: each report once, and only if it was handed over under
+its own turn while the gateway's clock showed that turn or the next.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ANSWERS: dict[str, object] = {"colour": "red", "many": 3}
 
 @dataclass(frozen=True)
 class Kept:
-    """An envelope that the relay has, as a device handed it over; the books know its report's id."""
+    """An envelope that the relay has, and the id of the report in it, which the books know."""
 
     question: str
     turn: int
@@ -118,7 +118,10 @@ class Play:
         chance.shuffle(self.heap)
         for question in QUESTIONS:
             mine = [each for each in self.heap if each.question == question]
-            self.hand_over(mine[: chance.randint(0, 8)], gateway)
+            # Those of one turn first, so that some batches are what they should be.
+            turn = turn_at(clock.now(), TURN_HOURS) - chance.randint(0, 1)
+            mine.sort(key=lambda each: each.turn != turn)
+            self.hand_over(mine[: chance.randint(0, 12)], gateway)
         for each in [each for each in self.heap if chance.random() < 0.05]:
             self.heap.remove(each)
             self.done["envelopes lost"] += 1

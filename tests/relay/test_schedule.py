@@ -214,11 +214,11 @@ class ScheduleMachine(RuleBasedStateMachine):
         super().__init__()
         import tempfile
 
+        self.now, self.every = START, HOUR
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(clock, "now", lambda: self.now)
         self.patch.setattr(Turns, "_run", lambda self: None)
         self.folder = tempfile.TemporaryDirectory(prefix="rumor-schedule-")
-        self.now, self.every = START, HOUR
         self.contracts = (relayed(crowd=CROWD), relayed(crowd=CROWD, turn_hours=TURN_HOURS))
         self.store = RelayStore(f"sqlite:///{Path(self.folder.name) / 'relay.db'}")
         for contract in self.contracts:

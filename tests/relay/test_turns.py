@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,10 @@ from rumor.contract.collection import Collection
 from rumor.contract.relay import Relay
 from rumor.contract.tickets import Admitted
 from tests.collector.tools import Answer, call, stored
+from tests.issuers import invite
 from tests.javascript import node, parsed, refusals, steps
 from tests.relay import hpke
+from tests.relay.test_blind import whole_path
 from tests.relay.test_devices import client, delivered
 from tests.relay.test_envelope import INFO, VECTORS
 from tests.relay.test_gateway import hand_over, outcomes
@@ -74,13 +77,6 @@ def path(tmp_path: Path, now: Time, store_url: str) -> Iterator[Path3]:
     # The period is longer than the test, so that a test releases when it wants to.
     with running(tmp_path, store_url, crowd=3, turn_hours=24) as found:
         yield found
-
-
-def release(path: Path3) -> None:
-    """Let a release come, with a period of its own so that the relay's schedule stays still."""
-    day = datetime.date.fromtimestamp(clock.now())
-    path.relay.store.release(clock.now(), 1.0, day)
-    path.relay.store.release(clock.now() + 1, 1.0, day)
 
 
 def post(path: Path3, sealed: bytes, turn: object = "", question: str = "colour") -> Answer:
@@ -147,8 +143,8 @@ class TestRelay:
             f"one, or turn {now.turn - 1}; got "
         )
         bad = {now.turn + 1, now.turn - 2, "07", "x", "-1", "9" * 40, f"{now.turn}.0"}
-        for turn in bad:
-            answer = post(path, sealed, turn)
+        for other in bad:
+            answer = post(path, sealed, other)
             assert (answer.status, answer.problem) == (409, "wrong-turn")
             assert answer.json()["detail"].startswith(rule)
         answer = post(path, sealed)
@@ -170,12 +166,12 @@ class TestRelay:
         for turn in (now.turn, now.turn - 1):
             for sealed in envelopes(path.collection, 2, turn=turn):
                 assert post(path, sealed, turn).status == 202
-        release(path)
+        path.release()
         # Four of them wait, and no three are of one turn.
         assert path.relay.store.batches_under_way() == []
         (more,) = envelopes(path.collection, 1, turn=now.turn - 1)
         post(path, more, now.turn - 1)
-        release(path)
+        path.release()
         assert len(delivered(path, 3)) == 3
         assert path.relay.store.waiting(path.batch(turn=str(now.turn))) == 2
         assert outcomes(path) == {"accepted": 3}
@@ -208,7 +204,7 @@ class TestRelay:
             turn = now.turn
             for sealed in envelopes(path.collection, 3, turn=turn):
                 post(path, sealed, turn)
-            release(path)
+            path.release()
             with caplog.at_level(logging.WARNING, "rumor.relay"):
                 now.pass_hours(48)
                 wait_for(lambda: path.relay.metrics.reports["dropped"] == 3)
@@ -402,7 +398,7 @@ class TestPairs:
             )
             assert found[3]["accepted"] == 1
             now.pass_hours(24)
-            release(path)
+            path.release()
             assert len(delivered(path, 3 * turn + 3)) == 3 * turn + 3
         assert outcomes(path) == {"accepted": 6}
 
@@ -415,9 +411,23 @@ class TestPairs:
                 for number, code in enumerate(codes):
                     with client(path, tmp_path / f"device-{number}", invitation=code) as device:
                         assert device.answer({"colour": "red"}).sent == 1
-                release(path)
+                path.release()
                 assert len(delivered(path, 2 * turn + 2)) == 2 * turn + 2
                 now.pass_hours(24)
+
+    def test_blind_tokens(self, tmp_path: Path, now: Time) -> None:
+        with whole_path(tmp_path, crowd=2, turn_hours=24) as (path, people):
+            codes = [invite(people)[0] for _ in range(2)]
+            for turn in range(2):
+                for number, code in enumerate(codes):
+                    with client(path, tmp_path / f"device-{number}", invitation=code) as device:
+                        assert device.answer({"colour": "red"}).sent == 1
+                        with pytest.raises(rumor.InputError, match="the next turn begins"):
+                            device.answer({"colour": "red"})
+                path.release()
+                assert len(delivered(path, 2 * turn + 2)) == 2 * turn + 2
+                now.pass_hours(24)
+            assert outcomes(path) == {"accepted": 4}
 
     def test_an_invitation_on_two_devices_is_one_report_in_a_turn(
         self, tmp_path: Path, now: Time
@@ -429,7 +439,7 @@ class TestPairs:
             for name in ("phone", "laptop"):
                 with client(path, tmp_path / name, invitation=code) as device:
                     assert device.answer({"colour": "red"}).sent == 1
-            release(path)
+            path.release()
             assert len(delivered(path, 1)) == 1
             wait_for(lambda: outcomes(path) == {"accepted": 1, "dropped": 1})
 
@@ -441,7 +451,7 @@ class TestPairs:
                 device.answer({"colour": "red"})
                 if name == "sorry":
                     assert device.withdraw().absent == 1
-        release(path)
+        path.release()
         assert len(delivered(path, 2)) == 2
 
     def test_a_sampling_design(self, path: Path3, tmp_path: Path, now: Time) -> None:
@@ -491,7 +501,7 @@ class TestPairs:
 
     def test_a_revision_keeps_turns(self, tmp_path: Path, now: Time) -> None:
         first = relayed(turn_hours=24)
-        later = {"revision": 2, "previous": first.digest}
+        later: dict[str, Any] = {"revision": 2, "previous": first.digest}
         with Respondent(tmp_path) as device:
             device.prepare(first, {"colour": "red"})
             now.pass_hours(24)
