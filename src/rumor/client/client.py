@@ -281,8 +281,8 @@ class Client(Closing):
         if not dropped:
             return receipt
         over = (
-            f"reports dropped, at no refund, because their turn was over before they could be sent: "
-            f"{dropped}"
+            f"reports dropped, at no refund, because their turn was over before they could be "
+            f"sent: {dropped}"
         )
         problem = over if receipt.problem is None else f"{over}; {receipt.problem}"
         return replace(receipt, dropped=dropped, problem=problem)
