@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,27 @@ class TestDevice:
             now.seconds = START + 16 * HOUR
             device.prepare(contract, {"colour": "blue", "many": 3})
             assert len(device.pending()) == 3
+
+    def test_many_at_once_make_one_report_in_a_turn(self, tmp_path: Path, now: Time) -> None:
+        contract = relayed(turn_hours=24)
+        Respondent(tmp_path).close()
+
+        def attempt(_: int) -> bool:
+            with Respondent(tmp_path) as device:
+                try:
+                    device.prepare(contract, {"colour": "red"})
+                except rumor.InputError:
+                    return False
+                return True
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(attempt, range(16))) == 1
+        with Respondent(tmp_path) as device:
+            assert len(device.pending()) == 1
+        opened = [{"step": "open", "as": who, "store": "one"} for who in ("a", "b", "c")]
+        race = {"step": "race", "by": ["a", "b", "c"], "answers": {"colour": "red"}}
+        *_, found = steps(parsed(contract), *opened, race)
+        assert sorted(map(str, found)) == ["True", "turn", "turn"]
 
     def test_it_says_the_turn_and_the_relay_takes_it(self, path: Path3, tmp_path: Path) -> None:
         with client(path, tmp_path / "device") as device:
