@@ -290,6 +290,21 @@ class TestDevice:
             device.prepare(contract, {"colour": "blue", "many": 3})
             assert len(device.pending()) == 3
 
+    def test_an_earlier_ledger_sends_what_waits_in_it(self, tmp_path: Path) -> None:
+        with running(tmp_path) as path:
+            with Respondent(tmp_path / "device") as person:
+                (made,) = person.prepare(path.collection, {"colour": "red"})
+                person._ledger._database.executescript(
+                    "ALTER TABLE pending DROP COLUMN turn; ALTER TABLE pending DROP COLUMN expires;"
+                    "ALTER TABLE pin DROP COLUMN turn_hours; DROP TABLE turn;"
+                    "PRAGMA user_version = 7"
+                )
+            with client(path, tmp_path / "device") as device:
+                device.collection()
+                assert device.waiting() == [made]
+                assert device.flush().sent == 1
+            assert path.relay.store.waiting(path.batch()) == 1
+
     def test_many_at_once_make_one_report_in_a_turn(self, tmp_path: Path, now: Time) -> None:
         contract = relayed(turn_hours=24)
         Respondent(tmp_path).close()
@@ -401,6 +416,24 @@ class TestDevice:
         assert found[12] == []
         assert found[13] > 1.9
         assert path.relay.metrics.reports["kept"] == 1
+
+    def test_what_is_over_is_dropped_though_nobody_is_reached(self, now: Time) -> None:
+        for seed in range(3):  # whichever of the two has the smaller id
+            found = steps(
+                parsed(relayed(turn_hours=24)),
+                {"step": "day", "is": now.day + seed},
+                {"step": "open"},
+                {"step": "prepare", "answers": {"colour": "red"}},
+                {"step": "day", "is": now.day + seed + 3},
+                {"step": "prepare", "answers": {"many": 3}},
+                {"step": "send", "url": "http://127.0.0.1:9", "delay": 0, "attempts": 1},
+            )
+            assert (found[-1]["dropped"], found[-1]["pending"]) == (1, 1)
+            assert (
+                "because their turn was over before they could be sent: 1; "
+                in (found[-1]["problem"])
+            )
+            assert "127.0.0.1:9" in found[-1]["problem"]
 
 
 class TestPairs:

@@ -6,7 +6,8 @@ then is anything sent. What cannot be sent stays on disk and goes out later, byt
 the same under the same random id, so that sending again is always safe. Nothing is thrown
 away that was not acknowledged, whatever a collector says: what it refuses stays with the
 person, who can send the same bytes again, with another invitation where that was the reason,
-or take everything back.
+or take everything back. The one exception is a contract with turns: what was not sent before its
+turn was over is dropped, and the person is told.
 """
 
 from __future__ import annotations

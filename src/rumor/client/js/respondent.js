@@ -210,11 +210,13 @@ export class Respondent {
    */
   async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
-    let over;
+    let over, away;
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null };
     const waiting = () => this.#look((state) => state.pending.filter((row) => row.series === contract.series && (!question || row.question === question)));
     const now = () => this.#today().getTime();
-    sending: for (let group of groups(await waiting())) {
+    for (let group of groups(await waiting())) {
+      // Where nobody is reached, what is over is dropped all the same.
+      if (away && !(group[0].expires * 3.6e6 <= now())) continue;
       while (group.length) {
         try {
           if (group[0].relay) await seconds(delay * Math.random());
@@ -234,7 +236,8 @@ export class Respondent {
           }
           if (problem.code === "unreachable") {
             Object.assign(outcome, { problem: problem.message, refusal: null });
-            break sending;
+            away = true;
+            break;
           }
           const left = await this.#after(problem, group, contract, invitation);
           const kept = group.length - left.length;
