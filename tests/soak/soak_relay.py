@@ -8,13 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.collector.postgres import Postgres
+from tests.relay import test_schedule as schedule
 from tests.relay.chaos import kill_both_again_and_again
 from tests.relay.dishonest import play
 from tests.soak.numbers import done
 
 ROUNDS = int(os.environ.get("RUMOR_SOAK_RELAY_ROUNDS", "600"))
+LIVES = int(os.environ.get("RUMOR_SOAK_RELAY_LIVES", "600"))
 KILLS = int(os.environ.get("RUMOR_SOAK_RELAY_KILLS", "60"))
 
 
@@ -41,6 +45,20 @@ def test_a_dishonest_relay_and_clocks_that_jump(tmp_path: Path, kind: str) -> No
         f"{said}; none counted twice, none in a wrong turn",
         jumps=did["jumps of a clock"],
         acknowledged=did["reports stored"],
+    )
+
+
+def test_a_relay_whose_clock_and_period_change() -> None:
+    run_state_machine_as_test(
+        schedule.ScheduleMachine,
+        settings=settings(
+            schedule.TestScheduleMachine.settings, max_examples=LIVES, stateful_step_count=60
+        ),
+    )
+    done(
+        f"{LIVES} lives of a relay of up to 60 steps, its clock set forwards and back and its "
+        f"period changed: releases went on, in batches of one turn, and the books balanced",
+        lives=LIVES,
     )
 
 
