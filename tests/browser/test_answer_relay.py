@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from rumor.collector.store.base import today
 from tests.browser.conftest import LANGUAGES, OpenPage
 from tests.browser.test_accessibility import objections
 from tests.collector.tools import stored
@@ -55,10 +55,36 @@ def test_a_browser_answers_through_a_relay(open_page: OpenPage, tmp_path: Path) 
                 f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"
             ]
         assert stored(path.store, path.entry, "colour") == {}
-        kind = path.relay.kind(path.collection.digest, "colour")
-        assert path.relay.store.waiting(kind) == 2
-        path.relay.store.turn(10, today())
+        assert path.relay.store.waiting(path.batch()) == 2
+        path.release()
         assert len(delivered(path, 2)) == 2
+
+
+def test_a_page_names_the_turn_and_refuses_a_second_answer_in_it(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    with running(tmp_path, crowd=2, turn_hours=8760) as path:
+        page = open_page()
+        posted = requests(page)
+        page.goto(f"{path.collector_url}/answer")
+        expect(page.locator("#relay")).to_contain_text(
+            "Your device sends at most one report per question every 8760 hours."
+        )
+        for number in range(2):
+            page.locator("[data-question=colour]").get_by_label("green").check()
+            page.locator("#go").click()
+            if number:
+                break
+            page.locator("#go").click()
+            expect(page.get_by_role("status")).to_contain_text("Thank you.")
+            page.reload()
+        problem = page.locator("#problem")
+        expect(problem).to_contain_text("has answered this question in the present turn already")
+        expect(problem).to_contain_text("the next turn begins at")
+        turn = int(time.time() // (8760 * 3600))
+        assert [request.url for request in posted if request.method == "POST"] == [
+            f"{path.relay_url}/v1/relay/{path.collection.digest}/colour/{turn}"
+        ]
 
 
 def test_a_page_may_send_to_the_relay_of_its_contract_and_to_nobody_else(

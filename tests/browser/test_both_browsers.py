@@ -179,8 +179,7 @@ def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path:
         tab.go(f"{path.collector_url}/answer")
         send_colour(tab, "green")
         tab.see("#status", "Thank you.")
-        kind = path.relay.kind(path.collection.digest, "colour")
-        assert path.relay.store.waiting(kind) == 1
+        assert path.relay.store.waiting(path.batch()) == 1
         posted = [where for method, where in tab.requests if method == "POST"]
         assert posted == [f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"]
         tab.hush()

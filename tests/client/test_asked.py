@@ -353,11 +353,13 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
         assert ranked(secret(i), "many", IDS) == ranked(secret(i), "many", IDS[::-1])
 
 
-WITHOUT_SCOPES = """
+TO_VERSION_7 = """
     DROP TABLE share; ALTER TABLE pin DROP COLUMN issuer; ALTER TABLE pin DROP COLUMN collector;
     ALTER TABLE pin DROP COLUMN contact; ALTER TABLE pin DROP COLUMN inherits;
+    ALTER TABLE pin DROP COLUMN turn_hours; DROP TABLE turn;
+    ALTER TABLE pending DROP COLUMN turn; ALTER TABLE pending DROP COLUMN expires;
 """
-WITHOUT_RELAYS = f"""{WITHOUT_SCOPES}
+WITHOUT_RELAYS = f"""{TO_VERSION_7}
     ALTER TABLE pending DROP COLUMN relay; ALTER TABLE pending DROP COLUMN sealed;
     ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;
     ALTER TABLE pin DROP COLUMN crowd;

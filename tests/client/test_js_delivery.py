@@ -54,7 +54,8 @@ def test_reports_arrive_once_however_often_they_are_sent(
         {"step": "send", "url": running.url},
     )
     assert fetched == contract.digest
-    nothing = {"duplicates": 0, "pending": 0, "refused": 0, "problem": None, "refusal": None}
+    none = {"pending": 0, "refused": 0, "dropped": 0}
+    nothing = {"duplicates": 0, **none, "problem": None, "refusal": None}
     assert sent == {"accepted": 2, **nothing}
     assert after == []
     assert again == {"accepted": 0, **nothing}

@@ -112,7 +112,7 @@ def lived(life: dict[str, Any]) -> dict[str, Any]:
 def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -> None:
     life = json.loads((VECTORS / "device.json").read_text("utf-8"))
     assert lived(life) == life
-    assert sum(day["refused"] is not None for day in life["steps"]) == 14
+    assert sum(day["refused"] is not None for day in life["steps"]) == 22
     assert any(len(row["made"]) > 1 for row in life["answers"])  # with different fresh noise
     assert {row["period"] for row in life["answers"]} > {"", "7:2857"}
 

@@ -18,9 +18,10 @@ from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
-from tests.client.test_asked import WITHOUT_SCOPES
+from tests.client.test_asked import TO_VERSION_7
 from tests.impostor import Heard, Told, impostor, taken
 from tests.javascript import parsed, refusals, steps
+from tests.relay.tools import PUBLIC
 
 HERE, THERE = "https://city.example", "https://elsewhere.example"
 RAPPOR = {"name": "basic-rappor", "f": 0.5, "p": 0.25, "q": 0.75}
@@ -144,6 +145,20 @@ def test_what_the_honest_collector_hears_does_not_depend_on_strangers(
     assert refused > 5
 
 
+@pytest.mark.parametrize("life", LIVES)
+def test_turns_of_a_stranger_hold_up_nothing(tmp_path: Path, life: Any) -> None:
+    """A namesake with turns of a year; a collector that moved is held to its own turns."""
+    relay = {"url": "https://relay.example", "key": PUBLIC, "crowd": 100, "days": 3}
+    ours = contract(reports=3, relay={**relay, "turn_hours": 1})
+    theirs = contract("me@bad", reports=3, relay={**relay, "turn_hours": 8760})
+    said = life(tmp_path, [Met(theirs, THERE), Met(ours, HERE), Met(theirs, THERE)])
+    assert said[:2] == [None, None]
+    assert "takes one report of a person every 8760 hours" in str(said[2])
+    long = contract(reports=3, relay={**relay, "turn_hours": 8760})
+    said = life(tmp_path / "moved", [Met(long, HERE), Met(revised(long), THERE)])
+    assert "takes one report of a person every 8760 hours" in str(said[1])
+
+
 def test_what_one_row_costs_stays_one_sum(tmp_path: Path) -> None:
     """Both collectors have a report of one permanent answer: together they cost what two cost."""
     first, other = contract(reports=2), contract("me@bad", reports=2)
@@ -201,7 +216,7 @@ def test_a_collector_may_name_another_contact(tmp_path: Path, life: Any) -> None
 def older(folder: Path) -> None:
     """Take a device's ledger back to version 7."""
     with closing(sqlite3.connect(folder / "ledger.sqlite3")) as database:
-        database.executescript(f"{WITHOUT_SCOPES} PRAGMA user_version = 7")
+        database.executescript(f"{TO_VERSION_7} PRAGMA user_version = 7")
 
 
 def test_an_older_ledger_goes_on_with_whoever_names_its_contract(tmp_path: Path) -> None:

@@ -16,13 +16,20 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.way import Way
 from rumor.core.errors import InputError
-from tests.client.test_asked import WITHOUT_SCOPES
+from tests.client.test_asked import TO_VERSION_7
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(issuer is not None, relay, crowd, issuer)
+    Way(issuer is not None, relay, crowd, issuer, hours)
     for issuer in (None, "https://i", "https://j")
-    for relay, crowd in ((None, None), ("https://a", 10), ("https://a", 11), ("https://b", 10))
+    for relay, crowd, hours in (
+        (None, None, None),
+        ("https://a", 10, None),
+        ("https://a", 11, None),
+        ("https://b", 10, None),
+        ("https://a", 10, 24),
+        ("https://a", 11, 48),
+    )
 ]
 
 
@@ -54,6 +61,7 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
                 if before.relay is not None:
                     assert after.relay == before.relay
                     assert (after.crowd or 0) >= (before.crowd or 0)
+                    assert (after.turn_hours or 0) >= (before.turn_hours or 0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -104,7 +112,7 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         device._ledger._database.executescript(
-            f"{WITHOUT_SCOPES}"
+            f"{TO_VERSION_7}"
             "ALTER TABLE pin DROP COLUMN blind; ALTER TABLE pin DROP COLUMN relay;"
             "ALTER TABLE pin DROP COLUMN crowd; PRAGMA user_version = 6"
         )

@@ -20,8 +20,8 @@ async function unseal(secret, receiver, info, sealed) {
   return new Uint8Array(await subtle.decrypt({ name: "AES-GCM", iv: nonce }, cipher, sealed.slice(65)));
 }
 
-const { secret, receiver, digest, question, plain, sealed, vector } = JSON.parse(readFileSync(0, "utf8"));
-const info = infoOf(digest, question);
+const { secret, receiver, digest, question, plain, sealed, vector, turn } = JSON.parse(readFileSync(0, "utf8"));
+const info = infoOf(digest, question, turn);
 const found = {
   info: toHex(info),
   opened: toHex(await unseal(secret, receiver, info, fromHex(sealed))),

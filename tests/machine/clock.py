@@ -15,7 +15,8 @@ import struct
 from pathlib import Path
 
 _SLOTS = 8
-_SECONDS, _DAY, _BRAKES, _TURNS = 0, 1, 2, 7
+_SECONDS, _DAY, _BRAKES, _RELEASES = 0, 1, 2, 7
+_LONG = 1_000_000  # so that a clock may go backwards
 
 
 class Clock:
@@ -42,12 +43,13 @@ class Clock:
         """The day, for whatever keeps something for some days."""
         return datetime.date(2026, 3, 1) + datetime.timedelta(days=self._get(_DAY))
 
-    def turns(self) -> float:
+    def releases(self) -> float:
         """The time by which a relay's schedule goes."""
-        return float(self._get(_TURNS))
+        return float(_LONG + self._get(_RELEASES))
 
-    def pass_turn(self) -> None:
-        self._set(_TURNS, self._get(_TURNS) + 1)
+    def move_releases(self, seconds: int) -> None:
+        """Move that time, backwards too."""
+        self._set(_RELEASES, self._get(_RELEASES) + seconds)
 
     def pass_seconds(self, seconds: int) -> None:
         self._set(_SECONDS, self._get(_SECONDS) + seconds)

@@ -14,6 +14,8 @@ from tests.relay.tools import PUBLIC
 SERIES = "series"
 QUESTIONS = ("colour", "many")
 COLOURS = ("red", "green", "blue")
+CROWD = 4
+"""How many envelopes of a question the relay waits for: more than one person may send."""
 
 
 KEYS = Keys(SERIES, dict(zip(QUESTIONS, SECRETS, strict=True)))
@@ -30,7 +32,7 @@ def contracts() -> tuple[Collection, ...]:
     Each is a revision of another, the last one of the first, and promises as much.
     """
     days = _contract("Kept for days", 1000, retention_days=3)
-    relayed = _contract("By relay", 1000, after=days, relay=_relay())
+    relayed = _contract("By relay", CROWD - 1, after=days, relay=_relay())
     ever = _contract("Kept for ever", 1000, after=relayed)
     invited = _contract("For the invited", 2, admission="invited", retention_days=5, after=ever)
     blind = _contract("Untraceable", 2, admission="blind", after=invited)
@@ -57,8 +59,8 @@ ISSUER_PORT, RELAY_PORT = _port("ISSUER"), _port("RELAY")
 
 
 def _relay() -> dict[str, object]:
-    """Two are a crowd, and none is ever dropped."""
-    return {"url": f"http://127.0.0.1:{RELAY_PORT}", "key": PUBLIC, "crowd": 2, "days": 3650}
+    """A few are a crowd, and none is ever dropped."""
+    return {"url": f"http://127.0.0.1:{RELAY_PORT}", "key": PUBLIC, "crowd": CROWD, "days": 3650}
 
 
 def _contract(

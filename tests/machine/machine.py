@@ -22,6 +22,7 @@ from tests.machine.books import Books, Step
 from tests.machine.contracts import (
     AGAIN,
     BLIND,
+    CROWD,
     INVITED,
     QUESTIONS,
     RELAYED,
@@ -33,7 +34,7 @@ from tests.machine.contracts import (
 from tests.machine.nursery import Nursery
 from tests.machine.purse import Purse
 from tests.machine.quick import new_folder
-from tests.machine.world import Backup, Device, Ran, Tally, World, others
+from tests.machine.world import PERIODS, Backup, Device, Ran, Tally, World, others
 
 DEVICES = 3
 _which = st.integers(0, DEVICES - 1)
@@ -268,7 +269,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def release(self) -> None:
-        """A turn of the relay's schedule: what is a crowd by now goes to the collector."""
+        """A release of the relay's schedule: what is a crowd by now goes to the collector."""
         with self.step(busy=True):
             self._release()
 
@@ -278,6 +279,20 @@ class Machine(RuleBasedStateMachine):
         self.world.clock.pass_seconds(2)  # collectors look at their contracts anew
         certain = bool(known) and not (front.lose_requests or front.lose_answers)
         self.world.release(delivered=certain)
+
+    @rule(seconds=st.sampled_from([-100, -2, -1, 3, 100]))
+    def move_relay_clock(self, seconds: int) -> None:
+        """The relay's clock jumps; releases go on."""
+        with self.step(busy=True):
+            self.world.move_relay_clock(seconds)
+            self._release()
+
+    @rule(every=st.sampled_from(PERIODS))
+    def change_period(self, every: float) -> None:
+        """The relay is started with another period; releases go on."""
+        with self.step(busy=True):
+            self.world.change_period(every)
+            self._release()
 
     @rule(question=_question, count=st.integers(1, 6))
     def batch(self, question: str, count: int) -> None:
@@ -308,7 +323,7 @@ class Machine(RuleBasedStateMachine):
             self.world.start_relay()
 
             def done() -> None:
-                self._seal(question, [1, 2])
+                self._seal(question, list(range(CROWD)))
                 if work:
                     self.world.release(delivered=False)
 
@@ -654,7 +669,7 @@ class Machine(RuleBasedStateMachine):
                 )
         with self.step():
             for question in QUESTIONS:
-                self._seal(question, [1, 2])  # a crowd for whoever waits for one
+                self._seal(question, list(range(CROWD)))  # a crowd for whoever waits for one
         with self.step():
             self._release()
         assert not self.books.at_relay, "a report is lost between relay and collector"

@@ -219,9 +219,9 @@ def _live(request: Mapping[str, Any]) -> None:
 
 def _keep_time(clock: Clock, brake: int) -> None:
     """Let the collector live by the shared clock, and stop at its transactions' ends."""
+    from rumor.collector import clock as wall
     from rumor.collector import service
     from rumor.collector import turns as keeper
-    from rumor.collector.relay import release
     from rumor.collector.relay import store as envelopes
     from rumor.collector.store import ingest, withdrawal
     from rumor.collector.store.database import Snapshot
@@ -232,8 +232,8 @@ def _keep_time(clock: Clock, brake: int) -> None:
         setattr(module, "today", clock.today)  # noqa: B010 (not for others to use)
     assert hasattr(service, "time")
     setattr(service, "time", SimpleNamespace(monotonic=clock.monotonic))  # noqa: B010
-    assert hasattr(release, "time")
-    setattr(release, "time", SimpleNamespace(time=clock.turns))  # noqa: B010
+    assert hasattr(wall, "now")
+    setattr(wall, "now", clock.releases)  # noqa: B010
     for owner, name in (
         (sqlite._Connection, "transaction"),
         (postgres._Connection, "transaction"),

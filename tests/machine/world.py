@@ -35,8 +35,8 @@ from tests.machine.rewind import rewind
 from tests.relay.tools import PEM, kind_of
 
 _OPERATOR, _COLLECTORS, _ISSUER, _RELAY = 0, (1, 2), 3, 4
-# Of a schedule whose time a test moves by seconds: a turn is a tenth of one.
-_EVERY = 0.1 / 3600
+# Of a schedule whose time a test moves by seconds: its period is a fraction of one.
+PERIODS = (0.1 / 3600, 0.2 / 3600, 0.5 / 3600)
 
 
 @dataclass
@@ -123,6 +123,7 @@ class World:
         self._relaying = self.front.listening(RELAY_PORT)
         self._relaying.__enter__()
         self.relay: Serving | None = None
+        self.every, self.starts_anew = PERIODS[0], True
         (folder / "gateway.pem").write_bytes(PEM)
         self.relay_token = add_token(folder / "relays", "relay")
         (folder / "relay.token").write_text(self.relay_token)
@@ -335,7 +336,7 @@ class World:
             [
                 *("relay", str(self.files[RELAYED]), "--gateway", self.front.url, "--port", "0"),
                 *("--token-file", "relay.token", "--store", "sqlite:///relay.db", "--json"),
-                *("--every", str(_EVERY)),
+                *("--every", str(self.every)),
             ],
             _RELAY,
         )
@@ -367,24 +368,42 @@ class World:
         self._meanwhile(work, doomed, self.kill_relay)
 
     def release(self, *, delivered: bool) -> None:
-        """A turn of the schedule; wait until it is over, and all of it `delivered`, if so."""
-        self.clock.pass_turn()
-        if self.relay is None:
-            return
-        deadline = time.monotonic() + (20 if delivered else 0.3)
-        wanted = int(self.clock.turns() // (_EVERY * 3600))
-        while time.monotonic() < deadline:
-            turn, under_way = self._at_relay()
-            if turn >= wanted and not (delivered and under_way):
-                return
-            time.sleep(0.01)
-        assert not delivered, f"the relay did not deliver: {self.relay.child.said()}"
+        """Let a release come; wait until it is over, and all of it `delivered`, if so."""
+        if self.relay is not None and self.starts_anew:
+            # The next look only starts the schedule anew.
+            self.starts_anew = not self._on_schedule(20 if delivered else 0.3)
+        self.clock.move_releases(1)
+        if self.relay is not None:
+            done = self._on_schedule(20 if delivered else 0.3, delivered=delivered)
+            assert done or not delivered, f"the relay did not deliver: {self.relay.child.said()}"
 
-    def _at_relay(self) -> tuple[int, int]:
-        """Up to which turn the relay has come, and how many envelopes it still has to deliver."""
+    def _on_schedule(self, seconds: float, *, delivered: bool = False) -> bool:
+        """Whether the last release is of the present period, and `delivered`, within a while."""
+        deadline, now = time.monotonic() + seconds, self.clock.releases()
+        while time.monotonic() < deadline:
+            last, under_way = self._at_relay()
+            if last <= now < last + 3600 * self.every and not (delivered and under_way):
+                return True
+            time.sleep(0.01)
+        return False
+
+    def move_relay_clock(self, seconds: int) -> None:
+        """The relay's clock jumps."""
+        self.clock.move_releases(seconds)
+        self.starts_anew = self.starts_anew or seconds < 0
+
+    def change_period(self, every: float) -> None:
+        """The relay is started again with another period, in hours."""
+        self.kill_relay(gently=True)
+        self.starts_anew = self.starts_anew or every != self.every
+        self.every = every
+        self.start_relay()
+
+    def _at_relay(self) -> tuple[float, int]:
+        """When the relay's last release was, and how many envelopes it still has to deliver."""
         database = sqlite3.connect(f"file:{self.folder / 'relay.db'}?mode=ro", uri=True)
         try:
-            ((turn,),) = database.execute("SELECT COALESCE(MAX(number), -1) FROM turn")
+            ((last,),) = database.execute("SELECT COALESCE(MAX(time), -1) FROM release")
             ((under_way,),) = database.execute(
                 "SELECT COUNT(*) FROM envelope WHERE released = 1 AND sealed IS NOT NULL"
             )
@@ -392,7 +411,7 @@ class World:
             return -1, 0
         finally:
             database.close()
-        return int(turn), int(under_way)
+        return float(last), int(under_way)
 
     def sealed(self, question: str, values: Sequence[int]) -> list[bytes]:
         """Fresh envelopes."""

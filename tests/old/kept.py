@@ -18,7 +18,7 @@ import pytest
 
 from rumor.collector.http.server import background, listen
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import Arrived, Batch, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, open_store
 from rumor.contract.collection import Collection
@@ -91,7 +91,7 @@ def quiet_relay(folder: Path, collection: Collection) -> Iterator[RelayStore]:
 def holds(store: RelayStore, sealed: bytes) -> bool:
     """Whether exactly one envelope waits at a relay, and has these bytes."""
     (kind,) = store.classes()
-    alone = store.waiting(kind) == 1
+    alone = store.waiting(Batch(kind)) == 1
     return alone and store.keep([Arrived(kind.number, sealed)]) == [False]
 
 

@@ -35,6 +35,7 @@ from rumor.collector.gateway import add_key
 from rumor.collector.issuer_keys import Keys
 from rumor.collector.issuing import Issuing
 from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import Batch as RelayBatch
 from rumor.collector.store import ingest
 from rumor.collector.store.base import Batch, Registered, Store, Wanted, open_store
 from rumor.collector.tokens import add_token
@@ -372,7 +373,7 @@ def make_relay(folder: Path) -> dict[str, Any]:
     with closing(RelayStore(f"sqlite:///{folder / 'relay.db'}")) as store:
         store.register(collection)
         colour, many = store.classes()
-        store.turn(20_773, day)
+        store.release(20_773 * 86_400.0, 86_400.0, day)
 
         def keep(of: Any, name: str, count: int, seed: int) -> list[bytes]:
             made = rows(collection, of.question, [n % 3 for n in range(count)], seed)
@@ -383,10 +384,10 @@ def make_relay(folder: Path) -> dict[str, Any]:
             return sealed
 
         delivered = keep(colour, "delivered", 4, 21)
-        store.turn(20_774, day)
-        store.delivered(colour, delivered, day)
+        store.release(20_774 * 86_400.0, 86_400.0, day)
+        store.delivered(RelayBatch(colour), delivered, day)
         keep(colour, "under way", 5, 22)
-        store.turn(20_775, day)
+        store.release(20_775 * 86_400.0, 86_400.0, day)
         keep(colour, "waiting", 3, 23)
         keep(many, "waiting crowd", 4, 24)
         store.tidy(thorough=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,18 +25,22 @@ from tests.relay.tools import Path3, kind_of, running
 
 @contextmanager
 def whole_path(
-    folder: Path, store_url: str | None = None, *, crowd: int = 5
+    folder: Path, store_url: str | None = None, *, crowd: int = 5, turn_hours: int | None = None
 ) -> Iterator[tuple[Path3, Store]]:
     """Issuer, relay and collector in threads; and the issuer's store."""
     listener = listen("127.0.0.1", 0)
-    wish = blind_wish(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    wish: dict[str, Any] = blind_wish(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    # One person's reports alone must be no crowd, unless turns keep them apart.
+    most = 2 if turn_hours is not None else min(2, crowd - 1)
+    questions = [{**each, "reports_per_person": most} for each in wish["questions"]]
     with running(
         folder,
         store_url,
         crowd=crowd,
+        turn_hours=turn_hours,
         admission="blind",
         issuer=wish["issuer"],
-        questions=wish["questions"],
+        questions=questions,
     ) as path:
         people = open_store(f"sqlite:///{folder / 'issuer.db'}")
         people.register(path.collection)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,12 +10,9 @@ import pytest
 
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
-from rumor.collector.store.base import today
 from rumor.contract.admission import admission_keys, new_invitation
 from tests.collector.tools import stored
 from tests.relay.tools import PRIVATE, Path3, kind_of, relayed, running
-
-_turns = itertools.count(10)
 
 
 def client(path: Path3, folder: Path, **more: object) -> Client:
@@ -28,9 +24,9 @@ def delivered(path: Path3, count: int) -> dict[bytes, bytes]:
 
     The store holds reports a moment before they are counted and acknowledged.
     """
-    deadline, kinds = time.monotonic() + 30, path.relay.store.classes()
+    deadline, batches = time.monotonic() + 30, path.relay.store.batches_under_way()
     while len(held := stored(path.store, path.entry, "colour")) < count or any(
-        path.relay.store.under_way(kind, 1) for kind in kinds
+        path.relay.store.under_way(batch, 1) for batch in batches
     ):
         assert time.monotonic() < deadline, held
         time.sleep(0.02)
@@ -38,9 +34,8 @@ def delivered(path: Path3, count: int) -> dict[bytes, bytes]:
 
 
 def released(path: Path3) -> None:
-    """A turn of the schedule comes."""
-    number = next(_turns)
-    path.relay.store.turn(number, today())
+    """A release of the schedule comes."""
+    path.release()
 
 
 def test_answers_reach_the_collector_as_a_crowd(tmp_path: Path, store_url: str) -> None:
@@ -69,13 +64,13 @@ def test_what_waits_is_sent_again_byte_for_byte(tmp_path: Path) -> None:
         assert made.sealed is not None
         with client(path, tmp_path / "device") as device:
             device.collection()
-            kind = path.relay.kind(path.collection.digest, "colour")
+            batch = path.batch()
             for _ in range(2):
                 assert device.waiting() == [made]
                 device._deliver([made])
-                assert path.relay.store.waiting(kind) == 1
+                assert path.relay.store.waiting(batch) == 1
             assert device.flush().sent == 1
-            assert path.relay.store.waiting(kind) == 1
+            assert path.relay.store.waiting(batch) == 1
 
 
 def test_several_answers_to_one_question_all_arrive(tmp_path: Path) -> None:
@@ -84,8 +79,8 @@ def test_several_answers_to_one_question_all_arrive(tmp_path: Path) -> None:
             device._respondent.prepare(path.collection, {"colour": answer})
         device.collection()
         assert device.flush().sent == 3
-        kind = path.relay.kind(path.collection.digest, "colour")
-        assert path.relay.store.waiting(kind) == 3
+        batch = path.batch()
+        assert path.relay.store.waiting(batch) == 3
 
 
 def test_the_outbox_holds_what_opens_to_the_report(tmp_path: Path) -> None:

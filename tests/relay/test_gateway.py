@@ -15,7 +15,7 @@ import rumor
 from rumor.cli import main
 from rumor.collector.gateway import Gateway, add_key, read_keys
 from rumor.collector.relay.store import Arrived
-from rumor.collector.store.base import Batch, Outcome, today
+from rumor.collector.store.base import Batch, Outcome
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.admission import admission_key
 from rumor.contract.envelope import EnvelopeClass
@@ -196,7 +196,7 @@ def test_envelopes_of_an_earlier_key_open_after_a_rotation(tmp_path: Path) -> No
             ]
             batch = [Arrived(kind.number, each) for each in envelopes(contract, 2)]
             assert path.relay.store.keep(batch) == [True, True]
-        path.relay.store.turn(10, today())
+        path.release()
         for contract in (first, second):
             entry, deadline = path.store.find(contract.digest), time.monotonic() + 30
             while len(stored(path.store, entry, "colour")) < 2:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rumor.collector.store.base import today
 from rumor.contract.admission import new_invitation
 from rumor.contract.tickets import Admitted
 from tests.collector.tools import stored
@@ -92,7 +91,7 @@ def test_a_browser_answers_through_a_relay(tmp_path: Path) -> None:
             assert (outcome["accepted"], outcome["pending"], outcome["problem"]) == (2, 0, None)
             assert found[place + 1]["pending"] == []
         assert stored(path.store, path.entry, "colour") == {}
-        path.relay.store.turn(10, today())
+        path.release()
         ids = {found[place][0]["id"] for at in (2, 7, 12) for place in (at, at + 1)}
         assert {id.hex() for id in delivered(path, 6)} == ids
 

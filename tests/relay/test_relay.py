@@ -7,7 +7,7 @@ import datetime
 import itertools
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from rumor.collector.relay import release
 from rumor.collector.relay import store as relay_store
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
-from rumor.collector.relay.store import Arrived, Class, RelayStore, _name
+from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release, Released, _name
 from rumor.collector.store.base import StoreDamaged, open_store
 from rumor.contract.collection import Collection
 from tests.collector.tools import call
@@ -33,18 +33,38 @@ DAY = datetime.date(2026, 3, 1)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RelayStore]:
     monkeypatch.setattr(relay_store, "today", lambda: DAY)
     opened = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
-    opened.turn(0, DAY)
+    opened.release(0, 1, DAY)
     yield opened
     opened.close()
 
 
-def filled(kept: RelayStore, contract: Collection, count: int) -> tuple[Class, list[bytes]]:
-    """A class with fresh envelopes in it."""
+def filled(
+    kept: RelayStore, contract: Collection, count: int, turn: int | None = None
+) -> tuple[Batch, list[bytes]]:
+    """A batch with fresh envelopes in it."""
     kept.register(contract)
     (kind,) = [c for c in kept.classes() if (c.digest, c.question) == (contract.digest, "colour")]
-    made = envelopes(contract, count)
-    assert kept.keep([Arrived(kind.number, each) for each in made]) == [True] * count
-    return kind, made
+    batch, made = Batch(kind, turn), envelopes(contract, count, turn=turn)
+    assert kept.keep(arrived(batch, made)) == [True] * count
+    return batch, made
+
+
+def arrived(batch: Batch, made: Iterable[bytes]) -> list[Arrived]:
+    """Envelopes as a batch takes them in."""
+    return [Arrived(batch.kind.number, each, batch.turn) for each in made]
+
+
+def last(kept: RelayStore) -> Release:
+    """The last release, of a schedule that has started."""
+    found = kept.last_release()
+    assert found is not None
+    return found
+
+
+def released(found: list[Released] | None) -> list[int]:
+    """How many envelopes of each batch a release let go."""
+    assert found is not None
+    return [each.released for each in found]
 
 
 class Desk(Transport):
@@ -56,8 +76,9 @@ class Desk(Transport):
         self.trouble: Exception | None = None
 
     def hand_over(
-        self, digest: str, question: str, envelopes: bytes, count: int, token: str
-    ) -> None:
+        self, digest: str, question: str, envelopes: bytes, count: int, token: str,
+        turn: int | None = None,
+    ) -> None:  # fmt: skip
         if self.trouble is not None:
             raise self.trouble
         size = len(envelopes) // count
@@ -69,7 +90,9 @@ def releaser(kept: RelayStore, desk: Desk) -> Iterator[Releaser]:
     """One that only works when it is told to."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rumor.collector.turns.Turns._run", lambda self: None)
-        yield Releaser(kept, desk, lambda: "token", Metrics(OUTCOMES, "envelopes"), 1e9)
+        # By this clock nothing is ever due, unless a test sets another.
+        patch.setattr("rumor.collector.clock.now", lambda: last(kept).time)
+        yield Releaser(kept, desk, lambda: "token", Metrics(OUTCOMES, "envelopes"), 1)
 
 
 def test_a_gateway_that_goes_away_again_and_again_is_handed_what_it_lacks(
@@ -77,7 +100,7 @@ def test_a_gateway_that_goes_away_again_and_again_is_handed_what_it_lacks(
 ) -> None:
     """All of a class at a time would begin anew each time, and never end."""
     monkeypatch.setattr(release, "_MOST_ENVELOPES", 4)
-    kind, made = filled(kept, relayed(crowd=3), 11)
+    batch, made = filled(kept, relayed(crowd=3), 11)
 
     class Fading(Desk):
         def hand_over(self, *given: Any) -> None:
@@ -86,83 +109,81 @@ def test_a_gateway_that_goes_away_again_and_again_is_handed_what_it_lacks(
 
     desk = Fading()
     with releaser(kept, desk) as work:
-        kept.turn(1, DAY)
+        kept.release(1, 1, DAY)
         for _ in range(3):
             work.turn(DAY)
             desk.trouble = None
     assert [len(piece) for piece in desk.taken] == [4, 4, 3]
     assert [each for piece in desk.taken for each in piece] == sorted(made)
-    assert not kept.under_way(kind, 99)
+    assert not kept.under_way(batch, 99)
 
 
 class TestCrowd:
     def test_one_too_few_is_nothing_released(self, kept: RelayStore) -> None:
-        kind, made = filled(kept, relayed(crowd=100), 99)
-        assert [turned.released for turned in kept.turn(1, DAY)] == [0, 0]
-        assert kept.under_way(kind, 1000) == []
+        batch, made = filled(kept, relayed(crowd=100), 99)
+        assert released(kept.release(1, 1, DAY)) == [0, 0]
+        assert kept.under_way(batch, 1000) == []
         (more,) = envelopes(relayed(crowd=100), 1)
-        assert kept.keep([Arrived(kind.number, made[0]), Arrived(kind.number, more)]) == [
-            False, True,
-        ]  # fmt: skip
-        assert [turned.released for turned in kept.turn(2, DAY)] == [100, 0]
-        assert kept.under_way(kind, 1000) == sorted([*made, more])
+        assert kept.keep(arrived(batch, [made[0], more])) == [False, True]
+        assert released(kept.release(2, 1, DAY)) == [100, 0]
+        assert kept.under_way(batch, 1000) == sorted([*made, more])
 
     def test_a_turn_comes_once(self, kept: RelayStore) -> None:
-        kind, _ = filled(kept, relayed(crowd=3), 3)
-        assert kept.turn(0, DAY) == []
-        assert sum(turned.released for turned in kept.turn(1, DAY)) == 3
-        kept.keep([Arrived(kind.number, each) for each in envelopes(relayed(crowd=3), 3)])
-        assert kept.turn(1, DAY) == []
-        assert kept.waiting(kind) == 3
+        batch, _ = filled(kept, relayed(crowd=3), 3)
+        assert kept.release(0, 1, DAY) == []
+        assert sum(released(kept.release(1, 1, DAY))) == 3
+        kept.keep(arrived(batch, envelopes(relayed(crowd=3), 3)))
+        assert kept.release(1, 1, DAY) == []
+        assert kept.waiting(batch) == 3
 
     def test_who_comes_after_the_release_waits_for_the_next(self, kept: RelayStore) -> None:
         """Else a second try would show the few that came between the two."""
-        kind, made = filled(kept, relayed(crowd=3), 3)
+        batch, made = filled(kept, relayed(crowd=3), 3)
         desk = Desk()
         with releaser(kept, desk) as work:
             desk.trouble = rumor.client.transport.Unreachable("gone")
-            kept.turn(1, DAY)
+            kept.release(1, 1, DAY)
             work.turn(DAY)
             late = envelopes(relayed(crowd=3), 2)
-            kept.keep([Arrived(kind.number, each) for each in late])
+            kept.keep(arrived(batch, late))
             desk.trouble = None
             work.turn(DAY)
             assert desk.taken == [sorted(made)]
-            kept.turn(2, DAY)
+            kept.release(2, 1, DAY)
             work.turn(DAY)
             assert desk.taken == [sorted(made)]
-            assert kept.waiting(kind) == 2
+            assert kept.waiting(batch) == 2
 
     def test_bytes_that_were_delivered_do_not_count_for_the_next_crowd(
         self, kept: RelayStore
     ) -> None:
-        kind, made = filled(kept, relayed(crowd=3, days=2), 3)
+        batch, made = filled(kept, relayed(crowd=3, days=2), 3)
         with releaser(kept, desk := Desk()) as work:
-            kept.turn(1, DAY)
+            kept.release(1, 1, DAY)
             work.turn(DAY)
             assert len(desk.taken) == 1
-            again = [Arrived(kind.number, each) for each in made]
+            again = arrived(batch, made)
             assert kept.keep(again) == [False] * 3
-            assert kept.waiting(kind) == 0
-            kept.turn(2, DAY + datetime.timedelta(days=3))
+            assert kept.waiting(batch) == 0
+            kept.release(2, 1, DAY + datetime.timedelta(days=3))
             assert kept.keep(again) == [True] * 3  # the collector knows them still
 
     def test_what_is_too_few_for_too_long_is_dropped_and_that_is_said(
         self, kept: RelayStore, caplog: pytest.LogCaptureFixture
     ) -> None:
-        kind, _ = filled(kept, relayed(crowd=100, days=3), 99)
+        batch, _ = filled(kept, relayed(crowd=100, days=3), 99)
         with releaser(kept, Desk()) as work, caplog.at_level(logging.WARNING):
             for days, left in ((3, 99), (4, 0)):
                 with pytest.MonkeyPatch.context() as patch:
-                    number = float(days) * 1e9
-                    patch.setattr("rumor.collector.relay.release.time.time", lambda n=number: n)
+                    number = float(days)
+                    patch.setattr("rumor.collector.clock.now", lambda n=number: n)
                     work.turn(DAY + datetime.timedelta(days=days))
-                assert kept.waiting(kind) == left
+                assert kept.waiting(batch) == left
             assert work._metrics.reports["dropped"] == 99
             assert 'rumor_envelopes_total{outcome="dropped"} 99' in work._metrics.text()
         assert [record.message for record in caplog.records] == [
-            f"dropped 99 envelopes of question 'colour' ({kind.digest[:16]}...): too few for 3 "
-            f"days (the contract waits for 100)"
+            f"dropped 99 envelopes of question 'colour' ({batch.kind.digest[:16]}...): too few "
+            f"for 3 days (the contract waits for 100)"
         ]
 
     def test_a_closed_collection_takes_none_and_that_is_said(
@@ -172,7 +193,7 @@ class TestCrowd:
         desk = Desk()
         desk.trouble = rumor.client.transport.Refused("closed", "it is closed")
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
-            kept.turn(1, DAY)
+            kept.release(1, 1, DAY)
             work.turn(DAY)
             work.turn(DAY)
         assert [record.message.partition(": ")[2] for record in caplog.records] == [
@@ -182,14 +203,14 @@ class TestCrowd:
     def test_what_a_gateway_refuses_waits(
         self, kept: RelayStore, caplog: pytest.LogCaptureFixture
     ) -> None:
-        kind, made = filled(kept, relayed(crowd=3), 3)
+        batch, made = filled(kept, relayed(crowd=3), 3)
         desk = Desk()
         desk.trouble = rumor.client.transport.Refused("unauthorized", "who are you")
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
-            kept.turn(1, DAY)
+            kept.release(1, 1, DAY)
             for _ in range(3):
                 work.turn(DAY + datetime.timedelta(days=100))
-            assert kept.under_way(kind, 9) == sorted(made)
+            assert kept.under_way(batch, 9) == sorted(made)
             desk.trouble = None
             work.turn(DAY)
         assert desk.taken == [sorted(made)]
@@ -203,16 +224,16 @@ class TestStore:
         self, kept: RelayStore, tmp_path: Path
     ) -> None:
         contract = relayed()
-        kind, made = filled(kept, contract, 1)
+        batch, made = filled(kept, contract, 1)
         for each in envelopes(contract, 60):
-            kept.keep([Arrived(kind.number, each)])
+            kept.keep(arrived(batch, [each]))
             made.append(each)
         kept.tidy(thorough=True)
         database = sqlite3.connect(tmp_path / "relay.db")
         with pytest.raises(sqlite3.OperationalError, match="no such column"):
             database.execute("SELECT rowid FROM envelope")
         columns = [row[1] for row in database.execute("PRAGMA table_info(envelope)")]
-        assert columns == ["class", "name", "day", "released", "sealed", "checksum"]
+        assert columns == ["class", "name", "day", "released", "sealed", "checksum", "turn"]
         assert database.execute("SELECT DISTINCT day, released FROM envelope").fetchall() == [
             ((DAY - datetime.date(1970, 1, 1)).days, 0)
         ]
@@ -238,14 +259,14 @@ class TestStore:
     def test_an_envelope_that_the_disk_changed_is_not_handed_over(
         self, kept: RelayStore, tmp_path: Path
     ) -> None:
-        kind, _ = filled(kept, relayed(crowd=3), 3)
-        kept.turn(1, DAY)
+        batch, _ = filled(kept, relayed(crowd=3), 3)
+        kept.release(1, 1, DAY)
         kept.close()
         with sqlite3.connect(tmp_path / "relay.db") as database:
             database.execute("UPDATE envelope SET sealed = zeroblob(98) WHERE class = 1")
         database.close()
         with pytest.raises(StoreDamaged, match="an envelope does not fit its checksum"):
-            kept.under_way(kind, 9)
+            kept.under_way(batch, 9)
 
     def test_a_relays_store_and_a_collectors_are_not_the_same(self, tmp_path: Path) -> None:
         open_store(f"sqlite:///{tmp_path / 'store.db'}").close()
@@ -286,5 +307,8 @@ class TestHttp:
                 assert answer.status == (400 if where.endswith("many") else 404)
             assert call(path.relay_url, "/v1/reports", good).status == 404
             assert call(path.relay_url, "/healthz").status == 200
-            assert path.relay.store.waiting(path.relay.kind(digest, "colour")) == 0
+            assert (
+                path.relay.store.waiting(path.relay.batch(path.relay.kind(digest, "colour"), None))
+                == 0
+            )
             assert kind_of(path.collection).size == len(good)

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from rumor.collector.gateway import Gateway, add_key, public_of, read_keys
 from rumor.collector.http.server import background, free_port, listen
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import RelayStore
+from rumor.collector.relay.store import Batch, RelayStore
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Registered, Store, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
@@ -33,7 +33,8 @@ def relayed(
     turn_hours: int | None = None, **more: object,
 ) -> Collection:  # fmt: skip
     """A collection of two questions that is answered through a relay."""
-    rules: dict[str, object] = {"kind": "choice", "epsilon": 1.0, "reports_per_person": 1000}
+    each = 1000 if turn_hours is not None else min(1000, crowd - 1)
+    rules: dict[str, object] = {"kind": "choice", "epsilon": 1.0, "reports_per_person": each}
     turns = {} if turn_hours is None else {"turn_hours": turn_hours}
     colour = {"id": "colour", "labels": ["red", "green", "blue"]}
     return Collection.resolve(
@@ -51,16 +52,20 @@ def relayed(
     )
 
 
-def kind_of(collection: Collection, question: str = "colour") -> EnvelopeClass:
+def kind_of(
+    collection: Collection, question: str = "colour", turn: int | None = None
+) -> EnvelopeClass:
     """The envelopes of a question."""
-    return EnvelopeClass.of(collection, collection.question(question))
+    return EnvelopeClass.of(collection, collection.question(question), turn)
 
 
-def envelopes(collection: Collection, count: int, question: str = "colour") -> list[bytes]:
+def envelopes(
+    collection: Collection, count: int, question: str = "colour", turn: int | None = None
+) -> list[bytes]:
     """Fresh envelopes, as devices make them."""
     mechanism = collection.question(question).mechanism.unlabelled()
     reports = mechanism.privatize([i % 3 for i in range(count)])
-    kind = kind_of(collection, question)
+    kind = kind_of(collection, question, turn)
     return [kind.seal(report_id(new_key()), None, report.tobytes()) for report in reports]
 
 
@@ -74,6 +79,15 @@ class Path3:
     service: Service
     collector_url: str
     entry: Registered
+
+    def batch(self, question: str = "colour", turn: str | None = None) -> Batch:
+        """What the relay keeps of a question, and of a turn that it takes now."""
+        return self.relay.batch(self.relay.kind(self.collection.digest, question), turn)
+
+    def release(self) -> None:
+        """Let a release of the relay's schedule come, whose period must be the long one."""
+        for time in (1.5e9, 2.5e9):  # the relay's own clock stands in the first of two periods
+            self.relay.store.release(time, 1e9, today())
 
     @property
     def store(self) -> Store:

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from rumor.client.pins import Change
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
+from rumor.contract.relay import Relay
 from rumor.core.errors import InputError
 from rumor.mechanisms import PrivKVM
 from rumor.privacy.loss import series_ceiling
@@ -110,6 +111,15 @@ def contracts() -> dict[str, Collection]:
         "more": {**RELAY, "crowd": 101},
     }.items():
         found[name] = make(hidden, {**colour, "id": "c"}, series="hidden", relay=way)
+    turns = {"daily": 24, "no turns": None, "hourly": 1, "two days": 48, "five days": 120}
+    daily: Collection | None = None
+    for name, hours in turns.items():
+        relay = RELAY if hours is None else {**RELAY, "turn_hours": hours}
+        found[name] = make(daily, {**colour, "id": "c"}, series="turns", relay=relay)
+        daily = daily or found[name]
+    found["five days"] = replace(found["five days"], revision=3, previous=found["two days"].digest)
+    small = Relay(**{**RELAY, "crowd": 6})  # type: ignore[arg-type]
+    found["one person's batch"] = replace(hidden, series="small", relay=small)
     return found
 
 
@@ -148,6 +158,24 @@ def life() -> list[Day]:
         *(
             Day(name, 20_040, {"c": "red"})
             for name in ("hidden", "bare", "elsewhere", "few", "more")
+        ),
+        # One report in a turn: not two, not after the clock went back, not with shorter turns.
+        *(
+            Day(name, day, {"c": "red"})
+            for name, day in (
+                ("one person's batch", 20_040),
+                ("daily", 20_050),
+                ("daily", 20_050),
+                ("daily", 20_049),
+                ("daily", 20_051),
+                ("no turns", 20_060),
+                ("hourly", 20_060),
+                ("two days", 20_051),
+                ("two days", 20_052),
+                ("two days", 20_053),
+                ("five days", 20_054),
+                ("five days", 20_055),
+            )
         ),
     ]
 
@@ -231,7 +259,7 @@ def _ledger(path: Path) -> dict[str, object]:
 def _pin(row: sqlite3.Row) -> dict[str, object]:
     """A pin, with its way as one thing, which leaves out what there is none of."""
     pin = dict(row)
-    way = {name: pin.pop(name) for name in ("blind", "relay", "crowd", "issuer")}
+    way = {name: pin.pop(name) for name in ("blind", "relay", "crowd", "issuer", "turn_hours")}
     if pin["inherits"] is None:
         del pin["inherits"]
     told = {name: value for name, value in way.items() if value is not None}

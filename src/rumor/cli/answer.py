@@ -131,7 +131,7 @@ def answer(
         print(f"{receipt.sent} sent, {receipt.waiting} waiting; epsilon {spent:.4g} spent in all")
         if receipt.problem is not None:
             print(f"not all arrived: {receipt.problem}")
-    if receipt.waiting:
+    if receipt.waiting or receipt.dropped:
         raise typer.Exit(1)
 
 

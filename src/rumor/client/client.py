@@ -6,7 +6,8 @@ then is anything sent. What cannot be sent stays on disk and goes out later, byt
 the same under the same random id, so that sending again is always safe. Nothing is thrown
 away that was not acknowledged, whatever a collector says: what it refuses stays with the
 person, who can send the same bytes again, with another invitation where that was the reason,
-or take everything back.
+or take everything back. The one exception is a contract with turns: what was not sent before its
+turn was over is dropped, and the person is told.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class Receipt:
     """Why some are waiting, in a sentence."""
     told: tuple[str, ...] = ()
     """What the person should know of how answers were taken, in sentences."""
+    dropped: int = 0
+    """How many were dropped now because their turn was over; what they cost stays spent."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ class Withdrawal:
     """Reports that could not be asked for now: their keys are kept."""
     problem: str | None = None
     """Why some are left, in a sentence."""
+
+
+class _TurnOverError(Exception):
+    """The turn of an envelope was over before it could be sent."""
 
 
 class Client(Closing):
@@ -273,13 +280,29 @@ class Client(Closing):
         return [envelope for envelope in self._respondent.pending() if envelope.contract in known]
 
     def _send_waiting(self) -> Receipt:
-        sent = refused = 0
+        dropped = len(self._respondent.drop_over(self.waiting()))
+        receipt = self._sent_waiting()
+        dropped += receipt.dropped
+        if not dropped:
+            return receipt
+        over = (
+            f"reports dropped, at no refund, because their turn was over before they could be "
+            f"sent: {dropped}"
+        )
+        problem = over if receipt.problem is None else f"{over}; {receipt.problem}"
+        return replace(receipt, dropped=dropped, problem=problem)
+
+    def _sent_waiting(self) -> Receipt:
+        sent = refused = dropped = 0
         problem: str | None = None
         for group in _groups(self.waiting()):
             try:
                 while group:
                     try:
                         self._send(group)
+                    except _TurnOverError:
+                        dropped += len(group)
+                        break
                     except Refused as refusal:
                         group, kept = self._after(refusal, group)
                         if kept:
@@ -291,8 +314,8 @@ class Client(Closing):
                         break
             except (Unreachable, Unavailable) as trouble:
                 # Not sent; or sent, and the device could not note that: it goes out again.
-                return Receipt(sent, len(self.waiting()), refused, str(trouble))
-        return Receipt(sent, len(self.waiting()), refused, problem)
+                return Receipt(sent, len(self.waiting()), refused, str(trouble), dropped=dropped)
+        return Receipt(sent, len(self.waiting()), refused, problem, dropped=dropped)
 
     def _after(self, refusal: Refused, group: list[Envelope]) -> tuple[list[Envelope], int]:
         """What is worth sending at once after a refusal, and how many stay as they are."""
@@ -331,8 +354,11 @@ class Client(Closing):
     def _deliver(self, group: list[Envelope]) -> None:
         first = group[0]
         if first.relay is not None and first.sealed is not None:
+            # Looked at last: pauses and delays may have lasted until the turn was over.
+            if self._respondent.drop_over(group):
+                raise _TurnOverError
             relay = Transport(first.relay, self._timeout)
-            relay.pass_on(first.contract, first.question, first.sealed)
+            relay.pass_on(first.contract, first.question, first.sealed, first.turn)
             return
         records = b"".join(envelope.id + envelope.report for envelope in group)
         self._transport.send(first.contract, first.question, records, len(group), first.token)

@@ -31,6 +31,7 @@ from rumor.client.pins import Pin
 from rumor.client.purse import Admits, Purse
 from rumor.client.scopes import Scope, find_scope
 from rumor.client.sent import Made, Sent
+from rumor.client.turn_table import TurnTable
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.way import Way
@@ -52,6 +53,7 @@ CREATE TABLE pending (
     token BLOB, relay TEXT, sealed BLOB
 );
 """
+_COLUMNS = "id, contract, question, report, token, relay, sealed, turn, expires"
 _ANSWERS = """
 CREATE TABLE answer (
     number INTEGER PRIMARY KEY,
@@ -85,6 +87,9 @@ CREATE TABLE share (
 # An older ledger knows neither the collector of a pin nor its issuer: the next contract that
 # names the pinned one says both.
 _FROM_7 = f"""
+ALTER TABLE pending ADD COLUMN turn INTEGER;
+ALTER TABLE pending ADD COLUMN expires INTEGER;
+ALTER TABLE pin ADD COLUMN turn_hours INTEGER;
 ALTER TABLE pin ADD COLUMN issuer TEXT;
 ALTER TABLE pin ADD COLUMN collector TEXT;
 ALTER TABLE pin ADD COLUMN contact TEXT;
@@ -138,6 +143,10 @@ class Envelope:
     """The address of the relay that it goes through, where the collection has one."""
     sealed: bytes | None = None
     """What is sent to the relay."""
+    turn: int | None = None
+    """The turn that the relay is told, where the contract has turns."""
+    expires: int | None = None
+    """The hour since 1970 UTC from which no relay takes it, where the contract has turns."""
     told: tuple[str, ...] = field(default=(), compare=False)
     """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
 
@@ -145,7 +154,7 @@ class Envelope:
     def columns(self) -> tuple[object, ...]:
         """As the table of what waits to be sent has them."""
         told = (self.id, self.contract, self.question, self.report)
-        return (*told, self.token, self.relay, self.sealed)
+        return (*told, self.token, self.relay, self.sealed, self.turn, self.expires)
 
 
 @dataclass(frozen=True)
@@ -253,6 +262,7 @@ class Ledger:
                 self.sent = Sent(self._database)
                 self.drawn = Drawn(self._database)
                 self.purse = Purse(self._database)
+                self.turns = TurnTable(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
                 f"a ledger must be an intact database; {str(path)!r} is not ({problem})"
@@ -332,13 +342,13 @@ class Ledger:
         """Whose series a contract is that was met at an origin, and what that is held to."""
         rows = self._database.execute(
             "SELECT series, revision, contract, ceiling, agreed, blind, relay, crowd, issuer,"
-            " inherits, collector, contact FROM pin WHERE series = ? OR series LIKE ?"
+            " turn_hours, inherits, collector, contact FROM pin WHERE series = ? OR series LIKE ?"
             " ORDER BY series",
             (collection.series, f"{collection.series} %"),
         )
         pins: dict[str, Pin] = {}
-        for name, *held, blind, relay, crowd, issuer, inherits, met, contact in rows:
-            way = None if blind is None else Way(bool(blind), relay, crowd, issuer)
+        for name, *held, blind, relay, crowd, issuer, hours, inherits, met, contact in rows:
+            way = None if blind is None else Way(bool(blind), relay, crowd, issuer, hours)
             others = tuple(json.loads(inherits or "[]"))
             pin = replace(Pin(*held), way=way, collector=met)
             pins[name] = replace(pin, contact=contact, inherits=others)
@@ -348,13 +358,13 @@ class Ledger:
         """Hold the series to this from now on."""
         told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
         inherits = json.dumps(pin.inherits) if pin.inherits else None
-        hides: tuple[object, ...] = (None, None, None, None)
+        hides: tuple[object, ...] = (None,) * 5
         if way is not None:
-            hides = (way.blind, way.relay, way.crowd, way.issuer)
+            hides = (way.blind, way.relay, way.crowd, way.issuer, way.turn_hours)
         self._database.execute(
             "INSERT OR REPLACE INTO pin (series, revision, contract, ceiling, agreed, blind, relay,"
-            " crowd, issuer, collector, contact, inherits)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " crowd, issuer, turn_hours, collector, contact, inherits)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (scope.name, *told, *hides, pin.collector, pin.contact, inherits),
         )
 
@@ -423,16 +433,27 @@ class Ledger:
             # Sealed once: who sends it again sends the same bytes, and nobody counts two.
             None if way is None else way.relay.url,
             None if way is None else way.seal(id, shown, debit.report),
+            *self._turn(debit),
         )
         # An invitation's token is none of these: the collector keeps a key of it until it is used.
         signed = None if way is None or admits is None or admits.key is None else shown
         own = Made(envelope.id, takes_back, debit.contract, row.question, all_made, signed)
         self.sent.add(own, debit.retention_days)
         self._database.execute(
-            "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO pending ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             envelope.columns,
         )
         return envelope
+
+    def _turn(self, debit: Debit) -> tuple[int | None, int | None]:
+        """Note the turn of a report; return the turn, and the hour from which it is over."""
+        way = debit.sealed
+        hours = None if way is None else way.relay.turn_hours
+        if way is None or way.turn is None or hours is None:
+            return None, None
+        self.turns.note(debit.owner, debit.row.question, (way.turn + 1) * hours)
+        # Relays take the current turn and the one before.
+        return way.turn, (way.turn + 2) * hours
 
     def _check_repeats(self, debit: Debit) -> None:
         """Refuse a report out of turn, or one more than a person is asked for."""
@@ -566,8 +587,7 @@ class Ledger:
         """What was made and not yet acknowledged, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
         rows = self._database.execute(
-            "SELECT id, contract, question, report, token, relay, sealed FROM pending"
-            f"{condition} ORDER BY rowid",
+            f"SELECT {_COLUMNS} FROM pending{condition} ORDER BY rowid",
             values,
         )
         return [Envelope(*row) for row in rows]
@@ -577,6 +597,13 @@ class Ledger:
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
             self.sent.arrived(ids)
+
+    @_alone
+    def check_turn(
+        self, collection: Collection, scope: Scope, question: str, turn: int | None
+    ) -> None:
+        """Refuse a second report of a question in one turn."""
+        self.turns.check(collection, scope, question, turn)
 
     @_alone
     def made(self) -> list[Made]:

@@ -43,8 +43,12 @@ from rumor.privacy.loss import series_ceiling
 _FIRST_DAY = datetime.date(1970, 1, 1)
 
 
-def _utc_today() -> datetime.date:
-    return datetime.datetime.now(datetime.UTC).date()
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _midnight(day: datetime.date) -> datetime.datetime:
+    return datetime.datetime.combine(day, datetime.time(), datetime.UTC)
 
 
 class Respondent(Closing):
@@ -62,26 +66,36 @@ class Respondent(Closing):
         max_epsilon: float | None = None,
         consent: Consent | None = None,
         today: Callable[[], datetime.date] | None = None,
+        now: Callable[[], datetime.datetime] | None = None,
         collector: str = "",
     ) -> None:
         """Open the folder, making it and the secret on first use.
 
         `max_epsilon` bounds what everything costs together. Each series is bounded anyway, by
         what its first contract promised; `consent` asks the person when a revision wants more
-        (without it, that is refused). `today` is the day in UTC, which periods are counted by.
+        (without it, that is refused). `today` is the day in UTC, which periods are counted by,
+        and `now` the time in UTC, which turns are counted by; each follows from the other.
         `collector` is the address that contracts come from: a contract of the same series from
         elsewhere then holds up nothing (without it, the contact alone tells collectors apart).
         """
         if max_epsilon is not None and not max_epsilon > 0:
             raise InputError(f"max_epsilon must be a number above 0; got {shown(max_epsilon)}")
         self.max_epsilon, self._consent = max_epsilon, consent
-        self._today = _utc_today if today is None else today
+        self._given_today, self._given_now = today, now
         self._collector = origin_of(collector)
         self._folder = Path(state_dir).expanduser()
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._secret, made = open_secret(self._secret_file)
         self._ledger = Ledger(self._folder / "ledger.sqlite3")
         self._note_new_secret("secret lost and made anew" if made else "secret replaced")
+
+    def _now(self) -> datetime.datetime:
+        if self._given_now is not None:
+            return self._given_now().astimezone(datetime.UTC)
+        return _utc_now() if self._given_today is None else _midnight(self._given_today())
+
+    def _today(self) -> datetime.date:
+        return self._now().date() if self._given_today is None else self._given_today()
 
     @property
     def _secret_file(self) -> Path:
@@ -116,14 +130,23 @@ class Respondent(Closing):
         return self._ledger.drawn.asked(self._secret, collection, self._today(), scope.name)
 
     def check_asked(self, collection: Collection, ids: Iterable[str] = ()) -> None:
-        """Refuse what this person is not asked, or not today; an unknown name is no question."""
-        if collection.ask is None:
-            return
-        asked, known = self.asked(collection), [question.id for question in collection.questions]
-        for id in ids:
-            if id in known:
+        """Refuse what this person is not asked, or not now; an unknown name is no question."""
+        collection.check_batch_size()
+        known = [question.id for question in collection.questions]
+        mine = [id for id in ids if id in known]
+        if collection.ask is not None:
+            asked = self.asked(collection)
+            for id in mine:
                 asked.check_question(id)
-        asked.check_today(self._today())
+            asked.check_today(self._today())
+        scope, turn = self._scope(collection), self._turn(collection)
+        for id in mine:
+            self._ledger.check_turn(collection, scope, id, turn)
+
+    def _turn(self, collection: Collection) -> int | None:
+        """The turn that it is now, where the contract has turns."""
+        relay = collection.relay
+        return None if relay is None else relay.turn_at(self._now().timestamp())
 
     def prepare(
         self,
@@ -167,11 +190,13 @@ class Respondent(Closing):
         invitation: bytes | None,
     ) -> list[Envelope]:
         with self._ledger.transaction():
-            scope = self._scope(collection)
+            scope, turn = self._scope(collection), self._turn(collection)
             pin = self._pin(scope, collection)
             ceilings = Ceilings(pin.ceiling, self.max_epsilon)
+            for id in answers:
+                self._ledger.turns.check(collection, scope, id, turn)
             envelopes = [
-                self._envelope(scope, collection, id, value, ceilings, random, invitation)
+                self._envelope(scope, collection, id, value, ceilings, random, invitation, turn)
                 for id, value in answers.items()
             ]
             self._ledger.pin(scope, pin)
@@ -187,6 +212,7 @@ class Respondent(Closing):
         ceilings: Ceilings,
         random: Source | None,
         invitation: bytes | None,
+        turn: int | None,
     ) -> Envelope:
         """The report of one answer, charged; what is wrong with it names its question alone."""
         if id not in (ids := [question.id for question in collection.questions]):
@@ -194,7 +220,8 @@ class Respondent(Closing):
             raise InputError(f"a question must be named as one of {names}; got another name")
         question = collection.question(id)
         try:
-            debit = replace(self._debit(collection, question, value, random), scope=scope)
+            debit = self._debit(collection, question, value, random, turn)
+            debit = replace(debit, scope=scope)
             notes = question.mechanism.notes(value)
         except AnswerError as problem:
             raise problem.within(f"question {id!r}") from None
@@ -217,6 +244,7 @@ class Respondent(Closing):
 
     def _followed(self, scope: Scope, collection: Collection) -> Pin | None:
         """The pin of a series that was answered before; what is no revision of it is refused."""
+        collection.check_batch_size()
         return None if scope.pin is None else scope.pin.follow(collection, self._collector)
 
     def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
@@ -245,7 +273,12 @@ class Respondent(Closing):
         return True
 
     def _debit(
-        self, collection: Collection, question: Question, value: object, random: Source | None
+        self,
+        collection: Collection,
+        question: Question,
+        value: object,
+        random: Source | None,
+        turn: int | None,
     ) -> Debit:
         """The report of one answer, and which permanent answer it is of."""
         mechanism, context = question.mechanism, (collection.series, question.id)
@@ -256,7 +289,9 @@ class Respondent(Closing):
             contract=collection.digest,
             reports_per_person=question.reports_per_person,
             retention_days=question.retention_days,
-            sealed=None if collection.relay is None else EnvelopeClass.of(collection, question),
+            sealed=None
+            if collection.relay is None
+            else EnvelopeClass.of(collection, question, turn),
         )
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
@@ -325,6 +360,17 @@ class Respondent(Closing):
     def acknowledge(self, envelopes: Sequence[Envelope]) -> None:
         """Note that reports have arrived; their bytes are forgotten, their cost is not."""
         self._ledger.acknowledge([envelope.id for envelope in envelopes])
+
+    def drop_over(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
+        """Drop those of `envelopes` whose turn is over, and return them; their cost stays.
+
+        What takes a report back is kept: an acknowledgement may have been lost on its way.
+        """
+        hour = self._now().timestamp() / 3600
+        over = [each for each in envelopes if each.expires is not None and each.expires <= hour]
+        if over:
+            self.acknowledge(over)
+        return over
 
     def readmit(self, collection: Collection, envelope: Envelope, invitation: str) -> Envelope:
         """A waiting report with the token of another invitation: the same bytes, if there is one.

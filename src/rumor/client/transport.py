@@ -134,10 +134,11 @@ class Transport:
             f"{self.url}/v1/{what}", data=body, headers={**headers, **more}
         )
 
-    def pass_on(self, digest: str, question: str, sealed: bytes) -> None:
-        """Hand one envelope to a relay; returns when it is durable there."""
+    def pass_on(self, digest: str, question: str, sealed: bytes, turn: int | None = None) -> None:
+        """Hand one envelope of a `turn` to a relay; returns when it is durable there."""
+        named = "" if turn is None else f"/{turn}"
         request = urllib.request.Request(
-            f"{self.url}/v1/relay/{digest}/{question}",
+            f"{self.url}/v1/relay/{digest}/{question}{named}",
             data=sealed,
             headers={"Content-Type": "application/octet-stream"},
         )
@@ -145,10 +146,17 @@ class Transport:
             raise Unreachable(f"{self.url} does not answer as a relay does")
 
     def hand_over(
-        self, digest: str, question: str, envelopes: bytes, count: int, token: str
+        self,
+        digest: str,
+        question: str,
+        envelopes: bytes,
+        count: int,
+        token: str,
+        turn: int | None = None,
     ) -> None:
         """Hand a relay's envelopes to a gateway; returns when what is good of them is durable."""
-        more = {"Authorization": f"Bearer {token}"}
+        named = {} if turn is None else {"Rumor-Turn": str(turn)}
+        more = {"Authorization": f"Bearer {token}", **named}
         request = self._posted("batches", digest, question, envelopes, more)
         if self._call(request) != {"taken": count}:
             raise Unreachable(f"{self.url} does not answer as a gateway does")

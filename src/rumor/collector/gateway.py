@@ -97,11 +97,11 @@ class Gateway:
         return self._keys[relay.key]
 
     def opened(
-        self, entry: Registered, question: Question, envelopes: bytes
+        self, entry: Registered, question: Question, envelopes: bytes, turn: int | None = None
     ) -> tuple[list[Batch], int]:
         """The reports in good envelopes, each for itself, and how many envelopes were bad."""
         collection, mechanism = entry.collection, question.mechanism
-        kind, key = EnvelopeClass.of(collection, question), self.key_of(collection)
+        kind, key = EnvelopeClass.of(collection, question, turn), self.key_of(collection)
         found = []
         for at in range(0, len(envelopes), kind.size):
             plain = kind.open(key, envelopes[at : at + kind.size], collection)

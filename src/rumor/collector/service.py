@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from starlette.types import ASGIApp
 
+from rumor.collector.accepted_turn import accepted_turn
 from rumor.collector.admission import admission_of
 from rumor.collector.gateway import Gateway
 from rumor.collector.group_commit import Writer
@@ -248,7 +249,14 @@ class Service(Running):
         named = [other for each in known for other in (each.issuer, each.relay)]
         return sorted({other.origin for other in named if other is not None})
 
-    async def take_batch(self, entry: Registered, question: Question, envelopes: bytes) -> int:
+    def turn_of(self, collection: Collection, named: str | None) -> int | None:
+        """Return the turn that a relay's batch names, or refuse it."""
+        relay = collection.relay
+        return accepted_turn(None if relay is None else relay.turn_hours, named)
+
+    async def take_batch(
+        self, entry: Registered, question: Question, envelopes: bytes, turn: int | None = None
+    ) -> int:
         """Make durable what is good of a relay's envelopes, in one commit; how many there were."""
         assert self.gateway is not None
         self.gateway.key_of(entry.collection)
@@ -260,7 +268,9 @@ class Service(Running):
                 f"a batch for question {question.id!r} must be 1 to {limits.batch_envelopes:,} "
                 f"whole envelopes of {size} bytes; got {len(envelopes):,} bytes",
             )
-        batches, bad = await asyncio.to_thread(self.gateway.opened, entry, question, envelopes)
+        batches, bad = await asyncio.to_thread(
+            self.gateway.opened, entry, question, envelopes, turn
+        )
         counts = self.metrics.reports
         if batches:
             entry, outcomes = await self._written(entry, question, batches)

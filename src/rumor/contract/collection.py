@@ -185,7 +185,7 @@ class Collection:
             )
         series = checked_slug(wish, "series", "a collection")
         users = people_each(users, wish.get("ask"), len(questions))
-        return cls._checked(
+        collection = cls._checked(
             checked_text(wish, "name", "a collection"),
             series,
             checked_text(wish, "contact", "a collection"),
@@ -193,6 +193,8 @@ class Collection:
             wish,
             resolved=False,
         )
+        collection.check_batch_size()
+        return collection
 
     @classmethod
     def _checked(
@@ -291,9 +293,26 @@ class Collection:
     def way(self) -> Way:
         """What hides whose a report is."""
         issuer = None if self.issuer is None else self.issuer.url
-        if self.relay is None:
+        relay = self.relay
+        if relay is None:
             return Way(self.admission == "blind", issuer=issuer)
-        return Way(self.admission == "blind", self.relay.url, self.relay.crowd, issuer)
+        return Way(self.admission == "blind", relay.url, relay.crowd, issuer, relay.turn_hours)
+
+    def check_batch_size(self) -> None:
+        """Refuse a contract under which one person's reports could fill a batch of the relay.
+
+        Turns keep them apart. A contract that is stored already is read without this check.
+        """
+        relay = self.relay
+        if relay is None or relay.turn_hours is not None:
+            return
+        for question in self.questions:
+            if question.reports_per_person >= relay.crowd:
+                raise InputError(
+                    f"question {question.id!r}: reports_per_person must be below the relay's "
+                    f"crowd, {relay.crowd}, or the relay must say turn_hours, so that one person's "
+                    f"reports never fill a batch; got {question.reports_per_person}"
+                )
 
     def check_revises(self, other: Collection) -> None:
         """Refuse what devices would refuse: a revision that does not follow from another."""

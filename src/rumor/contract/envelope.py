@@ -3,7 +3,9 @@
 HPKE (Barnes and others, "Hybrid Public Key Encryption", RFC 9180) in base mode with P-256,
 HKDF-SHA-256 and AES-128-GCM. The plain body is what admits a report and the report itself; the
 info is "rumor envelope 1", the contract's digest (32 bytes) and the question's id, so that an
-envelope of one question opens for no other. All envelopes of a question have one size: who
+envelope of one question opens for no other. Where the contract has turns, the info is "rumor
+envelope 2", the digest, the turn (8 bytes, big-endian) and the id: an envelope of one turn opens
+in no other. All envelopes of a question have one size: who
 carries them learns nothing from it.
 """
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from rumor.contract.collection import Collection, Question
     from rumor.contract.relay import Relay
 
-_INFO = b"rumor envelope 1"
+_INFO, _INFO_OF_TURN = b"rumor envelope 1", b"rumor envelope 2"
 # The sender's ephemeral point, and the tag of the cipher.
 _OVERHEAD = 65 + 16
 
@@ -60,16 +62,20 @@ class EnvelopeClass:
     ticket: Ticket
     width: int
     """The bytes of a report."""
+    turn: int | None = None
+    """The turn, where the contract has turns; only the size of envelopes does without it."""
 
     @classmethod
-    def of(cls, collection: Collection, question: Question) -> EnvelopeClass:
-        """The envelopes of a question, where its collection has a relay."""
+    def of(
+        cls, collection: Collection, question: Question, turn: int | None = None
+    ) -> EnvelopeClass:
+        """The envelopes of a question and, where there are turns, a `turn`."""
         if collection.relay is None:
             raise InputError(
                 f"envelopes need a collection with a relay; {collection.name!r} has none"
             )
         ticket, width = TICKETS[collection.admission], question.mechanism.width
-        return cls(collection.digest, question.id, collection.relay, ticket, width)
+        return cls(collection.digest, question.id, collection.relay, ticket, width, turn)
 
     @functools.cached_property
     def size(self) -> int:
@@ -78,8 +84,16 @@ class EnvelopeClass:
 
     @functools.cached_property
     def info(self) -> bytes:
-        """What binds an envelope to its question."""
-        return _INFO + bytes.fromhex(self.digest) + self.question.encode()
+        """What binds an envelope to its contract, its question and its turn."""
+        if (self.turn is None) != (self.relay.turn_hours is None):
+            raise InputError(
+                f"an envelope must name its turn where the contract has turns, and only there; "
+                f"got {shown(self.turn)}"
+            )
+        if self.turn is None:
+            return _INFO + bytes.fromhex(self.digest) + self.question.encode()
+        turn = self.turn.to_bytes(8, "big")
+        return _INFO_OF_TURN + bytes.fromhex(self.digest) + turn + self.question.encode()
 
     def seal(self, id: bytes, token: bytes | None, report: bytes) -> bytes:
         """A report in an envelope for whoever has the private key; never the same twice."""

@@ -27,6 +27,11 @@ _HOUR = 3_600  # seconds
 _KEY = re.compile("04[0-9a-f]{128}")
 
 
+def turn_at(time: float, turn_hours: int) -> int:
+    """Return the turn of `turn_hours` hours that `time` lies in, in seconds since 1970 UTC."""
+    return int(time // (_HOUR * turn_hours))
+
+
 @dataclass(frozen=True)
 class Relay:
     """Where envelopes are sent, for whom they are sealed, and what the relay waits for."""
@@ -50,7 +55,7 @@ class Relay:
 
     def turn_at(self, time: float) -> int | None:
         """Return the turn at `time`, in seconds since 1970 UTC; None without turns."""
-        return None if self.turn_hours is None else int(time // (_HOUR * self.turn_hours))
+        return None if self.turn_hours is None else turn_at(time, self.turn_hours)
 
     @property
     def origin(self) -> str:

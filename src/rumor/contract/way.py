@@ -24,6 +24,8 @@ class Way:
     """How many reports it passes on at least, where there is one."""
     issuer: str | None = None
     """The address of the issuer of blind tokens, where there is one."""
+    turn_hours: int | None = None
+    """The hours in which a device sends at most one report per question, where there are turns."""
 
     def check_kept(self, later: Way, series: str) -> None:
         """Refuse a later way of the series that hides less."""
@@ -36,6 +38,9 @@ class Way:
             _refuse(series, f"reports go through {self.relay}, and no longer would")
         if later.crowd is None or later.crowd < self.crowd:
             _refuse(series, f"{self.crowd} reports are passed on together, and fewer would be")
+        hours = self.turn_hours
+        if hours is not None and (later.turn_hours is None or later.turn_hours < hours):
+            _refuse(series, f"a question has one report every {hours} hours, and more would be")
 
     def check_issuer(self, later: Way, series: str) -> None:
         """Refuse a later way of the series that sends people to another issuer."""

@@ -60,6 +60,7 @@ export async function askedOf(state, contract, today) {
   // Refused before anything is drawn.
   const scope = scopeOf(state, contract);
   follow(scope, contract);
+  if (contract.relay) (await import("./relay.js")).checkBatchSize(contract);
   const { ask, questions } = contract;
   const ids = questions.map(({ id }) => id);
   const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids, scope);

@@ -212,6 +212,7 @@ export class RumorQuestion extends HTMLElement {
       const outcome = await person.send(this.#collector, contract, { invitation: this.invitation, question: card.question.id });
       if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
       if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
+      if (outcome.dropped) throw new RumorError("over", outcome.problem);
       card.state = "sent";
       await this.#stock();
       this.#render(words.sentAll(1));
@@ -246,7 +247,7 @@ export class RumorQuestion extends HTMLElement {
     const waits = problem.code === "unreachable" && this.#known?.card.state === "drawn" ? words.waiting : undefined;
     const own = waits ?? words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : problem.code === "asked" ? words.asked.error : words.errors[problem.code]);
     const known = problem instanceof RumorError ? problem.message : null;
-    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), !own && known ? h("p", { lang: "en" }, known) : null);
+    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || problem.code === "turn") && known ? h("p", { lang: "en" }, known) : null);
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
     const place = this.#root.querySelector("[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);

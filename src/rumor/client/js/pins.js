@@ -9,9 +9,14 @@
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
-/** Whether tokens are blind, and by whom; the relay, and how many it passes on at least. */
-const wayOf = ({ admission, relay, issuer }) =>
-  ({ blind: admission === "blind", relay: relay?.url, crowd: relay?.crowd, issuer: issuer?.url });
+/** Whether tokens are blind, and by whom; the relay, how many it passes on at least, and the hours of its turns. */
+const wayOf = ({ admission, relay, issuer }) => ({
+  blind: admission === "blind",
+  relay: relay?.url,
+  crowd: relay?.crowd,
+  issuer: issuer?.url,
+  ...(relay?.turn_hours && { turn_hours: relay.turn_hours }),
+});
 
 /**
  * The pin of a series once this contract is answered; refused where it is no further revision.
@@ -62,6 +67,7 @@ function checkKept(before, now, series) {
     : before.issuer && now.issuer !== before.issuer ? `tokens are signed by ${before.issuer}, and no longer would be`
     : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
     : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
+    : before.turn_hours && !(now.turn_hours >= before.turn_hours) ? `a question has one report every ${before.turn_hours} hours, and more would be`
     : undefined;
   if (worse) {
     refuse(`a revision must hide at least as well whose a report is, or be another series; of '${series}', ${worse}`);

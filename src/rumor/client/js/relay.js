@@ -6,6 +6,7 @@
 import { checkUrl } from "./addresses.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { members, refuse, size } from "./checks.js";
+import { RumorError } from "./errors.js";
 import { subtle } from "./randomness.js";
 import { request, unreachable } from "./transport.js";
 
@@ -14,6 +15,7 @@ const HMAC = { name: "HMAC", hash: "SHA-256" };
 const KEM = utf8("KEM\x00\x10");
 const SUITE = utf8("HPKE\x00\x10\x00\x01\x00\x01");
 const NOTHING = new Uint8Array(0);
+const HOUR = 3_600_000;
 
 /** What stands before the report in an envelope, by the collection's admission. */
 const TICKETS = {
@@ -72,18 +74,84 @@ export async function seal(receiver, info, plain) {
   return concat(enc, new Uint8Array(await subtle().encrypt({ name: "AES-GCM", iv: nonce }, cipher, plain)));
 }
 
-/** What binds an envelope to its contract and question. */
-export const infoOf = (digest, question) => concat(utf8("rumor envelope 1"), fromHex(digest), utf8(question));
+/** The turn that a time lies in, in milliseconds since 1970 UTC; undefined without turns. */
+const turnAt = ({ turn_hours: hours }, time) => (hours === undefined ? undefined : Math.floor(time / (HOUR * hours)));
 
-/** What a waiting report needs to go through the relay: sealed once, so that retries are the same bytes. */
-export async function sealed({ relay, admission, digest }, row) {
-  const body = concat(TICKETS[admission](row), fromHex(row.report));
-  return { relay: relay.url, sealed: toHex(await seal(relay.key, infoOf(digest, row.question), body)) };
+/** What binds an envelope to its contract and question and, where there are turns, to its turn. */
+export const infoOf = (digest, question, turn) =>
+  turn === undefined ? concat(utf8("rumor envelope 1"), fromHex(digest), utf8(question))
+  : concat(utf8("rumor envelope 2"), fromHex(digest), fromHex(turn.toString(16).padStart(16, "0")), utf8(question));
+
+/** Refuse a contract under which one person's reports could fill a batch of the relay. */
+export function checkBatchSize({ relay, questions }) {
+  if (!relay || relay.turn_hours) return;
+  for (const { id, reports_per_person: reports } of questions) {
+    if (reports >= relay.crowd) {
+      throw new RumorError(
+        "contract",
+        `question '${id}': reports_per_person must be below the relay's crowd, ${relay.crowd}, or the relay must say ` +
+          `turn_hours, so that one person's reports never fill a batch; got ${reports}`,
+      );
+    }
+  }
 }
 
-/** Hand one envelope to its relay; returns when it is durable there. */
-export async function passOn({ relay, contract, question, sealed }) {
-  const url = `${relay}/v1/relay/${contract}/${question}`;
+/** Refuse a report of a turn that does not begin after the turn of the last report of this question. */
+function checkTurn(state, { relay: { turn_hours: hours } }, { names }, question, turn) {
+  const mine = (state.turns ?? []).filter((row) => names.includes(row.series) && row.question === question);
+  const ends = Math.max(0, ...mine.map((row) => row.ends));
+  if (turn === undefined || turn * hours >= ends) return;
+  const begins = new Date(HOUR * hours * Math.ceil(ends / hours)).toISOString();
+  throw new RumorError(
+    "turn",
+    `question '${question}' takes one report of a person every ${hours} hours, and this device has made one; ` +
+      `the next turn begins at ${begins.slice(0, 10)} ${begins.slice(11, 16)} UTC`,
+  );
+}
+
+/** Keep the hour at which the turn of a new report ends, in place. */
+function noteTurn(state, { relay: { turn_hours: hours } }, { name: series }, question, turn) {
+  if (turn === undefined) return;
+  const others = (state.turns ?? []).filter((row) => row.series !== series || row.question !== question);
+  state.turns = [...others, { series, question, ends: (turn + 1) * hours }];
+}
+
+/**
+ * What a waiting report needs to go through the relay: sealed once, so that retries are the same bytes.
+ * Relays take the current turn and the one before; `expires` is the hour from which none takes it.
+ */
+async function sealed({ relay, admission, digest }, row, turn) {
+  const body = concat(TICKETS[admission](row), fromHex(row.report));
+  const bytes = await seal(relay.key, infoOf(digest, row.question, turn), body);
+  return { relay: relay.url, sealed: toHex(bytes), ...(turn !== undefined && { turn, expires: (turn + 2) * relay.turn_hours }) };
+}
+
+/**
+ * What seals reports of these questions at a time (milliseconds since 1970), and notes their turn in place. Turns
+ * are of a collector's series (`scope`): another one that uses its name holds up nothing.
+ * Refuses, before anything is drawn or charged, what one person may not send.
+ */
+export function sealer(state, contract, scope, ids, time) {
+  checkBatchSize(contract);
+  const turn = turnAt(contract.relay, time);
+  for (const id of ids) checkTurn(state, contract, scope, id, turn);
+  return (row) => {
+    noteTurn(state, contract, scope, row.question, turn);
+    return sealed(contract, row, turn);
+  };
+}
+
+/** Whether the turn of a waiting report is over at a time, in milliseconds since 1970 UTC. */
+const isOver = ({ expires }, time) => expires !== undefined && expires * HOUR <= time;
+
+/** Hand one envelope to its relay at a time (milliseconds since 1970); returns when it is durable there. */
+export async function passOn(row, time) {
+  // Looked at last: pauses and delays may have lasted until the turn was over.
+  if (isOver(row, time)) {
+    throw new RumorError("over", "reports dropped, at no refund, because their turn was over before they could be sent: ");
+  }
+  const { relay, contract, question, sealed, turn } = row;
+  const url = `${relay}/v1/relay/${contract}/${question}${turn === undefined ? "" : `/${turn}`}`;
   const { taken } = await request(url, { method: "POST", body: fromHex(sealed) }, 202);
   if (taken !== 1) throw unreachable(`${url} does not answer as a relay does`);
   return { accepted: 1, duplicates: 0 };

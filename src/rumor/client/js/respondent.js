@@ -99,7 +99,7 @@ export class Respondent {
       const pin = follow(scope, contract, drawn);
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const relay = contract.relay && (await import("./relay.js"));
-      const seal = relay && ((row) => relay.sealed(contract, row));
+      const seal = relay?.sealer(state, contract, scope, Object.keys(answers), this.#today().getTime());
       const envelopes = [];
       for (const [id, value] of given) {
         const question = contract.question(id);
@@ -210,31 +210,44 @@ export class Respondent {
    * Send everything that waits for this collection (its series, earlier contracts included).
    * Being offline is no error: `pending` says how much waits, `problem` why. What is refused
    * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
-   * What goes through a relay goes alone, after a random `delay` of up to so many seconds.
+   * What goes through a relay goes alone, after a random `delay` of up to so many seconds; what was not
+   * sent before its turn was over is dropped, and `dropped` says how many.
    */
   async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
-    const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, problem: null, refusal: null };
+    let over, away;
+    const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null };
     // What waits for one collector is not for another one that uses the same name.
     const waiting = () => this.#look((state) => {
       const { names } = scopeOf(state, contract);
       return state.pending.filter((row) =>
         row.series === contract.series && names.includes(row.scope ?? row.series) && (!question || row.question === question));
     });
-    sending: for (let group of groups(await waiting())) {
+    const now = () => this.#today().getTime();
+    for (let group of groups(await waiting())) {
+      // Where nobody is reached, what is over is dropped all the same.
+      if (away && !(group[0].expires * 3.6e6 <= now())) continue;
       while (group.length) {
         try {
           if (group[0].relay) await seconds(delay * Math.random());
-          const { accepted, duplicates } = await deliver(base, group, attempts, pause);
+          const { accepted, duplicates } = await deliver(base, group, attempts, pause, now);
           outcome.accepted += accepted;
           outcome.duplicates += duplicates;
           await this.#forget(group);
           group = [];
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
+          if (problem.code === "over") {
+            // A turn is over: kept no longer, and told once all are through.
+            outcome.dropped += group.length;
+            over = problem.message;
+            await this.#forget(group);
+            break;
+          }
           if (problem.code === "unreachable") {
             Object.assign(outcome, { problem: problem.message, refusal: null });
-            break sending;
+            away = true;
+            break;
           }
           const left = await this.#after(problem, group, contract, invitation);
           const kept = group.length - left.length;
@@ -244,6 +257,7 @@ export class Respondent {
         }
       }
     }
+    if (outcome.dropped) outcome.problem = [over + outcome.dropped, outcome.problem].filter(Boolean).join("; ");
     outcome.pending = (await waiting()).length;
     return outcome;
   }
@@ -313,12 +327,12 @@ async function encodedAnswer(mechanism, id, value) {
 const seconds = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
 
 /** Send reports of one question, trying again with growing pauses. */
-async function deliver(base, group, attempts, pause) {
+async function deliver(base, group, attempts, pause, now) {
   const [{ contract, question, token, relay }] = group;
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
   for (let left = attempts - 1; ; left--) {
     try {
-      if (relay) return await (await import("./relay.js")).passOn(group[0]);
+      if (relay) return await (await import("./relay.js")).passOn(group[0], now());
       return await sendRecords(base, contract, question, records, group.length, token);
     } catch (problem) {
       if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;

@@ -13,6 +13,8 @@ export class RumorError extends Error {
     | "asked" // the question was not drawn for this person, or another day was
     | "invitation" // the collection is for invited people
     | "issuer" // whoever signs tokens cannot be reached, and none is left
+    | "turn" // this question has had its report in the present turn
+    | "over" // the turn of a report was over before it could be sent
     | "revision" // it is no further revision of the contract that was answered
     | "consent" // it may cost more than was agreed, and the person did not agree
     | "limit" // a limit on reports or on epsilon would be passed
@@ -126,7 +128,9 @@ export interface Outcome {
   pending: number;
   /** Those of them that the collector refused just now: it is closed, say. */
   refused: number;
-  /** Why some wait, in a sentence. */
+  /** Reports that were dropped now because their turn was over; what they cost stays spent. */
+  dropped: number;
+  /** Why some wait or were dropped, in a sentence. */
   problem: string | null;
   /** The type of the refusal, where the collector refused; null where it was not reached. */
   refusal: string | null;

@@ -20,13 +20,15 @@ export const randomHex = (size) => toHex(crypto.getRandomValues(new Uint8Array(s
 const hex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
 const texts = (...values) => values.every((value) => typeof value === "string");
 const count = (value) => Number.isInteger(value) && value > 0;
+const hour = (value) => Number.isSafeInteger(value) && value >= 0;
 const loss = (value) => Number.isFinite(value) && value >= 0;
 const each = (list, whole) => Array.isArray(list) && list.every((row) => row && typeof row === "object" && whole(row));
 
 const pending = (row) =>
   texts(row.series, row.contract, row.question) && hex(row.id, "{16}") && hex(row.report) &&
   (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}")) &&
-  (row.relay === undefined || (texts(row.relay) && hex(row.sealed)));
+  (row.relay === undefined || (texts(row.relay) && hex(row.sealed))) &&
+  (row.turn === undefined || (hour(row.turn) && hour(row.expires)));
 const spending = (row) =>
   texts(row.series, row.question) && count(row.round) && hex(row.epoch) && hex(row.tag) && loss(row.epsilon);
 
@@ -45,6 +47,7 @@ const WHOLE = {
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
     each(state.days ?? [], (row) =>
       texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
+    each(state.turns ?? [], (row) => texts(row.series, row.question) && hour(row.ends)) &&
     each(state.tokens ?? [], ({ number, ...row }) => count(number + 1) && Object.values(row).every((value) => hex(value))),
 };
 

@@ -125,7 +125,9 @@ class _Batches(Posted[Service]):
         content_type(headers, ENVELOPES_TYPE)
         entry = await service.entry(headers.get("rumor-collection", ""))
         question = service.question(entry.collection, headers.get("rumor-question", ""))
-        taken = await service.take_batch(entry, question, await self._body(headers, receive))
+        turn = service.turn_of(entry.collection, headers.get("rumor-turn"))
+        body = await self._body(headers, receive)
+        taken = await service.take_batch(entry, question, body, turn)
         return b'{"taken":%d}' % taken
 
 

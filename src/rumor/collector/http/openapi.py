@@ -180,6 +180,7 @@ def _batches(limits: Limits) -> dict[str, Any]:
         [
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Rumor-Question", "The question's id.", required=True),
+            _header("Rumor-Turn", "Their turn, where the contract has turns.", required=False),
         ],
         {ENVELOPES_TYPE: binary},
         _numbers("taken"),

@@ -19,6 +19,7 @@ TYPES: Mapping[str, int] = {
     "unknown-collection": 409,
     "id-conflict": 409,
     "no-reports": 409,
+    "wrong-turn": 409,
     "not-admitted": 403,
     "closed": 410,
     "too-large": 413,

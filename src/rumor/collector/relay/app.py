@@ -18,7 +18,7 @@ from rumor.collector.relay.service import RelayService
 
 
 class _Envelopes(Posted[RelayService]):
-    """POST /v1/relay/{digest}/{question}."""
+    """POST /v1/relay/{digest}/{question}, and /{turn} where the contract has turns."""
 
     name = "relay"
     status = 202
@@ -26,7 +26,8 @@ class _Envelopes(Posted[RelayService]):
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
         path, service = scope["path_params"], self._service
         kind = service.kind(path["digest"], path["question"])
-        await service.take(kind, await self._received(headers_of(scope), receive))
+        batch = service.batch(kind, path.get("turn"))
+        await service.take(batch, await self._received(headers_of(scope), receive))
         return b'{"taken":1}'
 
 
@@ -44,6 +45,7 @@ def make_relay(service: RelayService) -> Starlette:
         service,
         [
             Route(path, _Envelopes(service), methods=["POST", "OPTIONS"]),
+            Route(path + "/{turn}", _Envelopes(service), methods=["POST", "OPTIONS"]),
             Route("/healthz", healthy, methods=["GET"]),
             Route("/metrics", totals, methods=["GET"]),
         ],

@@ -3,6 +3,9 @@
 A class is released whole, in one commit, before anything of it is handed over: a relay that is
 stopped meanwhile goes on with the very same envelopes, and never with a few that came since.
 They go in the order of their bytes, a shuffle that needs no randomness.
+
+Where a contract has turns, a batch is of one turn, and what is left of a turn that is over is
+dropped: the gateway would not take it.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ import datetime
 import logging
 import time
 from collections.abc import Callable
+from typing import ClassVar
 
 from rumor.client.transport import Refused, Transport, Unreachable
+from rumor.collector import clock
 from rumor.collector.metrics import Metrics
-from rumor.collector.relay.store import Class, RelayStore
+from rumor.collector.relay.store import Batch, RelayStore
 from rumor.collector.turns import Turns
 
 # Handed over at a time: less than a request of a gateway may have (rumor.collector.http.limits),
@@ -26,7 +31,7 @@ _log = logging.getLogger("rumor.relay")
 
 
 class Releaser(Turns):
-    """Looks every few seconds whether a turn of the schedule has come, and what is under way."""
+    """Looks every few seconds whether a release is due, and delivers what is under way."""
 
     what = "envelopes could not be passed on"
 
@@ -39,7 +44,7 @@ class Releaser(Turns):
         every: float,
         seconds: float = 5.0,
     ) -> None:
-        """`every` is the length of the schedule's turns, `seconds` that of a look."""
+        """`every` is the period of the schedule, `seconds` that of a look."""
         self._store, self._gateway, self._token = store, gateway, token
         self._metrics, self._every = metrics, every
         self._tidied: datetime.date | None = None
@@ -48,48 +53,65 @@ class Releaser(Turns):
 
     def turn(self, day: datetime.date) -> None:
         """Release and drop if it is time; then deliver what is released."""
-        for turned in self._store.turn(int(time.time() // self._every), day):
-            self._metrics.reports["released"] += turned.released
-            if turned.dropped:
-                kind = turned.of
-                self._drop(
-                    turned.dropped,
-                    kind,
-                    f"too few for {kind.days} days (the contract waits for {kind.crowd:,})",
-                )
+        self._release(day)
+        for over in self._store.drop_over(clock.now()):
+            few = f"too few before it was over (the contract waits for {over.of.kind.crowd:,})"
+            self._drop(over.waiting, over.of, few)
+            self._drop(over.under_way, over.of, "not delivered before it was over")
         self._deliver(day)
         self._store.tidy(thorough=self._tidied != day)
         self._tidied = day
 
+    def _release(self, day: datetime.date) -> None:
+        last = self._store.last_release()
+        found = self._store.release(clock.now(), self._every, day)
+        if found is None and last is not None:
+            _log.warning(
+                "the schedule of releases starts anew: its period is %g s (it was %g s), or the "
+                "clock went backwards",
+                *(self._every, last.every),
+            )
+        for one in found or []:
+            self._metrics.reports["released"] += one.released
+            kind = one.of.kind
+            why = f"too few for {kind.days} days (the contract waits for {kind.crowd:,})"
+            self._drop(one.dropped, one.of, why)
+
     def _deliver(self, day: datetime.date) -> None:
-        for kind in self._store.classes():
+        for batch in self._store.batches_under_way():
+            kind = batch.kind
             most = max(1, min(_MOST_ENVELOPES, _MOST_BYTES // kind.size))
             try:
-                while envelopes := self._store.under_way(kind, most):
+                while envelopes := self._store.under_way(batch, most):
                     self._gateway.hand_over(
                         kind.digest,
                         kind.question,
                         b"".join(envelopes),
                         len(envelopes),
                         self._token(),
+                        batch.turn,
                     )
-                    self._store.delivered(kind, envelopes, day)
+                    self._store.delivered(batch, envelopes, day)
                     self._metrics.reports["delivered"] += len(envelopes)
                     self._trouble = ""
             except Refused as refusal:
+                # One whose turn is over there waits until it is over here, by our own clock.
                 if refusal.type == "closed":
-                    self._drop(self._store.give_up(kind), kind, "the collection is closed")
+                    self._drop(self._store.give_up(batch), batch, "the collection is closed")
                 else:
                     self._say(f"the gateway refuses envelopes, which wait: {refusal}")
             except Unreachable as problem:
                 self._say(f"the gateway cannot be reached, and envelopes wait: {problem}")
                 return
 
-    def _drop(self, count: int, kind: Class, why: str) -> None:
+    def _drop(self, count: int, batch: Batch, why: str) -> None:
+        if not count:
+            return
         self._metrics.reports["dropped"] += count
+        kind, turn = batch.kind, "" if batch.turn is None else f", turn {batch.turn}"
         _log.warning(
-            "dropped %d envelopes of question %r (%s...): %s",
-            *(count, kind.question, kind.digest[:16], why),
+            "dropped %d envelopes of question %r (%s...%s): %s",
+            *(count, kind.question, kind.digest[:16], turn, why),
         )
 
     def _say(self, trouble: str) -> None:
@@ -97,3 +119,32 @@ class Releaser(Turns):
         if trouble != self._trouble:
             _log.warning("%s", trouble)
         self._trouble = trouble
+
+
+class ReleaseWatch(Turns):
+    """Looks every few seconds whether the last release is longer ago than its period."""
+
+    what: ClassVar[str] = "the schedule of releases could not be read"
+
+    def __init__(self, store: RelayStore, grace: float, seconds: float = 5.0) -> None:
+        """`grace` is how many seconds late a release may be, `seconds` the period of a look."""
+        self._store, self._grace = store, grace
+        self._late_since: float | None = None
+        self.is_overdue = False
+        super().__init__(seconds)
+
+    def turn(self, day: datetime.date) -> None:
+        """Notice a release that is overdue, and say so once."""
+        last, now = self._store.last_release(), clock.now()
+        if last is not None and last.time <= now < last.time + last.every:
+            self._late_since, self.is_overdue = None, False
+            return
+        # Measured by a clock that nobody sets: the wall clock may have jumped a moment ago.
+        if self._late_since is None:
+            self._late_since = time.monotonic()
+        if not self.is_overdue and time.monotonic() - self._late_since >= self._grace:
+            self.is_overdue = True
+            _log.error(
+                "a release is overdue: none within %g s after it was due; envelopes wait",
+                self._grace,
+            )

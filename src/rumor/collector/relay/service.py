@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
 from rumor.client.transport import Transport
+from rumor.collector.accepted_turn import accepted_turn
 from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.collector.pulse import Pulse
-from rumor.collector.relay.release import Releaser
-from rumor.collector.relay.store import Arrived, Class, RelayStore
+from rumor.collector.relay.release import Releaser, ReleaseWatch
+from rumor.collector.relay.store import Arrived, Batch, Class, RelayStore
 from rumor.collector.running import Running
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
@@ -29,9 +31,11 @@ class RelayService(Running):
     gateway: str
     token: Callable[[], str]
     every: float = 86_400.0
-    """The seconds between two turns of the schedule."""
+    """The seconds between two releases of the schedule."""
     look_seconds: float = 5.0
     limits: Limits = field(default_factory=Limits)
+    overdue_seconds: float = 60.0
+    """How late a release may be before the health check fails."""
 
     def __post_init__(self) -> None:
         self.metrics = Metrics(OUTCOMES, "envelopes")
@@ -40,6 +44,7 @@ class RelayService(Running):
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[Arrived, bool] | None = None
         self._pulse = Pulse(self.store)
+        self._watch: ReleaseWatch | None = None
 
     def app(self) -> ASGIApp:
         """Its HTTP face."""
@@ -53,6 +58,14 @@ class RelayService(Running):
         self._turns = Releaser(
             self.store, self._gateway, self.token, self.metrics, self.every, self.look_seconds
         )
+        # In a thread of its own: one that waits for a gateway would not notice its own delay.
+        self._watch = ReleaseWatch(self.store, self.overdue_seconds, self.look_seconds)
+
+    async def stop(self) -> None:
+        """Stop the watch and the releases, write what is waiting, and let go."""
+        if self._watch is not None:
+            await asyncio.to_thread(self._watch.stop)
+        await super().stop()
 
     def kind(self, digest: str, question: str) -> Class:
         """The class that an envelope is said to be of."""
@@ -65,18 +78,25 @@ class RelayService(Running):
             )
         return found
 
-    async def take(self, kind: Class, sealed: bytes) -> None:
+    def batch(self, kind: Class, turn: str | None) -> Batch:
+        """Return the batch of a class and the `turn` that a sender names, or refuse the turn."""
+        return Batch(kind, accepted_turn(kind.turn_hours, turn))
+
+    async def take(self, batch: Batch, sealed: bytes) -> None:
         """Make an envelope durable; whether it was there before nobody is told."""
         assert self._writer is not None
+        kind = batch.kind
         if len(sealed) != kind.size:
             raise Problem(
                 "malformed",
                 f"an envelope of question {kind.question!r} must have {kind.size} bytes; "
                 f"got {len(sealed)}",
             )
-        (new,) = await self._writer.submit(Arrived(kind.number, sealed))
+        (new,) = await self._writer.submit(Arrived(kind.number, sealed, batch.turn))
         self.metrics.reports["kept" if new else "repeated"] += 1
 
     async def healthy(self) -> bool:
         """Whether envelopes can be kept now, asked at most once a second."""
+        if self._watch is not None and self._watch.is_overdue:
+            raise Problem("unavailable", "releases must keep to their schedule; one is overdue")
         return await self._pulse.well()

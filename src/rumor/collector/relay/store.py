@@ -1,10 +1,14 @@
 """What a relay keeps: envelopes, and nothing that says whose they are or when they came.
 
-    class     number, digest, question, size, crowd, days: what a contract says of one question
-    envelope  class, name (a hash of the bytes), day, released, sealed, checksum; the last two are
-              NULL once the gateway has it, and the name alone keeps the same bytes from coming
-              twice
-    turn      number: up to which turn of the schedule classes were released
+    class     number, digest, question, size, crowd, days, turn_hours: what a contract says of one
+              question
+    envelope  class, name (a hash of the bytes), day, released, sealed, checksum, turn; the bytes
+              and their checksum are NULL once the gateway has them, and the name alone keeps the
+              same bytes from coming twice
+    release   time, every: when the last release of the schedule was due, and its period in seconds
+
+A batch is what is released together: the envelopes of one class and, where the contract has turns,
+of one turn. Without turns, `turn` and `turn_hours` are NULL.
 
 Rows are kept in the order of their names, which are as good as random; of the time there is the
 day. It is a file of its own kind: a collector's store is no relay's, and the other way round. Only
@@ -25,6 +29,7 @@ from rumor.collector.store.dialects.sqlite import Schema, Sqlite
 from rumor.collector.store.tables import Run, day_number
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.relay import turn_at
 from rumor.core.errors import InputError, shown
 
 _NAME_BYTES = 16
@@ -42,11 +47,19 @@ _SCHEMA = Schema(
         PRIMARY KEY (class, name)) WITHOUT ROWID;
     CREATE TABLE turn (number INTEGER NOT NULL);
     """,
+        # A relay of the version before that still runs on the file finds its table gone, and
+        # releases nothing: it would mix turns.
+        """
+    ALTER TABLE class ADD COLUMN turn_hours INTEGER;
+    ALTER TABLE envelope ADD COLUMN turn INTEGER;
+    CREATE TABLE release (time REAL NOT NULL, every REAL NOT NULL);
+    DROP TABLE turn;
+    """,
     ),
     "a relay's store",
 )
-_WAITING = "class = ? AND released = 0 AND sealed IS NOT NULL"
-_UNDER_WAY = "class = ? AND released = 1 AND sealed IS NOT NULL"
+_WAITING = "class = ? AND turn IS ? AND released = 0 AND sealed IS NOT NULL"
+_UNDER_WAY = "class = ? AND turn IS ? AND released = 1 AND sealed IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,20 @@ class Class:
     size: int
     crowd: int
     days: int
+    turn_hours: int | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The envelopes that are released together: of one class, and of one turn if it has turns."""
+
+    kind: Class
+    turn: int | None = None
+
+    @property
+    def columns(self) -> tuple[int, int | None]:
+        """The class and the turn, as the table of envelopes has them."""
+        return self.kind.number, self.turn
 
 
 @dataclass(frozen=True)
@@ -67,18 +94,36 @@ class Arrived:
 
     of: int
     sealed: bytes
+    turn: int | None = None
 
     def __len__(self) -> int:
         return 1
 
 
 @dataclass(frozen=True)
-class Turned:
-    """What became of one class at a turn of the schedule."""
+class Release:
+    """The last release of the schedule: when it was due, and the period in seconds."""
 
-    of: Class
+    time: float
+    every: float
+
+
+@dataclass(frozen=True)
+class Released:
+    """What became of one batch at a release."""
+
+    of: Batch
     released: int
     dropped: int
+
+
+@dataclass(frozen=True)
+class Over:
+    """How many envelopes of a turn that is over were dropped: never released, never delivered."""
+
+    of: Batch
+    waiting: int
+    under_way: int
 
 
 class RelayStore:
@@ -111,7 +156,7 @@ class RelayStore:
     def ping(self) -> None:
         """Write something small, durably."""
         with self._database.writing() as run:
-            run("UPDATE turn SET number = number")
+            run("UPDATE release SET time = time")
 
     def register(self, collection: Collection) -> None:
         """Take envelopes of a collection's questions, from now on."""
@@ -119,9 +164,10 @@ class RelayStore:
             for question in collection.questions:
                 kind = EnvelopeClass.of(collection, question)
                 run(
-                    "INSERT OR IGNORE INTO class (digest, question, size, crowd, days)"
-                    " VALUES (?, ?, ?, ?, ?)",
+                    "INSERT OR IGNORE INTO class (digest, question, size, crowd, days, turn_hours)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
                     *(kind.digest, kind.question, kind.size, kind.relay.crowd, kind.relay.days),
+                    kind.relay.turn_hours,
                 )
 
     def classes(self) -> list[Class]:
@@ -135,52 +181,98 @@ class RelayStore:
         with self._database.writing() as run:
             return [_insert(run, each, day) for each in arrived]
 
-    def turn(self, number: int, day: datetime.date) -> list[Turned]:
-        """Release whole classes that are large enough, and drop what waited too long for that.
+    def last_release(self) -> Release | None:
+        """Return the last release of the schedule; None before the schedule has started."""
+        with self._database.reading() as run:
+            return _last_release(run)
 
-        Once for every number; the first that a file sees only starts the schedule.
+    def release(self, now: float, every: float, day: datetime.date) -> list[Released] | None:
+        """Release whole batches that are large enough, if `every` seconds have passed since.
+
+        Drops what waited too long for that. A schedule starts at its first call, and anew when
+        `every` has changed or when `now` lies before the last release: then the answer is None
+        and nothing is released until the next multiple of `every`.
         """
+        due = _last_due(now, every)
         with self._database.writing() as run:
-            known = run("SELECT number FROM turn")
-            if not known:
-                run("INSERT INTO turn VALUES (?)", number)
-            if not known or known[0][0] >= number:
+            last = _last_release(run)
+            starts = last is None or last.every != every or now < last.time
+            if not starts and last is not None and now < last.time + every:
                 return []
-            run("UPDATE turn SET number = ?", number)
-            return [_turned(run, kind, day_number(day)) for kind in _classes(run)]
+            run("DELETE FROM release")
+            run("INSERT INTO release VALUES (?, ?)", due, every)
+            if starts:
+                return None
+            _forget_names(run, day_number(day))
+            return [
+                _released(run, Batch(kind, turn), day_number(day))
+                for kind in _classes(run)
+                for turn in _turns_or_none(run, kind, "released = 0")
+            ]
 
-    def under_way(self, kind: Class, most: int) -> list[bytes]:
-        """Some envelopes of a class that are released and not delivered, by their bytes."""
+    def drop_over(self, now: float) -> list[Over]:
+        """Drop the envelopes, waiting or released, of all turns that are over at `now`."""
+        with self._database.reading() as run:
+            over = [
+                Batch(kind, turn)
+                for kind in _classes(run)
+                if kind.turn_hours is not None
+                # A turn is over when it is neither the current one nor the one before that.
+                for turn in _turns(run, kind, "turn < ?", turn_at(now, kind.turn_hours) - 1)
+            ]
+        if not over:
+            return []
+        with self._database.writing() as run:
+            return [
+                Over(
+                    batch,
+                    _dropped(run, _WAITING, *batch.columns),
+                    _dropped(run, _UNDER_WAY, *batch.columns),
+                )
+                for batch in over
+            ]
+
+    def batches_under_way(self) -> list[Batch]:
+        """Return the batches that are released and may not be delivered wholly."""
+        with self._database.reading() as run:
+            return [
+                Batch(kind, turn)
+                for kind in _classes(run)
+                for turn in _turns_or_none(run, kind, "released = 1")
+            ]
+
+    def under_way(self, batch: Batch, most: int) -> list[bytes]:
+        """Some envelopes of a batch that are released and not delivered, by their bytes."""
         with self._database.reading() as run:
             rows = run(
                 "SELECT name, day, sealed, checksum FROM envelope"
                 f" WHERE {_UNDER_WAY} ORDER BY sealed LIMIT ?",
-                *(kind.number, most),
+                *(*batch.columns, most),
             )
             for name, day, sealed, found in rows:
-                if found != checksum(kind.number, day, data=name + sealed):
+                if found != _checksum(batch.kind.number, batch.turn, day, name, sealed):
                     raise damaged("an envelope does not fit its checksum")
         return [sealed for _, _, sealed, _ in rows]
 
-    def delivered(self, kind: Class, envelopes: Sequence[bytes], day: datetime.date) -> None:
+    def delivered(self, batch: Batch, envelopes: Sequence[bytes], day: datetime.date) -> None:
         """Forget the bytes of envelopes that the gateway has; their names stay a while."""
         with self._database.writing() as run:
             for sealed in envelopes:
                 run(
                     "UPDATE envelope SET sealed = NULL, checksum = NULL, day = ?"
                     " WHERE class = ? AND name = ?",
-                    *(day_number(day), kind.number, _name(sealed)),
+                    *(day_number(day), batch.kind.number, _name(sealed, batch.turn)),
                 )
 
-    def give_up(self, kind: Class) -> int:
-        """Drop what is released of a class that the gateway takes no more."""
+    def give_up(self, batch: Batch) -> int:
+        """Drop what is released of a batch that the gateway takes no more."""
         with self._database.writing() as run:
-            return _dropped(run, _UNDER_WAY, kind.number)
+            return _dropped(run, _UNDER_WAY, *batch.columns)
 
-    def waiting(self, kind: Class) -> int:
-        """How many envelopes of a class wait for more."""
+    def waiting(self, batch: Batch) -> int:
+        """How many envelopes of a batch wait for more."""
         with self._database.reading() as run:
-            return _count(run, _WAITING, kind.number)
+            return _count(run, _WAITING, *batch.columns)
 
     def tidy(self, *, thorough: bool = False) -> None:
         """Cut the log, which has commits in their order; thoroughly, write all pages anew."""
@@ -191,44 +283,86 @@ class RelayStore:
 
 
 def _classes(run: Run) -> list[Class]:
-    rows = run("SELECT number, digest, question, size, crowd, days FROM class ORDER BY number")
-    return [Class(*row) for row in rows]
+    columns = "number, digest, question, size, crowd, days, turn_hours"
+    return [Class(*row) for row in run(f"SELECT {columns} FROM class ORDER BY number")]
 
 
-def _name(sealed: bytes) -> bytes:
-    return hashlib.sha256(sealed).digest()[:_NAME_BYTES]
+def _turns(run: Run, kind: Class, which: str, *values: int) -> list[int]:
+    """The turns of a class that have such envelopes whose bytes are still here."""
+    rows = run(
+        "SELECT DISTINCT turn FROM envelope WHERE class = ? AND sealed IS NOT NULL"
+        f" AND {which} ORDER BY turn",
+        *(kind.number, *values),
+    )
+    return [turn for (turn,) in rows]
+
+
+def _turns_or_none(run: Run, kind: Class, which: str) -> Sequence[int | None]:
+    """The turns that have such envelopes; of a class without turns, None for its only batch."""
+    return [None] if kind.turn_hours is None else _turns(run, kind, which)
+
+
+def _forget_names(run: Run, day: int) -> None:
+    """Forget the names of envelopes that were delivered more than the contract's days ago."""
+    run(
+        "DELETE FROM envelope WHERE sealed IS NULL"
+        " AND day < ? - (SELECT days FROM class WHERE class.number = envelope.class)",
+        day,
+    )
+
+
+def _last_due(now: float, every: float) -> float:
+    """Return the last multiple of `every` up to `now`; rounding puts it neither ahead nor back."""
+    due = now // every * every
+    return min(now, due + every if now >= due + every else due)
+
+
+def _last_release(run: Run) -> Release | None:
+    rows = run("SELECT time, every FROM release")
+    return Release(*rows[0]) if rows else None
+
+
+def _name(sealed: bytes, turn: int | None = None) -> bytes:
+    """Return the name of an envelope, which is another one in another turn."""
+    said = b"" if turn is None else turn.to_bytes(8, "big")
+    return hashlib.sha256(said + sealed).digest()[:_NAME_BYTES]
+
+
+def _checksum(kind: int, turn: int | None, day: int, name: bytes, sealed: bytes) -> bytes:
+    numbers = (kind, day) if turn is None else (kind, day, turn)
+    return checksum(*numbers, data=name + sealed)
 
 
 def _insert(run: Run, arrived: Arrived, day: int) -> bool:
-    name = _name(arrived.sealed)
+    name = _name(arrived.sealed, arrived.turn)
     return bool(
         run(
-            "INSERT OR IGNORE INTO envelope VALUES (?, ?, ?, 0, ?, ?) RETURNING 1",
+            "INSERT OR IGNORE INTO envelope (class, name, day, released, sealed, checksum, turn)"
+            " VALUES (?, ?, ?, 0, ?, ?, ?) RETURNING 1",
             *(arrived.of, name, day, arrived.sealed),
-            checksum(arrived.of, day, data=name + arrived.sealed),
+            _checksum(arrived.of, arrived.turn, day, name, arrived.sealed),
+            arrived.turn,
         )
     )
 
 
-def _turned(run: Run, kind: Class, day: int) -> Turned:
-    """One class at its turn, which is released whole or not at all."""
-    run(
-        "DELETE FROM envelope WHERE class = ? AND sealed IS NULL AND day < ?",
-        *(kind.number, day - kind.days),
-    )
-    waiting = _count(run, _WAITING, kind.number)
+def _released(run: Run, batch: Batch, day: int) -> Released:
+    """One batch at a release, which is released whole or not at all."""
+    kind = batch.kind
+    waiting = _count(run, _WAITING, *batch.columns)
     if waiting >= kind.crowd:
-        run(f"UPDATE envelope SET released = 1 WHERE {_WAITING}", kind.number)
-        return Turned(kind, waiting, 0)
-    return Turned(kind, 0, _dropped(run, f"{_WAITING} AND day < ?", kind.number, day - kind.days))
+        run(f"UPDATE envelope SET released = 1 WHERE {_WAITING}", *batch.columns)
+        return Released(batch, waiting, 0)
+    few = _dropped(run, f"{_WAITING} AND day < ?", *batch.columns, day - kind.days)
+    return Released(batch, 0, few)
 
 
-def _count(run: Run, which: str, *values: int) -> int:
+def _count(run: Run, which: str, *values: int | None) -> int:
     ((count,),) = run(f"SELECT COUNT(*) FROM envelope WHERE {which}", *values)
     return int(count)
 
 
-def _dropped(run: Run, which: str, *values: int) -> int:
+def _dropped(run: Run, which: str, *values: int | None) -> int:
     dropped = _count(run, which, *values)
     run(f"DELETE FROM envelope WHERE {which}", *values)
     return dropped

@@ -39,6 +39,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.collector import clock
 from rumor.contract.collection import Collection
 from rumor.core.errors import Damaged, InputError, Unavailable, shown
 from rumor.core.files import new_file
@@ -411,7 +412,7 @@ def _without_password(url: str) -> str:
 
 def today() -> datetime.date:
     """The day in UTC: all that is ever kept of the time."""
-    return datetime.datetime.now(datetime.UTC).date()
+    return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC).date()
 
 
 def sorted_by_id(rows: Reports) -> Reports:

@@ -27,6 +27,7 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Reg
                     f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
                 )
             _check_keys(registered(database, run), collection)
+            collection.check_batch_size()
             add_collection(run, collection)
     return find(database, collection.digest)
 

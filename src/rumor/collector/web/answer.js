@@ -60,7 +60,7 @@ function complain(problem) {
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
   const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? (problem.code === "asked" ? words.asked.error : undefined));
   const own = known ? refusal : null;
-  const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision"].includes(problem.code));
+  const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision", "turn"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
   at("problem").replaceChildren(
     h("div", { class: "notice" },
@@ -235,6 +235,7 @@ async function send() {
     page.refusal = outcome.refusal;
     if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
+    if (outcome.dropped) throw new RumorError("over", outcome.problem);
     for (const card of cards) card.state = "sent";
     await takeStock();
     page.older = 0;

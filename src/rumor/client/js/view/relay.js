@@ -3,5 +3,5 @@
 import { h } from "./dom.js";
 
 /** The sentences about the relay of a contract. */
-export const relayView = ({ relay: { url, crowd, days } }, words) =>
-  h("p", { id: "relay", class: "notice" }, words.relay(new URL(url).origin, crowd, days));
+export const relayView = ({ relay: { url, crowd, days, turn_hours: hours } }, words) =>
+  h("p", { id: "relay", class: "notice" }, words.relay(new URL(url).origin, crowd, days), hours ? ` ${words.turns(hours)}` : null);

@@ -90,6 +90,8 @@ export default {
     consent: "You did not agree, so nothing was sent and nothing was spent.",
     revision: "These questions do not follow from those that this device answered before. Nothing was sent.",
     away: "The collector could not be reached, and nothing was taken back. Try again in a while.",
+    turn: "This device has answered this question in the present turn already. Nothing was sent; please come back in the next one.",
+    over: "Some of your reports could not be sent before their turn was over, and were dropped. What they cost stays counted.",
     invitation: "Give the invitation that you were sent.",
     insecure: "The browser only adds noise on a secure connection. Open this page by https.",
     unreachable: "The collector cannot be reached just now. Try again in a while.",
@@ -121,6 +123,7 @@ export default {
     `Your reports on “${first}” and “${second}” may be joined: whoever holds them can see that both are of one person. Together they tell at most what both cost, epsilon ${epsilon}, which is counted below.`,
   relay: (where, crowd, days) =>
     `Your reports are sealed and go through ${where}, which cannot open them and passes them on in groups of at least ${crowd}. As long as it does not work together with whoever asks, and the others in a group are real people, your report is one among theirs; otherwise the noise in your report still protects you. What finds no such group within ${days} days is dropped.`,
+  turns: (hours) => `Your device sends at most one report per question every ${hours} hours.`,
   blind: "Only invited people may answer. Your invitation is shown to the issuer alone, which signs a token for every answer without seeing it. No answer goes there, and neither the issuer nor the collector can tell which report is yours.",
   rehearsal: { title: "Twenty draws for this answer. None of them is sent or counted.", yours: "your answer", rest: (n) => `and ${n} others`, what: "What a report says", often: "How often of 20" },
   jointly: "Chance decides, whatever you answer, whether the report is about some of these answers together or about one of them alone. One report is sent, with noise.",

@@ -1,0 +1,315 @@
+"""A relay's schedule: whatever happens to its clock and its period, releases go on."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from rumor.client.transport import Transport
+from rumor.collector import clock
+from rumor.collector.http.server import background
+from rumor.collector.metrics import Metrics
+from rumor.collector.relay.release import Releaser
+from rumor.collector.relay.service import OUTCOMES, RelayService
+from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release
+from rumor.collector.turns import Turns
+from rumor.contract.relay import turn_at
+from tests.collector.tools import call
+from tests.relay.tools import envelopes, relayed, running
+
+DAY = datetime.date(2026, 3, 1)
+HOUR = 3600.0
+START = 1_800_000_000.0
+"""A time at which a turn of any length that divides 24 hours begins a moment ago."""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[RelayStore]:
+    store = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
+    store.register(relayed(crowd=3))
+    yield store
+    store.close()
+
+
+def fill(kept: RelayStore, count: int = 3) -> None:
+    """Envelopes of the first class."""
+    kept.keep([Arrived(1, each) for each in envelopes(relayed(crowd=3), count)])
+
+
+def count(found: object) -> int:
+    assert isinstance(found, list)
+    return sum(each.released for each in found)
+
+
+class TestRelease:
+    def test_the_first_look_starts_the_schedule(self, kept: RelayStore) -> None:
+        fill(kept)
+        assert kept.release(START + 5, HOUR, DAY) is None
+        assert kept.last_release() == Release(START, HOUR)
+        assert kept.release(START + HOUR - 1, HOUR, DAY) == []
+        assert count(kept.release(START + HOUR, HOUR, DAY)) == 3
+
+    def test_a_period_that_is_raised_does_not_stop_it(self, kept: RelayStore) -> None:
+        """The number of a longer period is smaller, and used to count as long past."""
+        kept.release(START, HOUR, DAY)
+        fill(kept)
+        assert kept.release(START + 10, 24 * HOUR, DAY) is None
+        assert count(kept.release(START + 24 * HOUR, 24 * HOUR, DAY)) == 3
+
+    def test_a_period_that_is_lowered_starts_it_anew(self, kept: RelayStore) -> None:
+        kept.release(START, 24 * HOUR, DAY)
+        fill(kept)
+        assert kept.release(START + 10, HOUR, DAY) is None
+        assert count(kept.release(START + HOUR, HOUR, DAY)) == 3
+
+    def test_a_clock_that_was_ahead_does_not_stop_it(self, kept: RelayStore) -> None:
+        kept.release(START, HOUR, DAY)
+        assert count(kept.release(START + 1000 * 24 * HOUR, HOUR, DAY)) == 0
+        fill(kept)
+        assert kept.release(START + 10, HOUR, DAY) is None
+        assert count(kept.release(START + HOUR, HOUR, DAY)) == 3
+
+    def test_a_relay_that_was_away_releases_once_when_it_is_back(self, kept: RelayStore) -> None:
+        kept.release(START, HOUR, DAY)
+        fill(kept)
+        assert count(kept.release(START + 7.5 * HOUR, HOUR, DAY)) == 3
+        fill(kept)
+        assert kept.release(START + 7.9 * HOUR, HOUR, DAY) == []
+
+    def test_a_quotient_that_is_rounded_up_is_no_clock_that_went_back(
+        self, kept: RelayStore
+    ) -> None:
+        for every in (0.1, 0.3, 0.7, 1 / 3):
+            for number in range(1, 200):
+                now = number * every
+                if kept.release(now, every, DAY) is not None:
+                    assert kept.release(now, every, DAY) == []
+
+    def test_an_earlier_store_goes_on(self, tmp_path: Path) -> None:
+        from rumor.collector.relay import store as module
+        from tests.relay.earlier import make_first_version
+
+        contract = relayed(crowd=3)
+        made = envelopes(contract, 4)
+        path = tmp_path / "earlier.db"
+        make_first_version(path, contract, made, DAY, turn=20_000)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "today", lambda: DAY)
+            opened = RelayStore(f"sqlite:///{path}")
+            opened.register(contract)
+            (kind,) = [each for each in opened.classes() if each.question == "colour"]
+            assert kind.turn_hours is None
+            assert opened.waiting(Batch(kind)) == 4
+            # The same bytes are still known, and new ones are added to them.
+            assert opened.keep([Arrived(kind.number, made[0])]) == [False]
+            opened.release(START, HOUR, DAY)
+            assert count(opened.release(START + HOUR, HOUR, DAY)) == 4
+            assert opened.under_way(Batch(kind), 9) == sorted(made)
+            opened.close()
+
+    def test_the_version_before_on_the_same_file_loses_and_releases_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        """Both may run for a moment: the earlier one refuses, so that devices keep theirs."""
+        import sqlite3
+
+        from tests.relay.earlier import INSERT, RELEASE, make_first_version
+
+        contract = relayed(crowd=3)
+        made = envelopes(contract, 4)
+        path = tmp_path / "earlier.db"
+        make_first_version(path, contract, made[:3], DAY, turn=1)
+        RelayStore(f"sqlite:///{path}").close()
+        with sqlite3.connect(path) as earlier:
+            for statement in (INSERT, RELEASE):
+                with pytest.raises(sqlite3.OperationalError):
+                    earlier.execute(
+                        statement, (1, b"n" * 16, 1, made[3], b"c" * 4)[: statement.count("?")]
+                    )
+        earlier.close()
+        opened = RelayStore(f"sqlite:///{path}")
+        assert opened.waiting(Batch(opened.classes()[0])) == 3
+        opened.close()
+
+
+class TestOverdue:
+    def test_a_gateway_that_never_answers_makes_a_release_overdue(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        contract = relayed(crowd=3)
+        store = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
+        store.register(contract)
+        store.keep([Arrived(1, each) for each in envelopes(contract, 3)])
+        with socket.create_server(("127.0.0.1", 0)) as silent, caplog.at_level(logging.ERROR):
+            gateway = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            service = RelayService(store, gateway, lambda: "t", 0.3, 0.02, overdue_seconds=0.5)
+            service._gateway = Transport(gateway, 4.0)
+            with background(service) as url:
+                assert call(url, "/healthz").status == 200
+                deadline = time.monotonic() + 20
+                while call(url, "/healthz").status == 200:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.02)
+                answer = call(url, "/healthz")
+                assert answer.problem == "unavailable"
+                assert answer.json()["detail"] == (
+                    "releases must keep to their schedule; one is overdue"
+                )
+        said = [record.message for record in caplog.records if record.name == "rumor.relay"]
+        assert said == ["a release is overdue: none within 0.5 s after it was due; envelopes wait"]
+
+    def test_a_relay_that_keeps_to_its_schedule_is_healthy(self, tmp_path: Path) -> None:
+        with running(tmp_path, every=0.1) as path:
+            for _ in range(30):
+                assert call(path.relay_url, "/healthz").status == 200
+                time.sleep(0.02)
+
+    def test_a_clock_that_jumps_starts_the_schedule_anew_and_says_so(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [START]
+        monkeypatch.setattr(clock, "now", lambda: now[0])
+        with running(tmp_path, every=HOUR, crowd=3) as path, caplog.at_level(logging.WARNING):
+            for jump in (30 * 24 * HOUR, -30 * 24 * HOUR, 0.0):
+                now[0] += jump
+                time.sleep(0.2)
+            assert path.relay.store.last_release() == Release(START, HOUR)
+            assert call(path.relay_url, "/healthz").status == 200
+        assert "the schedule of releases starts anew" in caplog.text
+
+
+class Desk(Transport):
+    """A gateway that takes turns as ours does, and remembers every batch."""
+
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:9")
+        self.taken: list[tuple[int | None, list[bytes]]] = []
+
+    def hand_over(
+        self, digest: str, question: str, envelopes: bytes, count: int, token: str,
+        turn: int | None = None,
+    ) -> None:  # fmt: skip
+        size = len(envelopes) // count
+        each = [envelopes[at : at + size] for at in range(0, len(envelopes), size)]
+        self.taken.append((turn, each))
+
+
+CROWD, TURN_HOURS = 3, 6
+MOVES = (0.01, 0.2, 0.5, 1.0, 6.0, 7.0, 12.0, 24.0, 1000.0)
+
+
+class ScheduleMachine(RuleBasedStateMachine):
+    """A relay whose clock goes forwards and backwards, and whose period is changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.now, self.every = START, HOUR
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(clock, "now", lambda: self.now)
+        self.patch.setattr(Turns, "_run", lambda self: None)
+        self.folder = tempfile.TemporaryDirectory(prefix="rumor-schedule-")
+        self.contracts = (relayed(crowd=CROWD), relayed(crowd=CROWD, turn_hours=TURN_HOURS))
+        self.store = RelayStore(f"sqlite:///{Path(self.folder.name) / 'relay.db'}")
+        for contract in self.contracts:
+            self.store.register(contract)
+        self.kinds = [each for each in self.store.classes() if each.question == "colour"]
+        self.desk, self.metrics = Desk(), Metrics(OUTCOMES, "envelopes")
+        self.sent: dict[bytes, int | None] = {}
+        self.start()
+
+    @initialize()
+    def begin(self) -> None:
+        self.look()
+
+    def start(self) -> None:
+        self.releaser = Releaser(self.store, self.desk, lambda: "token", self.metrics, self.every)
+
+    def look(self) -> None:
+        day = datetime.datetime.fromtimestamp(self.now, datetime.UTC).date()
+        self.releaser.turn(day)
+
+    @rule(place=st.sampled_from([0, 1]), many=st.integers(1, 4), late=st.booleans())
+    def send(self, place: int, many: int, late: bool) -> None:
+        """Devices hand in envelopes of the current turn, or of the one before it."""
+        kind = self.kinds[place]
+        turn = None if place == 0 else turn_at(self.now, TURN_HOURS) - late
+        made = envelopes(self.contracts[place], many, turn=turn)
+        self.store.keep([Arrived(kind.number, each, turn) for each in made])
+        self.sent |= dict.fromkeys(made, turn)
+
+    @rule(hours=st.sampled_from(MOVES))
+    def forwards(self, hours: float) -> None:
+        self.now += hours * HOUR
+        self.look()
+
+    @rule(hours=st.sampled_from(MOVES))
+    def backwards(self, hours: float) -> None:
+        self.now = max(HOUR, self.now - hours * HOUR)
+        self.look()
+
+    @rule(hours=st.sampled_from([0.5, 1.0, 3.0, 6.0]))
+    def change_period(self, hours: float) -> None:
+        """The relay is started again with another period."""
+        self.every = hours * HOUR
+        self.start()
+        self.look()
+
+    @rule()
+    def one_period_on(self) -> None:
+        """Within one period from any state, whatever is a crowd is released."""
+        kind = self.kinds[0]
+        waits = self.store.waiting(Batch(kind))
+        self.now = (self.now // self.every + 1) * self.every
+        self.look()
+        left = self.store.waiting(Batch(kind))
+        assert left == 0 if waits >= CROWD else left in (0, waits)
+
+    @invariant()
+    def books_balance(self) -> None:
+        """What was sent is waiting, taken once or dropped, in batches of one turn and a crowd."""
+        taken = [each for _, batch in self.desk.taken for each in batch]
+        assert len(set(taken)) == len(taken)
+        for turn, batch in self.desk.taken:
+            assert len(batch) >= CROWD
+            assert {self.sent[each] for each in batch} == {turn}
+        waiting = sum(
+            self.store.waiting(Batch(kind, turn))
+            for kind in self.kinds
+            for turn in {None, *self.sent.values()}
+        )
+        counts = self.metrics.reports
+        assert counts["delivered"] == len(taken)
+        assert len(self.sent) == waiting + len(taken) + counts["dropped"]
+
+    @invariant()
+    def nothing_of_a_turn_that_is_over_stays(self) -> None:
+        over = {turn for turn in self.sent.values() if turn is not None}
+        for turn in over:
+            if turn < turn_at(self.now, TURN_HOURS) - 1:
+                assert self.store.waiting(Batch(self.kinds[1], turn)) == 0
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.folder.cleanup()
+        self.patch.undo()
+
+
+TestScheduleMachine = ScheduleMachine.TestCase
+TestScheduleMachine.settings = settings(
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
