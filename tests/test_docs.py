@@ -233,3 +233,25 @@ def test_nothing_is_fetched() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "font: false" in settings
     assert "://" not in settings
+
+
+# --- Promises -------------------------------------------------------------------------------
+
+
+def test_the_tests_that_the_threat_model_names_are_there() -> None:
+    """Each promise names its test, and every cell of the table uses letters that are explained."""
+    text = text_of("explanation/threat-model.md")
+    named = re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", text)
+    assert len(named) > 20
+    for path, names in named:
+        code = (ROOT / path).read_text(encoding="utf-8")
+        for name in names.split("::")[1:]:
+            assert re.search(rf"^ *(def|class) {name}\b", code, re.MULTILINE), (path, name)
+    rows = [line.split("|") for line in section(text, "## Alone and in pairs").split("\n")]
+    cells = [row for row in rows if len(row) == 10 and row[1].strip().startswith("**")]
+    legend = {row[1].strip() for row in rows if len(row) == 5}
+    assert len(cells) == 7
+    for place, row in enumerate(cells):
+        assert all(not cell.strip() for cell in row[2 : 2 + place])
+        for cell in row[2 + place : 9]:
+            assert {letter.strip() for letter in cell.split(",")} <= legend, cell
