@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from rumor.collector.http.limits import Bucket, Limits
-from rumor.collector.http.server import background
+from rumor.collector.http.server import _LOG, background
 from rumor.collector.service import Service
 from rumor.collector.store.base import Registered, open_store
 from tests.collector.test_connections import connected, head
@@ -31,6 +32,8 @@ from tests.collector.tools import call, collection, rows, send
 
 ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LIMITS = Limits(connections=40, unfinished=10, seconds_to_read=2.0, seconds_to_ask=2.0)
+
+LOGGERS = ("uvicorn", "rumor.connections")
 
 Running = tuple[str, Registered]
 
@@ -285,7 +288,13 @@ def test_rubbish_does_not_fill_the_log(running: Running, caplog: pytest.LogCaptu
                 connection.sendall(each)
                 time.sleep(0.1)
         assert newcomer(url) == 200
-    assert not [record for record in caplog.records if record.name.startswith("uvicorn")]
+    assert not [record for record in caplog.records if record.name.startswith(LOGGERS)]
+
+
+def test_uvicorns_configuration_does_not_open_the_log() -> None:
+    """Whoever mounts a collector configures uvicorn's loggers, and their children are set back."""
+    uvicorn.Config("nothing:app")
+    assert not _LOG.isEnabledFor(logging.WARNING)
 
 
 def test_a_flood_of_reports_leaves_others_their_turn(tmp_path: Path) -> None:

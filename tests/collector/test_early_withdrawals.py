@@ -167,13 +167,16 @@ class TestCollector:
 
     def test_withdrawals_have_a_rate_of_their_own(self, store: Store) -> None:
         entry = store.register(collection())
-        limits = Limits(withdrawals_per_second=3)
+        limits = Limits(withdrawals_per_second=1)
         with background(Service(store, "series", limits=limits)) as url:
-            answers = [take_back(url, entry.collection, [new_key()]) for _ in range(8)]
-            assert [answer.status for answer in answers].count(200) in (3, 4, 5)
+            # A token of the bucket, and what one address is heard beyond it in each second.
+            answers = [take_back(url, entry.collection, [new_key()])]
+            assert answers[0].status == 200
+            while answers[-1].status == 200 and len(answers) < 100:
+                answers.append(take_back(url, entry.collection, [new_key()]))
             assert answers[-1].problem == "rate"
             assert answers[-1].headers["retry-after"] == "1"
-            assert "at most 3 withdrawals a second" in answers[-1].json()["detail"]
+            assert "at most 1 withdrawals a second" in answers[-1].json()["detail"]
             one = rows(entry, "colour", [0]).tobytes()
             headers = {
                 "Content-Type": "application/vnd.rumor.reports",

@@ -29,8 +29,9 @@ from rumor.core.errors import InputError
 # How much later than the application a connection gives up a body that does not arrive.
 _GRACE_SECONDS = 5.0
 _FILES = 200  # that a service opens besides its connections: the store, the log, modules
-# Strangers must not fill the log: of requests, only our own mistakes are written there.
-_LOG = logging.getLogger("uvicorn.error.rumor")
+# Strangers must not fill the log: of requests, only our own mistakes are written there. It is no
+# child of uvicorn's loggers, whose configuration would set its level back.
+_LOG = logging.getLogger("rumor.connections")
 _LOG.setLevel(logging.ERROR)
 
 

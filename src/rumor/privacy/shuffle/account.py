@@ -74,7 +74,7 @@ class ShuffleAccount:
 
         head = [self.of, "one report", "in a batch", "batches", f"among {self.people:,}"]
         body = [
-            [row.name, shown_above(row.alone), f"{row.reports:,}", f"{row.batches:,}", _shown(row)]
+            [row.name, f"{row.alone:,.4g}", f"{row.reports:,}", f"{row.batches:,}", _shown(row)]
             for row in self.rows
         ]
         return "\n".join([aligned(head, body), "", *map(wrapped, self.sentences())])
