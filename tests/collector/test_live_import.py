@@ -199,8 +199,8 @@ _SLOW = """
                 time.sleep(60)
         return work
     backup.stored_in = slowly(backup.stored_in)
-    from rumor.collector.store.sql import SqlStore
-    SqlStore.reports = slowly(SqlStore.reports)
+    from rumor.collector.store.sql import SqlReader
+    SqlReader.reports = slowly(SqlReader.reports)
     sys.exit(main())
 """
 

@@ -13,6 +13,7 @@ import contextlib
 import http.client
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -97,7 +98,7 @@ class Front:
         class Handler(_Handler):
             desk = front
 
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = _bound(port, Handler)
         server.daemon_threads = True
         if not port:
             self.url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -109,6 +110,18 @@ class Front:
             server.shutdown()
             server.server_close()
             thread.join()
+
+
+def _bound(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """A server at a port, which something else on a busy machine may have for a moment."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return ThreadingHTTPServer(("127.0.0.1", port), handler)
+        except OSError:
+            if not port or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 class _Handler(BaseHTTPRequestHandler):
