@@ -131,7 +131,7 @@ def _beyond(weights: Vector, largest: Vector) -> Vector:
 def _tail_bound(largest: Vector, splits: int) -> Vector:
     """Bound the chance that any of so many `splits` differs by `largest` deviations or more."""
     bound = np.exp(np.log(2 * splits) + log_ndtr(-largest))
-    return np.maximum(bound, np.finfo(float).tiny)
+    return np.asarray(np.maximum(bound, np.finfo(float).tiny))
 
 
 def _largest(weights: Vector) -> Vector:
