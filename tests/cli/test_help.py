@@ -120,7 +120,7 @@ def test_counts_are_taken_as_people_write_them(capsys: pytest.CaptureFixture[str
             read = hints[one.name].__metadata__[0].parser
             assert read is not None, f"{name} --{one.name} takes no 1e5"
             assert read("12e3") == read("12_000") == read("12000.0") == read(12000) == 12000
-            for bad in ("1.5", "x", "nan", "1e-3", "inf", "1e999999999", ""):
+            for bad in ("1.5", "x", "nan", "1e-3", "inf", "1e999999999", "", "1.000", "12.000"):
                 with pytest.raises(typer.BadParameter, match="must be a whole number"):
                     read(bad)
     assert found > 25

@@ -56,6 +56,26 @@ def test_the_text_shows_everyone_and_the_intervals() -> None:
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
+def test_the_page_counts_the_intervals_that_it_prints() -> None:
+    """Of many crowds: the number above is that of the rows below it, as far as digits show it."""
+    differed = 0
+    for seed in range(12):
+        demo = run(2000, seed=seed)
+        html = page(demo)
+        rows = re.findall(
+            r"<td>([0-9.]+)%</td><td>[0-9.]+%</td><td>([0-9.]+)% to ([0-9.]+)%</td>", html
+        )
+        assert len(rows) == len(SHARES)
+        # Digits may hide on which side of an end the truth is.
+        sure = sum(float(low) < float(true) < float(high) for true, low, high in rows)
+        near = sum(float(true) in (float(low), float(high)) for true, low, high in rows)
+        (held,) = re.findall(r"<p>([0-9]+) of 11 intervals hold the truth", html)
+        assert sure <= int(held) <= sure + near
+        differed += int(held) != demo.covered
+    # The rows are covered as rows that are ranked, not as ones named in advance.
+    assert differed
+
+
 def test_the_page_is_one_file_without_scripts_or_network(tmp_path: Path) -> None:
     demo = run(2000, seed=1)
     path = write_page(demo, tmp_path / "demo.html")

@@ -14,6 +14,7 @@ import pytest
 import rumor
 from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
+from rumor.core.errors import InputError
 from rumor.kinds import KINDS
 from rumor.kinds.keyvalue.plan import holders
 from rumor.kinds.planning.forecast import default_error, drawn_estimates, linear_error, typical_law
@@ -225,6 +226,18 @@ def test_asked_again_the_total_stays_finite() -> None:
 
 # Rows of the table of benchmarks/plan_table.py that cost little, with fewer trials.
 FORETOLD = {1: 400, 3: 300, 10: 40, 16: 8, 32: 15, 35: 400, 36: 400, 38: 15}
+
+
+@pytest.mark.parametrize("wanted", [{"error": 0.01}, {"detect": 0.02}])
+def test_nothing_that_is_given_is_ignored(wanted: dict[str, float]) -> None:
+    """People, epsilon and an error give the largest domain; with a domain one is too many."""
+    with pytest.raises(InputError, match="got all three: leave one out"):
+        make_plan(kind="choice", domain=50, users=10**5, epsilon=1.0, **wanted)
+    with pytest.raises(InputError, match="got all three: leave one out"):
+        make_plan(kind="number", users=10**5, epsilon=1.0, error=0.01)
+    assert make_plan(kind="choice", users=10**5, epsilon=1.0, **wanted).users == 10**5
+    # A difference is told with its power, whatever else is given.
+    make_plan(kind="choice", domain=50, users=10**5, epsilon=1.0, difference=0.02, share=0.2)
 
 
 @pytest.mark.parametrize(

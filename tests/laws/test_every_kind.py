@@ -7,6 +7,7 @@ The browser's half is in tests/browser/test_answer.py, which answers every kind 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,40 @@ def test_files_are_privatized_and_estimated_by_every_method(kind: Kind[Any], des
         # Of words those that were found are listed, perhaps none; of anything else, every row.
         assert found["estimates"] or desk.example.words is not None
         assert found["covers"]
+
+
+def test_one_level_holds_for_all_that_is_printed(kind: Kind[Any], desk: Desk) -> None:
+    """Every interval, wherever it stands, is of the level that was asked for."""
+    head, *people = desk.example.table.splitlines()
+    desk.answers.write_text("\n".join([head, *people * 200]) + "\n")
+    desk.run("privatize", desk.contract, desk.answers, "-o", desk.reports)
+    arguments = ["estimate", desk.contract, desk.reports, *desk.candidates]
+    wide = dict(intervals(desk.run(*arguments, "--level", 0.999)))
+    narrow = dict(intervals(desk.run(*arguments, "--level", 0.5)))
+    assert wide.keys() <= narrow.keys()
+    shorter = set()
+    for path, (bottom, top) in wide.items():
+        low, high = narrow[path]
+        assert bottom <= low <= high <= top, path
+        shorter |= {path.split("/")[1]} if high - low < top - bottom else set()
+    # Of each part of the output at least one: an end of the range stays where it is.
+    assert shorter == {path.split("/")[1] for path in wide}
+
+
+def intervals(data: Any, path: str = "") -> Iterator[tuple[str, tuple[float, float]]]:
+    """Every low and high of plain data, by where they stand; and every level is the asked one."""
+    if isinstance(data, list):
+        for i, each in enumerate(data):
+            yield from intervals(each, f"{path}/{i}")
+    if not isinstance(data, dict):
+        return
+    for name, value in data.items():
+        yield from intervals(value, f"{path}/{name}")
+        prefix = name.removesuffix("low")
+        if name.endswith("low") and isinstance(value, float):
+            high = data[f"{prefix}high"]
+            if isinstance(high, float):
+                yield f"{path}/{prefix}", (value, high)
 
 
 def test_it_is_simulated_planned_shown_and_audited(kind: Kind[Any], desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -55,8 +56,16 @@ def _named(usage: str) -> tuple[list[str], str | None]:
     return names, None if words == names else words[-1]
 
 
+_THOUSANDS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+")
+
+
 def _whole(text: str) -> int | None:
-    """A whole number as people write them, or nothing: 20000, 20_000, 2e4."""
+    """A whole number as people write them, or nothing: 20000, 20_000, 2e4, 1.5e5.
+
+    Not 1.000, which is a thousand to some and one to others.
+    """
+    if _THOUSANDS.fullmatch(text.strip()):
+        return None
     try:
         found = decimal.Decimal(text)
     except decimal.InvalidOperation:

@@ -93,7 +93,6 @@ This is what left their device instead:</p>
 counts of {demo.estimate.reports:,} reports is known too and can be undone:</p>
 <figure role="img" aria-label="Estimated and true shares of the answers">{chart}</figure>
 {_shares(demo)}
-<p>{demo.covered} of {len(demo.labels)} intervals hold the truth; in the long run 95% do.</p>
 {_liars(demo)}
 <h2>How many people it takes</h2>
 <p>Noise averages out: a hundred times the people, a tenth of the error. For an answer
@@ -138,7 +137,12 @@ def _shares(demo: Demo) -> str:
         for k, i in enumerate(order)
     )
     head = "<tr><td></td><th>truth</th><th>estimate</th><th>95% interval</th></tr>"
-    return f"<table>{head}{rows}</table>"
+    truth = demo.truth[order]
+    held = int(((low <= truth) & (truth <= high)).sum())
+    return (
+        f"<table>{head}{rows}</table>\n<p>{held} of {len(order)} intervals hold the truth; in the "
+        f"long run at least 95% do.</p>"
+    )
 
 
 def _crowds(demo: Demo) -> str:

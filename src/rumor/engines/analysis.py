@@ -137,7 +137,7 @@ class Analysis:
         """What there is to say of an estimate beside its rows."""
         share = self._share(result)
         told = {} if share is None else {"share": share.to_dict()}
-        return {**result.beside(self.view), **told, "diagnostics": result.diagnostics}
+        return {**result.extra_fields(self.view), **told, "diagnostics": result.diagnostics}
 
     def _share(self, result: Any) -> Share | None:
         if not self.together:

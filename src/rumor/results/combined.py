@@ -74,7 +74,7 @@ class Combined(Tabular):
         """What the intervals cover."""
         return all_or_each(view, len(self.values), "a value")
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """The groups or sources."""
         parts = [{"name": name, **vars(part)} for name, part in self.parts.items()]
         return {"parts": parts, "notes": list(self.notes)}

@@ -158,7 +158,7 @@ class Comparison(Tabular):
             return f"{percent(view.level)} of the rows shown hold the true difference"
         return all_or_each(view, self._size, "a difference")
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """The groups, and the test of each pair."""
         tests: list[dict[str, object]] = []
         for pair in self.pairs:

@@ -94,7 +94,7 @@ class Regression(Tabular):
         level = percent(view.level)
         return f"each interval covers a coefficient named in advance, at a level of {level}"
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """Likelihoods, and the tests of the terms."""
         return {
             "formula": self.formula,

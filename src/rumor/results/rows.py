@@ -171,7 +171,7 @@ class Tabular(abc.ABC):
             "simultaneous": filed.simultaneous,
             "order": filed.order,
             "covers": self.covers(filed),
-            **self.beside(filed),
+            **self.extra_fields(filed),
             "diagnostics": dict(self.diagnostics),
             "estimates": [
                 dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
@@ -185,13 +185,9 @@ class Tabular(abc.ABC):
             "be inverted; this estimate has none"
         )
 
-    def facts(self) -> dict[str, object]:
-        """What there is to say beside the rows, as plain data."""
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """Return what there is to say besides the rows, as plain data, at the level of a `view`."""
         return {}
-
-    def beside(self, view: View) -> dict[str, object]:
-        """The same, with further rows of another sort as a view covers them, where there are."""
-        return self.facts()
 
     def _facts(self, view: View) -> list[str]:
         """The lines that every table ends with."""

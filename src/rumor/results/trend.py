@@ -93,7 +93,7 @@ class Trend(Tabular):
             f"of about {percent(view.level)}"
         )
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """Where each value changed most."""
         return {
             "periods": list(self.periods),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import rumor
 from rumor.cli import main
@@ -51,6 +53,27 @@ def test_the_smoothness_is_chosen_by_evidence() -> None:
     # Both bands hold what is behind the days.
     assert np.mean(np.abs(line.mean) < 1.96 * line.deviation) > 0.9
     assert np.mean(np.abs(followed.mean - wild) < 1.96 * followed.deviation) > 0.9
+
+
+def test_p_values_have_no_floor() -> None:
+    """Draws end at 5e-5; beyond, the p-value goes on falling and stays above the truth."""
+    ones = np.ones((10, 1))
+    found = []
+    for jump in (4.0, 6.0, 9.0, 14.0, 60.0):
+        days = np.where(np.arange(10) < 5, 0.0, jump)[:, None]
+        found.append(float(change(days, ones).p_value[0]))
+    assert all(later < before for before, later in itertools.pairwise(found))
+    assert found[1] < 1e-15
+    assert found[-1] > 0
+    # One split: the p-value is that of one difference, exactly, where draws are too few.
+    two = change(np.array([[0.0], [10.0]]), np.ones((2, 1)))
+    assert two.p_value[0] == pytest.approx(2 * ndtr(-10 / math.sqrt(2)), rel=1e-9)
+    # With many values, a large jump passes Holm.
+    many = np.random.default_rng(5).normal(size=(12, 1200))
+    many[6:, 17] += 30
+    p_values = change(many, np.ones((12, 1200))).p_value
+    assert p_values[17] * 1200 < 1e-12
+    assert np.sort(p_values)[1] > 1e-5
 
 
 def test_a_change_is_found_and_alarms_are_as_rare_as_said() -> None:

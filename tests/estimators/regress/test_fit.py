@@ -149,3 +149,32 @@ def test_what_is_refused() -> None:
     twice = np.column_stack([x, x[:, 1]])
     with pytest.raises(InputError, match="one of these follows from the others"):
         fit(twice, Answers(NOISE.T[np.tile([0, 1], 20)], np.ones(40), NOISE))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("extra", ["constant", "twin", "sum", "none"])
+def test_singular_columns_and_few_reports_get_a_sentence(extra: str, seed: int) -> None:
+    """Constant and equal columns, and ordinary data of 200 people at epsilon 1: no LinAlgError."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([np.ones(200), rng.normal(size=200), rng.integers(0, 2, 200)])
+    more = {
+        "constant": x[:, :1] * 7,
+        "twin": x[:, 1:2],
+        "sum": x[:, 1:2] + x[:, 2:],
+        "none": x[:, :0],
+    }
+    noise = np.full((3, 3), 1 / (math.e + 2)) + (math.e - 1) / (math.e + 2) * np.eye(3)
+    outputs = people(200, softmax(x, np.array([[-3.0, 0.1], [0.5, 0.2], [0.3, -0.4]])), noise, rng)
+    answers = Answers(noise.T[outputs], np.ones(200), noise)
+    columns = np.column_stack([x, more[extra]])
+    if extra != "none":
+        with pytest.raises(InputError, match="one of these follows from the others"):
+            fit(columns, answers)
+        return
+    found, said = None, ""
+    try:
+        found = fit(columns, answers)
+    except InputError as refused:
+        said = str(refused)
+    assert (found is None) == ("the reports are too few" in said)
+    assert found is None or (np.diag(found.covariance) > 0).all()

@@ -22,6 +22,7 @@ _HALVINGS = 30
 _TOLERANCE = 1e-13
 # As far from 0 as a coefficient of a scaled column may go: beyond, columns tell answers apart.
 _SEPARATED = 15.0
+_SINGULAR = 1e-13  # least eigenvalue over the largest of a matrix that is inverted
 _CELLS = 1 << 22
 
 
@@ -69,7 +70,11 @@ def fit(columns: Vector, answers: Answers, reference: int = 0) -> Fitted:
         scaled, value = tried, better
         if np.abs(scaled).max() > _SEPARATED:
             break
-    raise InputError(
+    raise _unbounded()
+
+
+def _unbounded() -> InputError:
+    return InputError(
         "the columns of a regression must leave the answers uncertain; these tell them apart (or "
         "the reports are too few), so that a coefficient grows without end"
     )
@@ -78,15 +83,15 @@ def fit(columns: Vector, answers: Answers, reference: int = 0) -> Fitted:
 def _solved(information: Vector, slope: Vector, safe: Vector) -> Vector:
     """A step uphill: by the information where that is one, else by that of known answers."""
     for matrix in (information, safe):
-        try:
-            np.linalg.cholesky(matrix)
-        except np.linalg.LinAlgError:
-            continue
-        return np.asarray(np.linalg.solve(matrix, slope))
-    raise InputError(
-        "the columns of a regression must differ from each other and vary between people; "
-        "one of these follows from the others"
-    )
+        if _is_definite(matrix):
+            return np.asarray(np.linalg.solve(matrix, slope))
+    raise _unbounded()
+
+
+def _is_definite(matrix: Vector) -> bool:
+    """Whether a symmetric matrix can be inverted: no direction of it is lost in rounding."""
+    sizes = np.linalg.eigvalsh(matrix)
+    return bool(sizes[0] > _SINGULAR * sizes[-1])
 
 
 class _Model:
@@ -106,6 +111,11 @@ class _Model:
         if self._constant.size == 0:
             self._centre = np.zeros_like(centre)  # nothing takes up what centring leaves
         self.x = (columns - self._centre) / self._scale
+        if np.linalg.matrix_rank(self.x[self.people > 0]) < columns.shape[1]:
+            raise InputError(
+                "the columns of a regression must differ from each other and vary between people; "
+                "one of these follows from the others"
+            )
 
     def shares(self, scaled: Vector) -> Vector:
         """The chance of each value for each row."""
@@ -170,8 +180,10 @@ class _Model:
     def unscaled(self, scaled: Vector, value: float, steps: int) -> Fitted:
         """Coefficients of the columns as they were given, in the order value, column."""
         information = self.information(scaled)
-        if np.linalg.eigvalsh(information).min() <= 0:
+        if not _is_definite(information):
             information = self.safe(scaled)
+        if not _is_definite(information):
+            raise _unbounded()
         columns = self.x.shape[1]
         back = np.diag(1 / self._scale)
         if self._constant.size:

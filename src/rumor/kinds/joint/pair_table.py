@@ -105,7 +105,7 @@ class PairTable:
             )
         return known.index(named[0]), known.index(named[1])
 
-    def facts(self, level: float = 0.95) -> dict[str, object]:
+    def extra_fields(self, level: float) -> dict[str, object]:
         """How the two go together, as plain data; None for what has no end."""
         test = self.test
         odds = self.odds_ratio(level=level) if self.sizes == (2, 2) else None

@@ -197,11 +197,11 @@ class JointEstimate(Tabular):
         """What the intervals cover."""
         return all_or_each(view, self.frequency.size, "a cell or a margin")
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """How the answers go together, and how many were asked what, as plain data."""
         keys = self.parts.keys
         return {
-            "tables": [table.facts() for table in self.tables.values()],
+            "tables": [table.extra_fields(view.level) for table in self.tables.values()],
             "asked": [
                 {"parts": [keys[part] for part in one.parts], "reports": one.reports}
                 for one in self.asked

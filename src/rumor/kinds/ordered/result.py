@@ -229,15 +229,15 @@ class OrderedEstimate(Tabular):
             told += "; single bins have none, since people round numbers (say which: round)"
         return told
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """The mean and some quantiles, as plain data."""
-        quantiles = [{"share": q, **self._told(self.quantile(q))} for q in QUANTILES]
+        quantiles = [{"share": q, **self._told(self.quantile(q, view.level))} for q in QUANTILES]
         return {
-            "mean": self.mean_interval().to_dict(),
+            "mean": self.mean_interval(view.level).to_dict(),
             "unbiased": self.unbiased,
             "stderr": self.stderr,
             "quantiles": quantiles,
-            "histogram": self.histogram(),
+            "histogram": self.histogram(level=view.level),
             "clipped": self._at_the_ends(),
         }
 

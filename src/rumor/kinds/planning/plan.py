@@ -356,6 +356,11 @@ def make_plan(
         most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
         return _plan(topic(most, users), users, wish, said, between)
+    if users is not None and epsilon is not None and wanted is not None and difference is None:
+        raise InputError(
+            "a plan takes two of people, epsilon and an error (or a frequency to detect), and "
+            "gives the third; got all three: leave one out"
+        )
     if users is None:
         assert epsilon is not None
         assert wanted is not None

@@ -54,17 +54,13 @@ class SetEstimate(Estimate):
     """Where pairs are counted."""
     _ASIDE: ClassVar[tuple[str, str]] = ("option", "std. error")
 
-    def facts(self) -> dict[str, object]:
-        """The cap."""
-        return {"cap": self.cap}
-
-    def beside(self, view: View) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """The cap, and pairs where they are counted."""
         if self.pairs is None:
-            return self.facts()
+            return {"cap": self.cap}
         columns = self.pairs.columns(view)
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return {**self.facts(), "pairs": list(rows)}
+        return {"cap": self.cap, "pairs": list(rows)}
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent options as text, then the most frequent pairs."""

@@ -84,7 +84,7 @@ class WordEstimate(Estimate):
             "detected": self.detected[places],
         }
 
-    def facts(self) -> dict[str, object]:
+    def extra_fields(self, view: View) -> dict[str, object]:
         """What there is to say beside the words, as plain data."""
         return {
             "candidates": len(self.values),

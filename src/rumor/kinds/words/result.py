@@ -36,10 +36,10 @@ class OpenWordEstimate(WordEstimate):
         found = int(self.detected.sum())
         return split_tails(view.level, rows.size, found, max(found, self.pool))
 
-    def facts(self) -> dict[str, Any]:
+    def extra_fields(self, view: View) -> dict[str, Any]:
         """What there is to say beside the words, as plain data."""
         return {
-            **super().facts(),
+            **super().extra_fields(view),
             "candidates": self.pool,
             "longer": self.longer,
             "looked_at": self.looked_at,
