@@ -229,7 +229,7 @@ FORETOLD = {1: 400, 3: 300, 10: 40, 16: 8, 32: 15, 35: 400, 36: 400, 38: 15}
 
 
 @pytest.mark.parametrize("wanted", [{"error": 0.01}, {"detect": 0.02}])
-def test_nothing_that_is_given_is_ignored(wanted: dict[str, float]) -> None:
+def test_nothing_that_is_given_is_ignored(wanted: dict[str, Any]) -> None:
     """People, epsilon and an error give the largest domain; with a domain one is too many."""
     with pytest.raises(InputError, match="got all three: leave one out"):
         make_plan(kind="choice", domain=50, users=10**5, epsilon=1.0, **wanted)

@@ -37,21 +37,30 @@ class Pooled:
         return found
 
     def _weighted(self, truth: Vector) -> Vector:
+        """The mean with the weights of a truth, or that truth where no sample says anything."""
         weights = self._weights(truth)
-        return np.asarray(
-            sum(w * s.mean for w, s in zip(weights, self.samples, strict=True)) / sum(weights)
-        )
+        added = sum(w * s.mean for w, s in zip(weights, self.samples, strict=True))
+        total = np.asarray(sum(weights))
+        return np.asarray(np.divide(added, total, out=truth.copy(), where=total > 0))
 
     def _weights(self, truth: Vector) -> list[Vector]:
         return [1 / s.variance(s.plausible(truth)) for s in self.samples]
 
     @property
     def stderr(self) -> Vector:
-        """Of the weighted mean."""
-        return np.asarray(1 / np.sqrt(sum(self._weights(self.mean))))
+        """Of the weighted mean; infinite where no sample says anything."""
+        total = np.asarray(sum(self._weights(self.mean)))
+        nothing = np.full(total.shape, np.inf)
+        return np.asarray(np.divide(1, np.sqrt(total), out=nothing, where=total > 0))
 
     def bounds(self, z: float) -> Bounds:
         """Every truth whose own weighted mean is within z of its standard errors."""
+        known = np.isfinite(self.stderr)
+        if not known.all():
+            low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
+            rows = np.flatnonzero(known)
+            low[rows], high[rows] = Pooled([s.at(rows) for s in self.samples]).bounds(z)
+            return low, high
         middle, step = self.mean, self.stderr
 
         def surprise(truth: Vector) -> Vector:

@@ -138,15 +138,20 @@ class KeyValueEstimate(RankedRows):
         digits = decimals_for(_least(self.stderr[order]))
         decimals = digits_for(_least(self.mean_stderr[order]))
         full = float(np.nan_to_num(self.frequency[order]).max())
+
+        def share(number: float) -> str:
+            return "none" if np.isnan(number) else percent(number, digits)
+
+        def mean(number: float) -> str:
+            return "none" if np.isnan(number) else f"{number:.{decimals}f}"
+
         body = [
             (
                 one_line(self.values[i]),
-                "none"
-                if np.isnan(self.frequency[i])
-                else percent(self.frequency[i], digits) + ("" if self.frequency_known[i] else " ?"),
-                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
-                f"{self.mean[i]:.{decimals}f}" + ("" if self.mean_known[i] else " ?"),
-                f"{mlow[k]:.{decimals}f} to {mhigh[k]:.{decimals}f}",
+                share(self.frequency[i]) + ("" if self.frequency_known[i] else " ?"),
+                f"{share(low[k])} to {share(high[k])}",
+                mean(self.mean[i]) + ("" if self.mean_known[i] else " ?"),
+                f"{mean(mlow[k])} to {mean(mhigh[k])}",
                 bar(float(np.nan_to_num(self.frequency[i])), full),
             )
             for k, i in enumerate(order)
