@@ -76,8 +76,8 @@ def drawn_tally(
     """The tally of a crowd drawn from a law, without its reports.
 
     Where a tally counts outputs it is a multinomial. Else counts are binomials, exactly so where
-    values are supported independently; where a report supports a fixed number of values, they
-    are moved to the sum that this fixes.
+    values are supported independently. Where a report supports a fixed number of values, they are
+    moved to the sum that this fixes, and stretched by what moving took from their variance.
     """
     if oracle.counts_outputs:
         outputs = oracle.outputs()
@@ -87,8 +87,10 @@ def drawn_tally(
     held = rng.multinomial(users, law)
     counts = rng.binomial(held, oracle.hit) + rng.binomial(users - held, oracle.miss)
     if oracle.dispersion < 1:
-        total = users * (oracle.hit + (oracle.domain - 1) * oracle.miss)
-        counts = np.rint(np.clip(counts - (counts.sum() - total) / counts.size, 0, users))
+        expected = held * oracle.hit + (users - held) * oracle.miss
+        noise = counts - expected
+        noise = (noise - noise.mean()) * math.sqrt(counts.size / (counts.size - 1))
+        counts = np.rint(np.clip(expected + noise, 0, users))
     return np.asarray(counts, dtype=np.int64)
 
 
