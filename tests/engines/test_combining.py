@@ -64,6 +64,9 @@ def test_groups_count_for_as_many_as_they_are() -> None:
         "no reports of 'd', 60.0% of the population: the estimate is of the rest.",
         "without a weight, and left out: 'c'.",
     )
+    # A group that is there and empty is a group without reports.
+    empty = rumor.weigh(mechanism, {**groups, "d": groups["a"][:0]}, {"a": 10, "b": 30, "d": 60})
+    assert empty.notes == found.notes
     low, high = found.interval()
     assert ((low >= 0) & (high <= 1)).all()
     assert found.picture(rumor.View(), None, None).to_dict()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.estimators.compare.differences import Sum
+from rumor.estimators.compare.differences import WeightedMean
 from rumor.estimators.compare.pooled import Pooled
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
@@ -37,7 +37,10 @@ def weigh(
     the population, or which part of it, belongs to each. So groups of which few answered count for
     as many as they are.
     """
-    found = [Group(str(name), summarized(mechanism, data)) for name, data in groups.items()]
+    found = [
+        Group(str(name), summarized(mechanism, data, may_be_empty=True))
+        for name, data in groups.items()
+    ]
     named = {str(name): weight for name, weight in weights.items()}
     return weigh_groups(kind_of(mechanism), found, named, of=of, options=options)
 
@@ -55,6 +58,7 @@ def weigh_groups(
 ) -> Combined:
     """The weighted sum of the groups that have both reports and a weight; the others are named."""
     checked = {name: _weight(name, weight) for name, weight in weights.items()}
+    groups = [group for group in groups if group.summary.reports]
     there = [group for group in groups if checked.get(group.name, 0.0) > 0]
     total = sum(checked.values())
     if not there:
@@ -77,7 +81,7 @@ def weigh_groups(
     counted = sum(checked[group.name] for group in there)
     shares = [checked[group.name] / counted for group in there]
     found = measured(kind, [group.summary for group in there], of, options)
-    combined = Sum([one.sample for one in found], shares)
+    combined = WeightedMean([one.sample for one in found], shares)
     return _combined(found[0], combined, there, shares, method, of, heading, told)
 
 
@@ -144,7 +148,7 @@ def _differences(
 
 def _combined(
     first: Measures,
-    combined: Sum | Pooled,
+    combined: WeightedMean | Pooled,
     groups: Sequence[Group],
     shares: Sequence[float] | None,
     method: str,

@@ -17,8 +17,8 @@ def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
     return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
 
 
-def summarized(mechanism: Mechanism, data: object) -> Summary:
-    """Reports or a summary as a non-empty summary of this mechanism."""
+def summarized(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
+    """Reports or a summary as a summary of this mechanism, refused where it is empty."""
     if isinstance(data, Material):
         data = data.summary
     if isinstance(data, Summary):
@@ -30,6 +30,6 @@ def summarized(mechanism: Mechanism, data: object) -> Summary:
         summary = Summary(mechanism, data.reports, data.tally, data.contract, data.question)
     else:
         summary = Summary.empty(mechanism).update(data)
-    if summary.reports == 0:
+    if summary.reports == 0 and not may_be_empty:
         raise InputError("an estimate needs at least one report; got none")
     return summary

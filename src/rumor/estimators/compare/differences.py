@@ -49,6 +49,32 @@ class Sum:
 
 
 @dataclass(frozen=True)
+class WeightedMean(Sum):
+    """A weighted mean: weights are positive and sum to 1."""
+
+    def bounds(self, z: float) -> Bounds:
+        """One score interval of the mean itself, as if of one sample with its variance.
+
+        Intervals of groups of a few people are longer than their variance says, and squares of
+        their distances add up to less than that of the sum: added up, they would be too short.
+        Every group's variance is taken at the mean, where that of a share is largest on average.
+        """
+        parts = list(zip(self.weights, self.samples, strict=True))
+        people = 1 / sum(w * w / s.reports for w, s in parts)
+        spread = [
+            np.asarray(sum(w * w / s.reports * s.spread[k] for w, s in parts) * people)
+            for k in range(3)
+        ]
+        known = np.isfinite(spread[0])
+        rows = np.flatnonzero(known)
+        low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
+        first, second, third = (each[rows] for each in spread)
+        whole = Sample(self.mean[rows], (first, second, third), people)
+        low[rows], high[rows] = whole.bounds(z)
+        return low, high
+
+
+@dataclass(frozen=True)
 class Differences(Sum):
     """The second sample less the first."""
 
