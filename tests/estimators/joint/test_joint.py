@@ -285,3 +285,16 @@ def test_a_row_that_nobody_is_in_does_not_drown_the_strength() -> None:
     found = cramers_v(Moments(truth, noise), (3, 2), shares, 0.95)
     assert found.value == pytest.approx(0.8, abs=0.02)
     assert 0.7 < found.low < 0.8 < found.high < 0.9
+
+
+def test_a_strength_is_a_number_whatever_the_reports_are() -> None:
+    """Few people, much noise: margins that are nothing beside their noise leave all open."""
+    rng, noise = np.random.default_rng(9), 0.25 * np.eye(6)
+    for _ in range(200):
+        table = Moments(rng.normal(1 / 6, 0.5, 6), noise)
+        shares = project(table.mean)
+        found = cramers_v(table, (3, 2), shares, 0.95)
+        assert 0 <= found.low <= found.value <= found.high <= 1
+    one_cell = np.array([1.0, 0, 0, 0])
+    open_ended = cramers_v(Moments(one_cell, 4 * np.eye(4)), (2, 2), one_cell, 0.95)
+    assert (open_ended.low, open_ended.high) == (0.0, 1.0)

@@ -73,6 +73,8 @@ def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: flo
     beyond = beyond_margins(table, sizes)
     middle = np.kron(*margins(shares, sizes))
     kept = _known(table, sizes, shares)
+    if not kept.any():  # no margin is known: anything may be true
+        return Ends(0.0, 0.0, 1.0)
     scale = 1 / np.sqrt(middle[kept])
     away = beyond.mean[kept] * scale
     noise = beyond.covariance[np.ix_(kept, kept)] * np.outer(scale, scale)
@@ -99,8 +101,7 @@ def _known(table: Moments, sizes: tuple[int, int], shares: Vector) -> NDArray[np
     sums = margin_sums(sizes)
     noise = np.sqrt(np.maximum(np.diag(sums @ table.covariance @ sums.T), 0.0))
     large = np.concatenate(margins(shares, sizes)) > np.maximum(noise, _EMPTY)
-    both = np.outer(large[: sizes[0]], large[sizes[0] :]).ravel()
-    return both if both.any() else np.ones_like(both)
+    return np.asarray(np.outer(large[: sizes[0]], large[sizes[0] :]).ravel())
 
 
 def _above(seen: float, strength: float, first: float, second: float, along: float) -> float:
