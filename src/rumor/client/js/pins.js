@@ -25,8 +25,7 @@ const wayOf = ({ admission, relay, issuer }) => ({
  */
 export function follow({ name, names, pin }, contract, drawn) {
   const { series, revision, digest, contact } = contract;
-  // The very contract at another address is of a collector that moved, or a copy: its revisions there are held to
-  // this pin. A stranger with a copy gains nothing: what it serves next must follow the rules below as well.
+  // The very contract at another address: its collector moved. Who has a copy must follow the rules below as well.
   const moved = digest === pin?.contract && contract.collector;
   const met = { way: wayOf(contract), collector: moved || pin?.collector || contract.collector, contact };
   if (!pin) {

@@ -13,7 +13,7 @@ import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
 import { scopeOf } from "./scopes.js";
-import { arrived, isKeyOf, keepCollector, originOf } from "./sent.js";
+import { arrived, keepCollector, originOf } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
 import { patiently, seconds, sendRecords } from "./transport.js";
@@ -239,7 +239,7 @@ export class Respondent {
           outcome.accepted += accepted;
           outcome.duplicates += duplicates;
           const [first] = group;
-          if (first.contract === contract.digest) outcome.arrived.push(first.question);
+          if (first.contract === contract.digest) outcome.arrived = [...new Set([...outcome.arrived, first.question])];
           await this.#forget(group, first.relay ? undefined : origin);
           group = [];
         } catch (problem) {
@@ -292,7 +292,7 @@ export class Respondent {
    * asked for now, `problem` why.
    */
   async withdraw(baseUrl, { series } = {}) {
-    const { withdrawAll } = await import("./withdrawal.js");
+    const { isKeyOf, withdrawAll } = await import("./withdrawal.js");
     const base = String(baseUrl).replace(/\/+$/, "");
     const origin = originOf(base);
     const rows = await this.#look((state) =>

@@ -43,17 +43,6 @@ export function keepCollector(state, id, collector) {
 }
 
 /**
- * Whether the key of a report may be shown to the collector at `origin`: a namesake would say that it has no
- * such report, and the key would be lost. A row from before names no collector: the pin of its contract does, or else
- * that of the first collector of its series. Where nobody knows the collector, anybody may be it.
- */
-export function isKeyOf({ pins }, { collector, contract, series }, origin) {
-  const pin = pins.find((each) => each.contract === contract) ?? pins.find((each) => each.series === series);
-  const known = collector || pin?.collector;
-  return !known || known === origin;
-}
-
-/**
  * Note that reports have arrived, from when retention counts, and at which `origin`, where they went to their
  * collector themselves; and forget what is past it.
  */

@@ -46,13 +46,8 @@ export async function request(url, options = {}, good = 200) {
 }
 
 /**
- * Do `work`, up to `attempts` times where the collector cannot be reached: after growing pauses (in seconds), and no
- * sooner than it asks for; where it asks for a long pause, not now.
- * @template Found
- * @param {() => Promise<Found>} work
- * @param {number} attempts
- * @param {number} [pause]
- * @returns {Promise<Found>}
+ * Do `work`, up to `attempts` times where the collector cannot be reached: after growing pauses (in seconds),
+ * and no sooner than it asks for; where it asks for a long pause, not now.
  */
 export async function patiently(work, attempts, pause = 0.25) {
   for (let left = attempts - 1; ; left--) {

@@ -11,6 +11,17 @@ const MOST_KEYS = 1000;
 const ATTEMPTS = 3;
 
 /**
+ * Whether the key of a report may be shown to the collector at `origin`: a namesake would say that it has no
+ * such report, and the key would be lost. A row from before names no collector: the pin of its contract does, or else
+ * that of the first collector of its series. Where nobody knows the collector, anybody may be it.
+ */
+export function isKeyOf({ pins }, { collector, contract, series }, origin) {
+  const pin = pins.find((each) => each.contract === contract) ?? pins.find((each) => each.series === series);
+  const known = collector || pin?.collector;
+  return !known || known === origin;
+}
+
+/**
  * Take back the reports of these rows; `forget` is told of each group that is gone.
  * @param {string} base
  * @param {{ id: string, key: string, contract: string, question: string, token?: string }[]} rows
