@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import LANGUAGES, OpenPage
+from tests.browser.sites import site
 from tests.browser.test_accessibility import objections
 from tests.collector.tools import stored
 from tests.relay.test_devices import delivered
@@ -104,3 +105,73 @@ def test_a_page_may_send_to_the_relay_of_its_contract_and_to_nobody_else(
         where = f"/v1/relay/{path.collection.digest}/colour"
         assert page.evaluate(reach, f"{path.relay_url}{where}") == 202
         assert page.evaluate(reach, f"http://127.0.0.1:9{where}") == 0
+
+
+EARLIER = """
+const Real = Date;
+globalThis.Date = class extends Real {
+  constructor(...given) { given.length ? super(...given) : super(Real.now() - 6 * 3.6e6); }
+  static now() { return Real.now() - 6 * 3.6e6; }
+};
+"""
+"""A script that makes a page believe that it is six hours ago."""
+
+
+def test_a_report_that_was_over_hides_no_arrival_of_another(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    """Of two tabs: one drew a report in an earlier turn and did not send it."""
+    with running(tmp_path, crowd=2, turn_hours=1) as path:
+        page = open_page()
+        page.goto(f"{path.collector_url}/answer")
+        page.locator("[data-question=colour]").get_by_label("green").check()
+        page.locator("[data-question=many] input").fill("3")
+        older = open_page(share=page)
+        older.add_init_script(EARLIER)
+        older.goto(f"{path.collector_url}/answer")
+        older.locator("[data-question=colour]").get_by_label("red").check()
+        older.locator("#go").click()
+        expect(older.locator(".card.drawn")).to_have_count(1)
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(2)
+        page.locator("#go").click()
+        expect(page.get_by_role("status")).to_contain_text("Thank you.")
+        expect(page.locator(".card.sent")).to_have_count(2)
+        expect(page.locator("#problem")).to_contain_text("their turn was over")
+        assert path.relay.metrics.reports["kept"] == 2
+
+
+def test_an_element_tells_of_what_arrived_and_then_of_what_was_over(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    with running(tmp_path, crowd=2, turn_hours=1) as path, site(folder) as address:
+        (folder / "index.html").write_text(
+            '<!doctype html><html lang="en"><head><title>t</title><link rel="icon" href="data:,">'
+            f'<script type="module" src="{path.collector_url}/client/element.js"></script></head>'
+            f'<body><rumor-question collector="{path.collector_url}" question="colour">'
+            "</rumor-question></body></html>"
+        )
+        page = open_page()
+        page.add_init_script(
+            "for (const name of ['rumor-sent', 'rumor-problem']) addEventListener(name, "
+            "({ type, detail }) => (window.told ??= []).push([type, detail]));"
+        )
+        page.goto(f"{address}/index.html")
+        page.get_by_label("green").check()
+        older = open_page(share=page)
+        older.add_init_script(EARLIER)
+        older.goto(f"{address}/index.html")
+        older.get_by_label("red").check()
+        older.get_by_role("button", name="Add noise").click()
+        expect(older.locator(".report")).to_have_count(1)
+        page.get_by_role("button", name="Add noise").click()
+        expect(page.locator(".report")).to_have_count(2)
+        page.get_by_role("button", name="Send this report").click()
+        expect(page.get_by_role("status")).to_contain_text("Thank you.")
+        expect(page.get_by_role("alert")).to_contain_text("turn")
+        assert page.evaluate("window.told") == [
+            ["rumor-sent", {"question": "colour", "accepted": 1}],
+            ["rumor-problem", {"code": "over"}],
+        ]

@@ -56,9 +56,10 @@ def test_reports_arrive_once_however_often_they_are_sent(
     assert fetched == contract.digest
     none = {"pending": 0, "refused": 0, "dropped": 0}
     nothing = {"duplicates": 0, **none, "problem": None, "refusal": None}
+    assert {*sent.pop("arrived")} == {"colour", "many"}
     assert sent == {"accepted": 2, **nothing}
     assert after == []
-    assert again == {"accepted": 0, **nothing}
+    assert again == {"accepted": 0, **nothing, "arrived": []}
     # A device that never heard the answer sends the same bytes again.
     twice = steps(
         parsed(contract),
@@ -66,6 +67,7 @@ def test_reports_arrive_once_however_often_they_are_sent(
         {"step": "send", "url": f"{running.url}/"},
         {"step": "spent"},
     )
+    assert {*twice[2].pop("arrived")} == {"colour", "many"}
     assert twice[2] == {"accepted": 0, **nothing, "duplicates": 2}
     assert twice[3] == pytest.approx(sum(q.epsilon for q in contract.questions))
     kept = open_store(store)
@@ -338,7 +340,7 @@ def test_what_was_sent_is_taken_back(served: tuple[Collector, str, Collection]) 
         {"step": "sent", "series": "series"},
         {"step": "sent", "series": "other"},
         {"step": "state"},
-        {"step": "withdraw", "url": "http://127.0.0.1:9"},
+        {"step": "withdraw", "url": f"{running.url}/nowhere"},
         {"step": "withdraw", "url": running.url, "series": "series"},
         {"step": "pending"},
         {"step": "spent"},
@@ -347,7 +349,7 @@ def test_what_was_sent_is_taken_back(served: tuple[Collector, str, Collection]) 
     made, here, elsewhere, state, away, done, pending, spent, again = found[2], *found[5:]
     assert (here, elsewhere) == (3, 0)
     assert (away["left"], away["withdrawn"]) == (3, 0)
-    assert "cannot be reached" in away["problem"]
+    assert "the path must be one of this service" in away["problem"]
     assert done == {"withdrawn": 2, "absent": 1, "left": 0, "problem": None, "refusal": None}
     assert pending == []
     assert spent == pytest.approx(3.0)

@@ -205,6 +205,51 @@ def test_a_collector_that_moves_may_not_cost_more(tmp_path: Path, life: Any) -> 
 
 
 @pytest.mark.parametrize("life", LIVES)
+def test_a_collector_that_moves_with_its_contract_is_held_to_its_pin(
+    tmp_path: Path, life: Any
+) -> None:
+    """The very contract at a new address, and then a revision there after one that was missed."""
+    third = replace(FIRST, revision=3, previous=SECOND.digest, series_epsilon=None)
+    met = [Met(FIRST, HERE), Met(FIRST, THERE), Met(third, THERE), Met(FIRST, THERE)]
+    said = life(tmp_path, met)
+    assert said[:2] == [None, None]
+    assert "takes at most 2 reports of a person; got 2 already" in str(said[2])
+    # A revision from the old address that names the pinned contract goes on under the pin.
+    said = life(tmp_path / "back", [*met[:2], Met(SECOND, HERE)])
+    assert "takes at most 2 reports of a person; got 2 already" in str(said[2])
+    # Whoever serves a copy may not weaken what was promised afterwards.
+    few = contract(series_epsilon=2.0, reports=9)
+    dearer = replace(few, revision=9, previous=SECOND.digest, series_epsilon=9.0)
+    later = [Met(dearer, THERE, "unwell", agrees) for agrees in (None, False)]
+    said = life(tmp_path / "copy", [Met(few, HERE), Met(few, THERE), *later])
+    assert all("needs your consent" in str(one) for one in said[2:]), said
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_an_address_without_an_origin_moves_no_pin(tmp_path: Path, life: Any) -> None:
+    """An application that does not say where a contract comes from."""
+    third = replace(FIRST, revision=3, previous=SECOND.digest)
+    said = life(tmp_path, [Met(FIRST, HERE), Met(FIRST, ""), Met(third, HERE)])
+    assert "takes at most 2 reports of a person; got 2 already" in str(said[2])
+    free = contract("me@bad", reports=2)
+    said = life(tmp_path / "free", [Met(FIRST, HERE), Met(FIRST, ""), Met(free, THERE)])
+    assert said == [None] * 3
+
+
+@pytest.mark.parametrize("kept", [HERE, "https://City.example:443", "HTTPS://city.example"])
+def test_one_address_is_one_collector_however_it_is_typed(tmp_path: Path, kept: str) -> None:
+    third = replace(FIRST, revision=3, previous=SECOND.digest)
+    met = [Met(FIRST, kept), Met(FIRST, kept), Met(third, "https://CITY.example/collector/")]
+    assert "got 2 already" in str(python_life(tmp_path, met)[2])
+    # As a ledger from before kept it.
+    python_life(tmp_path / "older", met[:2])
+    with closing(sqlite3.connect(tmp_path / "older" / "ledger.sqlite3")) as database:
+        database.execute("UPDATE pin SET collector = ?", (kept,))
+        database.commit()
+    assert "got 2 already" in str(python_life(tmp_path / "older", met[2:])[0])
+
+
+@pytest.mark.parametrize("life", LIVES)
 def test_a_collector_may_name_another_contact(tmp_path: Path, life: Any) -> None:
     renamed = revised(FIRST, contact="new@example.org")
     later = [Met(replace(renamed, revision=9), HERE), Met(FIRST, HERE)]

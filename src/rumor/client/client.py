@@ -18,9 +18,10 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from rumor.client.asking import Asked
 from rumor.client.ledger import Envelope, Spending
@@ -34,6 +35,7 @@ from rumor.core.closing import Closing
 from rumor.core.errors import InputError, Unavailable, shown
 from rumor.core.files import OWNER_ONLY, write_whole
 
+_Found = TypeVar("_Found")
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
 # What a collector refuses, in a person's words; other refusals speak for themselves.
@@ -339,17 +341,7 @@ class Client(Closing):
         if group[0].relay is not None:
             # What one person answers to several questions does not arrive in one moment.
             time.sleep(random.uniform(0, self._delay))
-        delay = _FIRST_DELAY
-        for attempt in range(1, self._attempts + 1):
-            try:
-                self._deliver(group)
-                return
-            except Unreachable as trouble:
-                if attempt == self._attempts or trouble.retry_after > _LONGEST_DELAY:
-                    raise
-                # Jitter keeps devices that were cut off together from coming back together.
-                time.sleep(max(trouble.retry_after, delay) * random.uniform(0.7, 1.3))
-                delay = min(2 * delay, _LONGEST_DELAY)
+        _patiently(lambda: self._deliver(group), self._attempts)
 
     def _deliver(self, group: list[Envelope]) -> None:
         first = group[0]
@@ -382,20 +374,30 @@ class Client(Closing):
                 groups.setdefault((made.contract, made.question, made.token), []).append(made)
         withdrawn = absent = left = 0
         problem: str | None = None
-        for (contract, question, token), all_of_them in groups.items():
+        attempts = self._attempts
+        for all_of_them in groups.values():
             for start in range(0, len(all_of_them), _MOST_RECORDS):
                 some = all_of_them[start : start + _MOST_RECORDS]
                 try:
-                    keys = [made.key for made in some]
-                    found = self._transport.withdraw(contract, question, keys, token)
-                except (Refused, Unreachable) as trouble:
-                    kind = trouble.type if isinstance(trouble, Refused) else ""
-                    problem = _GONE if kind == "unknown-collection" else str(trouble)
-                    left += len(some)
-                    continue
-                self._respondent.forget([made.id for made in some])
-                withdrawn, absent = withdrawn + found, absent + len(some) - found
+                    found = self._take_back(some, attempts)
+                except Unreachable as trouble:
+                    # Who waited in vain once waits for nothing more.
+                    problem, left, attempts = str(trouble), left + len(some), 1
+                except Refused as refusal:
+                    gone = refusal.type == "unknown-collection"
+                    problem, left = _GONE if gone else str(refusal), left + len(some)
+                else:
+                    self._respondent.forget([made.id for made in some])
+                    withdrawn, absent = withdrawn + found, absent + len(some) - found
         return Withdrawal(withdrawn, absent, left, problem)
+
+    def _take_back(self, some: list[Made], attempts: int) -> int:
+        """Withdraw reports of one question; how many were there."""
+        first, keys = some[0], [made.key for made in some]
+        return _patiently(
+            lambda: self._transport.withdraw(first.contract, first.question, keys, first.token),
+            attempts,
+        )
 
     # The ledger
 
@@ -411,6 +413,24 @@ class Client(Closing):
     def close(self) -> None:
         """Close the ledger; what waits is on disk."""
         self._respondent.close()
+
+
+def _patiently(work: Callable[[], _Found], attempts: int) -> _Found:
+    """Do `work`, up to `attempts` times where the collector cannot be reached.
+
+    Pauses grow, and are no shorter than the collector asks for; a long one is not made.
+    """
+    delay = _FIRST_DELAY
+    while True:
+        attempts -= 1
+        try:
+            return work()
+        except Unreachable as trouble:
+            if attempts <= 0 or trouble.retry_after > _LONGEST_DELAY:
+                raise
+            # Jitter keeps devices that were cut off together from coming back together.
+            time.sleep(max(trouble.retry_after, delay) * random.uniform(1.0, 1.6))
+            delay = min(2 * delay, _LONGEST_DELAY)
 
 
 def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:

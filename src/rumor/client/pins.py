@@ -32,7 +32,7 @@ class Pin:
     way: Way | None = None
     """What hides whose a report is; None in a ledger from before this was kept."""
     collector: str | None = None
-    """The origin at which the collector was met first; empty where the device was not told."""
+    """The origin of the collector (see `follow`); empty where the device was not told."""
     contact: str | None = None
     """Whom the contract names; None, as the collector, in a ledger from before this was kept."""
     inherits: tuple[str, ...] = ()
@@ -48,7 +48,12 @@ class Pin:
             contact=collection.contact,
         )
         if collection.digest == self.contract:
-            return now
+            # The very contract at another address is of a collector that moved, or a copy: its
+            # revisions there are held to this pin, whichever were missed. A stranger with a copy
+            # gains nothing by that: what it serves next must follow the rules below as well, and
+            # fit into the ceiling, while a revision from the old address that names this contract
+            # goes on under the same pin (rumor.client.scopes).
+            return replace(now, collector=collector or self.collector)
         if revision == self.revision:
             raise InputError(
                 f"a series must have one contract of each revision; {series!r} had another one of "

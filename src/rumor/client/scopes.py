@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rumor.client.pins import Pin
+from rumor.contract.addresses import origin_of
 from rumor.contract.collection import Collection
 
 
@@ -66,6 +67,7 @@ def _continues(pin: Pin, collection: Collection, collector: str) -> bool:
     """Whether a contract is from whom the pin is of; what it then says is another matter."""
     if pin.contact is None or pin.collector is None:  # in a ledger from before this was kept
         return collection.previous == pin.contract
-    elsewhere = pin.collector != collector and "" not in (pin.collector, collector)
+    # An older ledger may have kept the origin as it was typed.
+    elsewhere = origin_of(pin.collector) != collector and "" not in (pin.collector, collector)
     follows = collection.contact == pin.contact or collection.previous == pin.contract
     return follows and not elsewhere

@@ -212,12 +212,15 @@ export class RumorQuestion extends HTMLElement {
       const outcome = await person.send(this.#collector, contract, { invitation: this.invitation, question: card.question.id });
       if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
       if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
-      if (outcome.dropped) throw new RumorError("over", outcome.problem);
+      // What was dropped may be an earlier report: the one that was drawn now has arrived all the same.
+      const over = outcome.dropped ? new RumorError("over", outcome.problem) : null;
+      if (over && !outcome.arrived.includes(card.question.id)) throw over;
       card.state = "sent";
       await this.#stock();
       this.#render(words.sentAll(1));
       this.#focus(".status");
       this.#tell("rumor-sent", { question: card.question.id, accepted: outcome.accepted });
+      if (over) this.#complain(over, words, null);
     });
   }
 

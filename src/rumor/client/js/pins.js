@@ -25,7 +25,9 @@ const wayOf = ({ admission, relay, issuer }) => ({
  */
 export function follow({ name, names, pin }, contract, drawn) {
   const { series, revision, digest, contact } = contract;
-  const met = { way: wayOf(contract), collector: pin?.collector || contract.collector, contact };
+  // The very contract at another address: its collector moved. Who has a copy must follow the rules below as well.
+  const moved = digest === pin?.contract && contract.collector;
+  const met = { way: wayOf(contract), collector: moved || pin?.collector || contract.collector, contact };
   if (!pin) {
     const inherits = names.length > 1 ? { inherits: names.slice(1) } : {};
     return { series: name, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest, ...met, ...inherits };

@@ -13,14 +13,13 @@ import { keysOf } from "./permanent.js";
 import { follow } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
 import { scopeOf } from "./scopes.js";
-import { arrived } from "./sent.js";
+import { arrived, keepCollector, originOf } from "./sent.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
-import { sendRecords } from "./transport.js";
+import { patiently, seconds, sendRecords } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
-const LONGEST_PAUSE = 30;
 const DAY = 86_400_000;
 // Refusals that name the reports which are their reason: the others go without them.
 const NAMING = ["id-conflict", "invalid-report"];
@@ -106,7 +105,9 @@ export class Respondent {
         const made = await this.#report(state, contract, question, value);
         const notes = made.mechanism.notes?.(value) ?? [];
         const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
-        envelopes.push({ ...opened(await debit(state, { ...made, scope }, ceilings, admits?.(id), seal)), told });
+        const kept = await debit(state, { ...made, scope }, ceilings, admits?.(id), seal);
+        keepCollector(state, kept.id, contract.collector || pin.collector);
+        envelopes.push({ ...opened(kept), told });
       }
       setPin(state, pin);
       one?.answered(state, contract, scope);
@@ -211,17 +212,21 @@ export class Respondent {
    * Being offline is no error: `pending` says how much waits, `problem` why. What is refused
    * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
    * What goes through a relay goes alone, after a random `delay` of up to so many seconds; what was not
-   * sent before its turn was over is dropped, and `dropped` says how many.
+   * sent before its turn was over is dropped, and `dropped` says how many. `arrived` has the ids of the
+   * contract's questions of which a report was taken.
    */
   async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
+    const origin = originOf(base);
     let over, away;
-    const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null };
-    // What waits for one collector is not for another one that uses the same name.
+    const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null, arrived: [] };
+    // What waits for one collector is not for another one that uses the same name, or says that it revises it.
     const waiting = () => this.#look((state) => {
-      const { names } = scopeOf(state, contract);
+      const { name, names } = scopeOf(state, contract);
+      const isHere = (scope) => state.pins.find(({ series }) => series === scope)?.collector === origin;
+      const ours = names.filter((scope) => scope === name || isHere(scope));
       return state.pending.filter((row) =>
-        row.series === contract.series && names.includes(row.scope ?? row.series) && (!question || row.question === question));
+        row.series === contract.series && ours.includes(row.scope ?? row.series) && (!question || row.question === question));
     });
     const now = () => this.#today().getTime();
     for (let group of groups(await waiting())) {
@@ -233,7 +238,9 @@ export class Respondent {
           const { accepted, duplicates } = await deliver(base, group, attempts, pause, now);
           outcome.accepted += accepted;
           outcome.duplicates += duplicates;
-          await this.#forget(group);
+          const [first] = group;
+          if (first.contract === contract.digest) outcome.arrived = [...new Set([...outcome.arrived, first.question])];
+          await this.#forget(group, first.relay ? undefined : origin);
           group = [];
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
@@ -280,25 +287,28 @@ export class Respondent {
   }
 
   /**
-   * Take back what was sent (of one series or of all), and what waits. Nothing is refunded; what
-   * the collector exported or published before is beyond reach. `left` says how many could not be
+   * Take back what was sent to the collector at `baseUrl` (of one series or of all), and what waits for it.
+   * Nothing is refunded; what the collector exported or published before is beyond reach. `left` says how many could not be
    * asked for now, `problem` why.
    */
   async withdraw(baseUrl, { series } = {}) {
-    const { withdrawAll } = await import("./withdrawal.js");
-    const rows = await this.#look((state) => (state.sent ?? []).filter((row) => !series || row.series === series));
-    return withdrawAll(String(baseUrl).replace(/\/+$/, ""), rows, (ids) =>
+    const { isKeyOf, withdrawAll } = await import("./withdrawal.js");
+    const base = String(baseUrl).replace(/\/+$/, "");
+    const origin = originOf(base);
+    const rows = await this.#look((state) =>
+      (state.sent ?? []).filter((row) => (!series || row.series === series) && isKeyOf(state, row, origin)));
+    return withdrawAll(base, rows, (ids) =>
       this.#change(async (state) => {
         for (const list of ["pending", "sent"]) state[list] = state[list].filter(({ id }) => !ids.has(id));
       }));
   }
 
-  /** Forget the bytes of reports that have arrived, never their cost. */
-  #forget(rows) {
+  /** Forget the bytes of reports that have arrived (at `origin`) or were dropped, never their cost. */
+  #forget(rows, origin) {
     const ids = new Set(rows.map(({ id }) => id));
     return this.#change(async (state) => {
       state.pending = state.pending.filter(({ id }) => !ids.has(id));
-      arrived(state, ids);
+      arrived(state, ids, origin);
     });
   }
 
@@ -324,23 +334,15 @@ async function encodedAnswer(mechanism, id, value) {
   }
 }
 
-const seconds = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
-
 /** Send reports of one question, trying again with growing pauses. */
 async function deliver(base, group, attempts, pause, now) {
   const [{ contract, question, token, relay }] = group;
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
-  for (let left = attempts - 1; ; left--) {
-    try {
-      if (relay) return await (await import("./relay.js")).passOn(group[0], now());
-      return await sendRecords(base, contract, question, records, group.length, token);
-    } catch (problem) {
-      if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;
-      // Jitter keeps devices that were cut off together from coming back together.
-      await seconds(Math.max(problem.wait, pause) * (0.7 + 0.6 * Math.random()));
-      pause = Math.min(2 * pause, LONGEST_PAUSE);
-    }
-  }
+  const work = async () =>
+    relay
+      ? (await import("./relay.js")).passOn(group[0], now())
+      : sendRecords(base, contract, question, records, group.length, token);
+  return patiently(work, attempts, pause);
 }
 
 /**

@@ -134,6 +134,8 @@ export interface Outcome {
   problem: string | null;
   /** The type of the refusal, where the collector refused; null where it was not reached. */
   refusal: string | null;
+  /** The ids of the contract's questions of which a report was taken now. */
+  arrived: string[];
 }
 
 /** What became of reports that were taken back. */

@@ -21,19 +21,37 @@ export const wholeSent = (rows) =>
   rows === undefined || (Array.isArray(rows) && rows.every((row) =>
     hex(row?.id) && (hex(row.key) || hex(row.key.slice(64))) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
     Number.isInteger(row.number) && (row.retention === null || Number.isInteger(row.retention)) &&
-    (row.until === null || Number.isFinite(row.until))));
+    (row.until === null || Number.isFinite(row.until)) && typeof (row.collector ?? "") === "string"));
 
 /** Keep the key of a new report. */
 export function keepKey(state, made) {
   (state.sent ??= []).push({ ...made, until: null });
 }
 
-/** Note that reports have arrived, from when retention counts; and forget what is past it. */
-export function arrived(state, ids, now = Date.now()) {
+/** The origin of a collector's address, which may be relative to the page; empty where it has none. */
+export function originOf(base) {
+  try {
+    return new URL(`${base}/`, globalThis.location?.href).origin;
+  } catch {
+    return "";
+  }
+}
+
+/** Note at which origin the contract of a new report was met (`collector`): its key goes nowhere else. */
+export function keepCollector(state, id, collector) {
+  if (collector) madeOf(state, id).collector = collector;
+}
+
+/**
+ * Note that reports have arrived, from when retention counts, and at which `origin`, where they went to their
+ * collector themselves; and forget what is past it.
+ */
+export function arrived(state, ids, origin, now = Date.now()) {
   const today = Math.floor(now / DAY);
   for (const row of state.sent ?? []) {
     // A day more than the collector keeps it: its clock may be in another day.
     if (ids.has(row.id) && row.retention !== null) row.until = today + row.retention + 1;
+    if (ids.has(row.id) && origin) row.collector = origin;
   }
   state.sent = (state.sent ?? []).filter(({ until }) => until === null || until >= today);
 }

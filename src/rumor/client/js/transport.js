@@ -9,6 +9,10 @@ const PROBLEM = "urn:rumor:problem:";
 // Problems that pass by themselves.
 const PASSING = ["rate", "unavailable", "timeout", "failed"];
 
+const LONGEST_PAUSE = 30;
+
+export const seconds = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
+
 /** The collector cannot be reached just now. */
 export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
 
@@ -39,6 +43,23 @@ export async function request(url, options = {}, good = 200) {
   if (PASSING.includes(type)) throw unreachable(String(object.detail), wait);
   const indices = Array.isArray(object.refused) ? object.refused : [];
   throw Object.assign(new RumorError("refused", String(object.detail)), { type, indices });
+}
+
+/**
+ * Do `work`, up to `attempts` times where the collector cannot be reached: after growing pauses (in seconds),
+ * and no sooner than it asks for; where it asks for a long pause, not now.
+ */
+export async function patiently(work, attempts, pause = 0.25) {
+  for (let left = attempts - 1; ; left--) {
+    try {
+      return await work();
+    } catch (problem) {
+      if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;
+      // Jitter keeps devices that were cut off together from coming back together.
+      await seconds(Math.max(problem.wait, pause) * (1 + 0.6 * Math.random()));
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
+    }
+  }
 }
 
 /**

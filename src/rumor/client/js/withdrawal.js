@@ -5,9 +5,21 @@
 
 import { fromHex } from "./bytes.js";
 import { RumorError, shown } from "./errors.js";
-import { request, unreachable } from "./transport.js";
+import { patiently, request, unreachable } from "./transport.js";
 
 const MOST_KEYS = 1000;
+const ATTEMPTS = 3;
+
+/**
+ * Whether the key of a report may be shown to the collector at `origin`: a namesake would say that it has no
+ * such report, and the key would be lost. A row from before names no collector: the pin of its contract does, or else
+ * that of the first collector of its series. Where nobody knows the collector, anybody may be it.
+ */
+export function isKeyOf({ pins }, { collector, contract, series }, origin) {
+  const pin = pins.find((each) => each.contract === contract) ?? pins.find((each) => each.series === series);
+  const known = collector || pin?.collector;
+  return !known || known === origin;
+}
 
 /**
  * Take back the reports of these rows; `forget` is told of each group that is gone.
@@ -17,14 +29,17 @@ const MOST_KEYS = 1000;
  */
 export async function withdrawAll(base, rows, forget) {
   const outcome = { withdrawn: 0, absent: 0, left: 0, problem: null, refusal: null };
+  let attempts = ATTEMPTS;
   for (const group of groups(rows)) {
     try {
-      const { withdrawn, absent } = await withdraw(base, group);
+      const { withdrawn, absent } = await patiently(() => withdraw(base, group), attempts);
       await forget(new Set(group.map(({ id }) => id)));
       outcome.withdrawn += withdrawn;
       outcome.absent += absent;
     } catch (problem) {
       if (!(problem instanceof RumorError)) throw problem;
+      // Who waited in vain once waits for nothing more.
+      if (problem.code === "unreachable") attempts = 1;
       outcome.left += group.length;
       Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
     }

@@ -233,13 +233,18 @@ async function send() {
   await busily(async () => {
     const outcome = await page.person.send("", page.contract, { invitation: page.invitation });
     page.refusal = outcome.refusal;
+    // Of a card that also waits with another report, takeStock says so again.
+    for (const card of cards) if (outcome.arrived.includes(card.question.id)) card.state = "sent";
     if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
-    if (outcome.dropped) throw new RumorError("over", outcome.problem);
-    for (const card of cards) card.state = "sent";
+    const [count, over] = [outcome.accepted + outcome.duplicates, outcome.dropped ? new RumorError("over", outcome.problem) : null];
+    if (over && !count) throw over;
+    // Where nothing was dropped, all are there: another tab may have been quicker.
+    if (!over) for (const card of cards) card.state = "sent";
     await takeStock();
     page.older = 0;
-    announce("sentAll", outcome.accepted + outcome.duplicates);
+    announce("sentAll", count);
+    if (over) complain(over);
   });
   // Where everything went well, the focus stays with what was said; the button is gone.
   at("status").textContent ? at("status").focus() : (at("retry") ?? at("go"))?.focus();
