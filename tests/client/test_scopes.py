@@ -366,6 +366,18 @@ def test_an_upgrade_knows_the_contracts_of_its_pins(tmp_path: Path) -> None:
     assert sorted(rows) == sorted([(FIRST.digest, "s"), (SECOND.digest, "s")])
 
 
+def test_a_pin_that_an_older_program_moved_is_known(tmp_path: Path) -> None:
+    """A program of version 7 that is still open writes pins, and nothing else that is new."""
+    first = contract(reports=9)
+    second = revised(first)
+    assert python_life(tmp_path, [Met(first, HERE)]) == [None]
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as database, database:
+        database.execute("UPDATE pin SET revision = 2, contract = ?", (second.digest,))
+    said = python_life(tmp_path, [Met(revised(second), HERE), Met(second, THERE)])
+    assert said[0] is None
+    assert "must not go back to an older contract" in str(said[1])
+
+
 def test_a_browsers_older_state_goes_on(tmp_path: Path) -> None:
     """A pin without a collector, as a page of before kept it; and such a page reads a new one."""
     skipped = replace(FIRST, revision=3, previous=SECOND.digest)
