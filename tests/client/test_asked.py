@@ -354,7 +354,8 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
 
 
 TO_VERSION_7 = """
-    DROP TABLE share; ALTER TABLE pin DROP COLUMN issuer; ALTER TABLE pin DROP COLUMN collector;
+    DROP TABLE answered; DROP TABLE token_scope; DROP TABLE share;
+    ALTER TABLE pin DROP COLUMN issuer; ALTER TABLE pin DROP COLUMN collector;
     ALTER TABLE pin DROP COLUMN contact; ALTER TABLE pin DROP COLUMN inherits;
     ALTER TABLE pin DROP COLUMN turn_hours; DROP TABLE turn;
     ALTER TABLE pending DROP COLUMN turn; ALTER TABLE pending DROP COLUMN expires;

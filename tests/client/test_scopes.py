@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -47,6 +48,7 @@ class Met:
     collector: str
     answer: str = "well"
     consent: bool | None = None
+    question: str = "mood"
 
 
 def python_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
@@ -60,7 +62,7 @@ def python_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
         ask = None if each.consent is None else consent
         with Respondent(folder, collector=each.collector, consent=ask) as device:
             try:
-                device.prepare(each.contract, {"mood": each.answer})
+                device.prepare(each.contract, {each.question: each.answer})
                 said.append(None)
             except InputError as problem:
                 said.append(str(problem))
@@ -70,15 +72,20 @@ def python_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
 
 def javascript_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
     """The same with the client for browsers, in Node."""
+    return refusals(steps(*browser_steps(met))[2::3])
+
+
+def browser_steps(met: Sequence[Met]) -> list[dict[str, object]]:
+    """Three steps for each answer: the contract is read, the ledger opened, the report made."""
     todo: list[dict[str, object]] = []
     for each in met:
         agrees = {} if each.consent is None else {"consent": each.consent}
         todo += [
             parsed(each.contract, collector=each.collector),
             {"step": "open", **agrees},
-            {"step": "prepare", "answers": {"mood": each.answer}},
+            {"step": "prepare", "answers": {each.question: each.answer}},
         ]
-    return refusals(steps(*todo)[2::3])
+    return todo
 
 
 LIVES = [python_life, javascript_life]
@@ -258,6 +265,69 @@ def test_a_collector_may_name_another_contact(tmp_path: Path, life: Any) -> None
     assert "takes at most 2 reports of a person" in str(said[2])
 
 
+RELAY = {"url": "https://relay.example", "key": PUBLIC, "crowd": 100, "days": 3}
+YEARLY = {**RELAY, "turn_hours": 8760}
+NEARLY_HERE = HERE.replace("https", "http")
+
+
+def two_questions(reports: int, **more: Any) -> Collection:
+    """A contract of the questions `mood` and `other`."""
+    mood = {**MOOD, "mechanism": RAPPOR, "reports_per_person": reports}
+    return contract(questions=[mood, {**mood, "id": "other"}], **more)
+
+
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("relay", [None, YEARLY])
+def test_a_contract_belongs_to_the_collector_that_was_answered_with_it(
+    tmp_path: Path, life: Any, relay: object
+) -> None:
+    """Also when its pin has moved on: from another address it is as old as from its own."""
+    first = two_questions(2, relay=relay)
+    met = [Met(first, HERE), Met(revised(first), HERE, question="other")]
+    met += [Met(first, place) for place in (HERE, NEARLY_HERE, THERE)]
+    said = life(tmp_path, met)
+    assert said[:2] == [None, None]
+    rule = "must not go back to an older contract" if relay is None else "every 8760 hours"
+    # Both are true of a contract with turns; a browser looks at the pin first.
+    assert all(rule in str(one) or "must not go back" in str(one) for one in said[2:]), said
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_no_contract_has_more_reports_than_it_asks_for_wherever_it_is_met(
+    tmp_path: Path, life: Any
+) -> None:
+    """Of random lives among revisions, forks and addresses, by each contract and question."""
+    draw = random.Random(41)
+    made = refused = 0
+    for number in range(3 if life is javascript_life else 15):
+        relay = draw.choice([None, YEARLY])
+        known = [two_questions(2, relay=relay)]
+        for i in range(5):
+            before = draw.choice(known)
+            more: dict[str, Any] = {"name": f"n{i}", "contact": draw.choice(["x", before.contact])}
+            known.append(draw.choice([revised(before, **more), replace(before, **more)]))
+        met = [
+            Met(
+                draw.choice(known),
+                draw.choice([HERE, NEARLY_HERE, THERE, ""]),
+                draw.choice(["well", "unwell"]),
+                draw.choice([None, True]),
+                draw.choice(["mood", "other"]),
+            )
+            for _ in range(40)
+        ]
+        said = life(tmp_path / str(number), met)
+        taken = Counter(
+            (each.contract.digest, each.question)
+            for each, one in zip(met, said, strict=True)
+            if one is None
+        )
+        assert max(taken.values()) <= (2 if relay is None else 1)
+        made, refused = made + taken.total(), refused + len(met) - taken.total()
+    assert made > 15
+    assert refused > 15
+
+
 def older(folder: Path) -> None:
     """Take a device's ledger back to version 7."""
     with closing(sqlite3.connect(folder / "ledger.sqlite3")) as database:
@@ -285,6 +355,72 @@ def test_what_an_older_ledger_charged_counts_for_a_contract_that_it_cannot_place
     older(tmp_path)
     (said,) = python_life(tmp_path, [Met(third, HERE)])
     assert "takes at most 2 reports of a person; got 2 already" in str(said)
+
+
+def python_upgrade(folder: Path, met: Sequence[Met]) -> list[str | None]:
+    """Why each answer was refused, where the first one was given to version 7."""
+    said = python_life(folder, met[:1])
+    older(folder)
+    return said + python_life(folder, met[1:])
+
+
+def javascript_upgrade(folder: Path, met: Sequence[Met]) -> list[str | None]:
+    """The same with the client for browsers, in Node."""
+    *said, kept = steps(*browser_steps(met[:1]), {"step": "state"})
+    for pin in kept["pins"]:
+        del pin["collector"], pin["contact"]
+    kept.pop("answered", None)
+    todo = browser_steps(met[1:])
+    todo[1]["state"] = kept
+    return refusals([said[2], *steps(*todo)[2::3]])
+
+
+@pytest.mark.parametrize("life", [python_upgrade, javascript_upgrade])
+def test_an_older_pin_holds_a_contract_that_it_cannot_place(tmp_path: Path, life: Any) -> None:
+    """A device that missed a revision, and its upgrade: ceiling, relay and consent hold."""
+    first = contract(reports=9, series_epsilon=2.0, relay=RELAY)
+    third = replace(first, revision=3, previous="0" * 64, series_epsilon=None)
+    away = {"no relay": replace(third, relay=None)}
+    assert third.relay is not None
+    away["another"] = replace(third, relay=replace(third.relay, url="https://other.example"))
+    for name, each in away.items():
+        for place in (HERE, THERE):
+            said = life(tmp_path / name / place[8:], [Met(first, HERE), Met(each, place)])
+            assert "a revision must hide at least as well whose a report is" in str(said[1])
+    met = [Met(first, HERE), Met(third, HERE)]
+    met += [Met(third, HERE, "unwell", agrees) for agrees in (None, False, True)]
+    said = life(tmp_path / "dear", [*met, Met(revised(first), HERE), Met(first, HERE)])
+    assert said[:2] == [None, None]
+    assert all("needs your consent" in str(one) for one in said[2:4])
+    # What was agreed to stays so, and the older pin is still its collector's.
+    assert said[4:6] == [None, None]
+    assert "must not go back" in str(said[6])
+    for other in (replace(first, name="Another"), replace(first, revision=2, previous="0" * 64)):
+        said = life(tmp_path / f"{other.revision}", [Met(first, HERE), Met(other, THERE)])
+        assert "a revision must name" in str(said[1]) or "one contract of each" in str(said[1])
+
+
+def test_an_upgrade_knows_the_contracts_of_its_pins(tmp_path: Path) -> None:
+    """Both the one that was answered last and the one that the person agreed with."""
+    assert python_life(tmp_path, [Met(FIRST, HERE), Met(SECOND, HERE)]) == [None, None]
+    older(tmp_path)
+    third = revised(SECOND)
+    assert "got 2 already" in str(python_life(tmp_path, [Met(third, HERE)])[0])
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as database:
+        rows = database.execute("SELECT contract, scope FROM answered").fetchall()
+    assert sorted(rows) == sorted([(FIRST.digest, "s"), (SECOND.digest, "s")])
+
+
+def test_a_pin_that_an_older_program_moved_is_known(tmp_path: Path) -> None:
+    """A program of version 7 that is still open writes pins, and nothing else that is new."""
+    first = contract(reports=9)
+    second = revised(first)
+    assert python_life(tmp_path, [Met(first, HERE)]) == [None]
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as database, database:
+        database.execute("UPDATE pin SET revision = 2, contract = ?", (second.digest,))
+    said = python_life(tmp_path, [Met(revised(second), HERE), Met(second, THERE)])
+    assert said[0] is None
+    assert "must not go back to an older contract" in str(said[1])
 
 
 def test_a_browsers_older_state_goes_on(tmp_path: Path) -> None:

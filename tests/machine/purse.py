@@ -26,10 +26,11 @@ class Purse(Closing):
         answers = Transport(contract.issuer.url).tokens(shown, asked)
         self._respondent.enrol(contract, shown, wanted, answers)
         purse, found = self._respondent._ledger.purse, []
+        scope = self._respondent._ledger.scope(contract, "")
         with self._respondent._ledger.transaction():
             for question in QUESTIONS:
                 for _ in range(contract.question(question).reports_in_all):
-                    taken = purse.take(contract, question)
+                    taken = purse.take(contract, scope, question)
                     assert taken.key is not None
                     found.append((question, report_id(taken.key), taken.token.hex()))
         return found

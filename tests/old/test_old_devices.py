@@ -156,8 +156,6 @@ def test_what_was_spent_counts_towards_the_limit_of_a_device(old: Old) -> None:
 def test_a_series_is_held_to_the_contract_that_was_answered(old: Old) -> None:
     other = replace(old.contract("plain"), name="Another contract")
     with old.opened() as person:
-        # Older ledgers did not keep whose series it is: the next contract of the chain says it.
-        person.prepare(old.contract("plain"), {"habit": "tea"})
         with pytest.raises(InputError, match="one contract of each revision"):
             person.prepare(other, {"colour": "red"})
         next_one = replace(other, revision=2, previous=old.told["digests"]["plain"])

@@ -84,6 +84,13 @@ CREATE TABLE share (
     PRIMARY KEY (answer, scope, mechanism)
 ) WITHOUT ROWID;
 """
+# In which scope each contract was answered first, by its digest.
+_ANSWERED = "CREATE TABLE answered (contract TEXT PRIMARY KEY, scope TEXT NOT NULL) WITHOUT ROWID;"
+# What pins tell of that. The first collector of a series comes first, and no row is replaced.
+_ANSWERED_IN_PINS = """
+INSERT OR IGNORE INTO answered
+    SELECT contract, series FROM pin UNION SELECT agreed, series FROM pin ORDER BY series;
+"""
 # An older ledger knows neither the collector of a pin nor its issuer: the next contract that
 # names the pinned one says both.
 _FROM_7 = f"""
@@ -94,7 +101,7 @@ ALTER TABLE pin ADD COLUMN issuer TEXT;
 ALTER TABLE pin ADD COLUMN collector TEXT;
 ALTER TABLE pin ADD COLUMN contact TEXT;
 ALTER TABLE pin ADD COLUMN inherits TEXT;
-{_SHARES}"""
+{_SHARES}{_ANSWERED}{_ANSWERED_IN_PINS}"""
 # An older ledger does not know its way: the next answer says what a series is held to.
 _FROM_6 = """
 ALTER TABLE pin ADD COLUMN blind INTEGER;
@@ -352,10 +359,15 @@ class Ledger:
             others = tuple(json.loads(inherits or "[]"))
             pin = replace(Pin(*held), way=way, collector=met)
             pins[name] = replace(pin, contact=contact, inherits=others)
-        return find_scope(pins, collection, collector)
+        answered = self._database.execute(
+            "SELECT scope FROM answered WHERE contract = ?", (collection.digest,)
+        ).fetchone()
+        return find_scope(pins, collection, collector, answered and answered[0])
 
     def pin(self, scope: Scope, pin: Pin) -> None:
-        """Hold the series to this from now on."""
+        """Hold the series to this from now on; what it was held to so far stays known."""
+        # Also before: a device of an older version, which is still open, moves pins alone.
+        self._database.execute(_ANSWERED_IN_PINS)
         told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
         inherits = json.dumps(pin.inherits) if pin.inherits else None
         hides: tuple[object, ...] = (None,) * 5
@@ -367,6 +379,7 @@ class Ledger:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (scope.name, *told, *hides, pin.collector, pin.contact, inherits),
         )
+        self._database.execute(_ANSWERED_IN_PINS)
 
     # Reports
 

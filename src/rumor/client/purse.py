@@ -3,14 +3,19 @@
 A token is written down before it is sent to be signed, so that a device that dies or is cut off
 asks for the same one again. What blinded it is forgotten once it is signed: from then on nobody,
 not even whoever takes the device, can show which of the issuer's signatures it was.
+
+A token is of the collector's series that it was fetched for (rumor.client.scopes). Keys and the
+address of an issuer are public: without that, whoever copies them would be given the tokens.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rumor.client.ledger_table import LedgerTable
+from rumor.client.scopes import Scope
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import key_name, new_opening, token_id, token_message
 from rumor.core.blind_rsa import BlindingError, PublicKey, blind, finalize
@@ -20,6 +25,14 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS token (
     person BLOB NOT NULL, key BLOB NOT NULL, number INTEGER NOT NULL, opening BLOB NOT NULL,
     blinded BLOB, inverse BLOB, signature BLOB, report BLOB,
+    PRIMARY KEY (person, key, number)
+) WITHOUT ROWID
+"""
+# By token, the scope that it was fetched for. Tokens of older ledgers have no row here: they are
+# of the first collector that was answered under the name of their series.
+_OWNERS = """
+CREATE TABLE IF NOT EXISTS token_scope (
+    person BLOB NOT NULL, key BLOB NOT NULL, number INTEGER NOT NULL, scope TEXT NOT NULL,
     PRIMARY KEY (person, key, number)
 ) WITHOUT ROWID
 """
@@ -51,15 +64,24 @@ class Purse(LedgerTable):
 
     SCHEMA = _SCHEMA
 
-    def want(self, person: bytes, collection: Collection) -> list[Unsigned]:
+    def __init__(self, database: sqlite3.Connection) -> None:
+        super().__init__(database)
+        database.execute(_OWNERS)
+
+    def want(self, person: bytes, collection: Collection, scope: Scope) -> list[Unsigned]:
         """The tokens that this person's invitation still gives: of all questions alike."""
         assert collection.issuer is not None
+        self._adopt(person, scope)
         for id, key in collection.issuer.keys.items():
             known = self._database.execute(
                 "SELECT COUNT(*) FROM token WHERE (person, key) = (?, ?)", (person, key_name(key))
             ).fetchone()[0]
             for number in range(known, collection.question(id).reports_in_all):
                 self._make(person, key, number, f"question {id!r} of {collection.issuer.url}")
+                self._database.execute(
+                    "INSERT INTO token_scope VALUES (?, ?, ?, ?)",
+                    (person, key_name(key), number, scope.token_owner),
+                )
         names = [key_name(key) for key in collection.issuer.keys.values()]
         rows = self._database.execute(
             "SELECT key, number, blinded FROM token WHERE person = ? AND blinded IS NOT NULL"
@@ -67,6 +89,24 @@ class Purse(LedgerTable):
             (person,),
         )
         return [Unsigned(*row) for row in rows if row[0] in names]
+
+    def _adopt(self, person: bytes, scope: Scope) -> None:
+        """Give a scope the tokens of an invitation that are of nobody who was answered.
+
+        The person shows the invitation for this contract, and its person is of this series.
+        """
+        self._database.execute(
+            "INSERT OR REPLACE INTO token_scope SELECT person, key, number, ? FROM token"
+            " LEFT JOIN token_scope USING (person, key, number) WHERE person = ?"
+            " AND COALESCE(scope, ?) NOT IN (SELECT series FROM pin)",
+            (scope.token_owner, person, scope.series),
+        )
+
+    def keep(self, scope: Scope) -> None:
+        """Note that a collector was answered: its tokens are of the name that it has now."""
+        self._database.execute(
+            "UPDATE token_scope SET scope = ? WHERE scope = ?", (scope.name, scope.token_owner)
+        )
 
     def _make(self, person: bytes, key: PublicKey, number: int, whose: str) -> None:
         opening = new_opening()
@@ -118,15 +158,19 @@ class Purse(LedgerTable):
                 (signature, *place),
             )
 
-    def take(self, collection: Collection, question: str, person: bytes | None = None) -> Admits:
-        """Spend a token on a report to a question; of one invitation, or of any."""
+    def take(
+        self, collection: Collection, scope: Scope, question: str, person: bytes | None = None
+    ) -> Admits:
+        """Spend a token of a scope on a report to a question; of one invitation, or of any."""
         assert collection.issuer is not None
-        key = key_name(collection.issuer.keys[question])
+        key, owners = key_name(collection.issuer.keys[question]), scope.token_owners
         row = self._database.execute(
-            "SELECT person, number, opening, signature FROM token WHERE key = ?"
+            "SELECT person, number, opening, signature FROM token"
+            " LEFT JOIN token_scope USING (person, key, number) WHERE key = ?"
             " AND person = COALESCE(?, person) AND signature IS NOT NULL AND report IS NULL"
+            f" AND COALESCE(scope, ?) IN ({', '.join('?' * len(owners))})"
             " ORDER BY number LIMIT 1",
-            (key, person),
+            (key, person, scope.series if scope.had_tokens else None, *owners),
         ).fetchone()
         if row is None:
             raise NoTokenError(

@@ -200,6 +200,7 @@ class Respondent(Closing):
                 for id, value in answers.items()
             ]
             self._ledger.pin(scope, pin)
+            self._ledger.purse.keep(scope)
             self._ledger.drawn.answered(collection, scope.name)
             return envelopes
 
@@ -225,7 +226,9 @@ class Respondent(Closing):
             notes = question.mechanism.notes(value)
         except AnswerError as problem:
             raise problem.within(f"question {id!r}") from None
-        envelope = self._ledger.debit(debit, ceilings, self._admits(collection, id, invitation))
+        envelope = self._ledger.debit(
+            debit, ceilings, self._admits(scope, collection, id, invitation)
+        )
         return replace(envelope, told=tuple(f"question {id!r}: {note}" for note in notes))
 
     def _scope(self, collection: Collection) -> Scope:
@@ -317,11 +320,11 @@ class Respondent(Closing):
         return (self._today() - _FIRST_DAY).days
 
     def _admits(
-        self, collection: Collection, id: str, invitation: bytes | None
+        self, scope: Scope, collection: Collection, id: str, invitation: bytes | None
     ) -> Callable[[int], Admits] | None:
         """What gives the token of a report by its number, where one is needed."""
         if collection.issuer is not None:
-            return lambda number: self._ledger.purse.take(collection, id)
+            return lambda number: self._ledger.purse.take(collection, scope, id)
         if invitation is None or collection.admission != "invited":
             return None
         secret = invitation
@@ -337,10 +340,11 @@ class Respondent(Closing):
         """
         shown = enrolment_credential(collection, invitation)
         with self._ledger.transaction():
-            pin = self._scope(collection).pin
+            scope = self._scope(collection)
+            pin = scope.pin
             if pin is not None and pin.way is not None:
                 pin.way.check_issuer(collection.way, collection.series)
-            return shown, self._ledger.purse.want(person_of(shown), collection)
+            return shown, self._ledger.purse.want(person_of(shown), collection, scope)
 
     def enrol(
         self,
@@ -397,7 +401,8 @@ class Respondent(Closing):
             # them one by one.
             return None
         try:
-            return self._ledger.purse.take(collection, envelope.question, person)
+            scope = self._scope(collection)
+            return self._ledger.purse.take(collection, scope, envelope.question, person)
         except NoTokenError:
             return None
 

@@ -6,6 +6,8 @@ the reports made for it alone against its ceiling and its reports per person. Th
 that was answered under a name has the name itself, further ones the name, their origin and their
 contact. A contract from elsewhere that says it revises a pinned one may be of a collector that
 moved, or of a stranger: it moves no other pin, and is held to the old one's ceiling, way and count.
+A contract belongs for ever to the scope that it was first answered in, wherever it is met again:
+so its reports are counted once, and no two of them are of one turn.
 
 Permanent answers stay those of the name: what reports to all collectors cost together is one row
 of the ledger, and the device's own limit counts it.
@@ -32,6 +34,8 @@ class Scope:
     """What it is held to; None where nothing is known of it."""
     inherits: tuple[str, ...] = ()
     """The names of other scopes whose reports count as its own."""
+    met: str = ""
+    """The series name, the origin and the contact: its name while no answer has given it one."""
 
     @property
     def is_first(self) -> bool:
@@ -43,24 +47,48 @@ class Scope:
         """The names of all scopes whose reports count as its own."""
         return (self.name, *self.inherits)
 
+    @property
+    def token_owner(self) -> str:
+        """The name that tokens are kept under: before the first answer, nobody has the series'."""
+        return self.met if self.pin is None else self.name
 
-def find_scope(pins: Mapping[str, Pin], collection: Collection, collector: str) -> Scope:
-    """Return the scope of a contract met at the origin `collector` ("" where that is not known)."""
-    series = collection.series
-    known = [name for name, pin in pins.items() if pin.contract == collection.digest]
+    @property
+    def token_owners(self) -> tuple[str, ...]:
+        """The names of all scopes whose tokens its reports may spend."""
+        return (self.token_owner, *self.inherits)
+
+    @property
+    def had_tokens(self) -> bool:
+        """Whether tokens that an older ledger kept for nobody in particular may be its own."""
+        return self.pin is not None and (self.pin.way is None or self.pin.way.blind)
+
+
+def find_scope(
+    pins: Mapping[str, Pin], collection: Collection, collector: str, answered: str | None = None
+) -> Scope:
+    """Return the scope of a contract met at the origin `collector` ("" where that is not known).
+
+    `answered` names the scope in which this very contract was answered before, where one is known.
+    """
+    series, contact = collection.series, collection.contact
+    met = f"{series} {collector} {contact}"
+    known = [name for name in pins if name == answered]
+    known += [name for name, pin in pins.items() if pin.contract == collection.digest]
     known += [name for name, pin in pins.items() if _continues(pin, collection, collector)]
+    known += [name for name in pins if name == met]
     for name in known:
-        return Scope(series, name, pins[name], pins[name].inherits)
+        return Scope(series, name, pins[name], pins[name].inherits, met)
     if series not in pins:
-        return Scope(series, series)
-    new = Scope(series, f"{series} {collector} {collection.contact}")
-    for name, pin in pins.items():
-        if pin.contract == collection.previous:
-            inherits = (name, *pin.inherits)
-            held = replace(pin, collector=collector, inherits=inherits)
-            return replace(new, pin=held, inherits=inherits)
-    # What an older ledger kept for nobody in particular may have been for this collector.
-    return replace(new, inherits=(series,)) if pins[series].contact is None else new
+        return Scope(series, series, met=met)
+    old = [name for name, pin in pins.items() if pin.contract == collection.previous]
+    if pins[series].contact is None:
+        # What an older ledger kept for nobody in particular may have been for this collector.
+        old.append(series)
+    for name in old:
+        inherits = (name, *pins[name].inherits)
+        held = replace(pins[name], collector=collector, contact=contact, inherits=inherits)
+        return Scope(series, met, held, inherits, met)
+    return Scope(series, met, met=met)
 
 
 def _continues(pin: Pin, collection: Collection, collector: str) -> bool:

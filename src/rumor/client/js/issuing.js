@@ -1,7 +1,8 @@
 /**
  * Tokens that nobody can trace, where a contract has an issuer: made here, signed blindly, each spent on
  * one report. A token is kept before it is sent to be signed, so that a device that was cut off asks for the
- * same one again; what blinded it is forgotten once it is signed.
+ * same one again; what blinded it is forgotten once it is signed. A token is of the collector's series that
+ * it was fetched for (`scope`, in hexadecimal): whoever copies an issuer's public keys is given none.
  */
 
 import { checkUrl } from "./addresses.js";
@@ -71,8 +72,11 @@ export async function enrol(contract, invitation, change) {
   const names = new Map();
   for (const { id } of contract.questions) names.set(await keyName(keys[id]), id);
   const wanted = await change(async (state) => {
-    checkIssuer(scopeOf(state, contract), contract);
+    const found = scopeOf(state, contract);
+    checkIssuer(found, contract);
     const tokens = (state.tokens ??= []);
+    const scope = asHex(tokenOwner(found));
+    adopt(state, person, contract.series, scope);
     for (const [key, id] of names) {
       const known = tokens.filter((row) => row.person === person && row.key === key).length;
       for (let number = known; number < reportsOf(contract.question(id)); number++) {
@@ -80,7 +84,7 @@ export async function enrol(contract, invitation, change) {
         const made = await blind(keys[id], await tokenMessage(fromHex(opening)));
         // Not drawn anew: the person hears that this issuer has no honest key.
         if (!made) marked(id, url);
-        tokens.push({ person, key, number, opening, ...made });
+        tokens.push({ person, key, number, opening, scope, ...made });
       }
     }
     return tokens.filter((row) => row.person === person && row.blinded && names.has(row.key));
@@ -100,6 +104,27 @@ export async function enrol(contract, invitation, change) {
       }
     });
   }
+}
+
+const asHex = (text) => toHex(utf8(text));
+
+/** The name that tokens are kept under: before the first answer, nobody has the name of the series. */
+const tokenOwner = ({ name, met, pin }) => (pin ? name : met);
+
+/**
+ * Give a scope, in place, the tokens of a person that are of nobody who was answered: they show the invitation
+ * for this contract. Tokens of older states have no scope: they are of the first collector of their series.
+ */
+function adopt(state, person, series, scope) {
+  const kept = state.pins.map((pin) => asHex(pin.series));
+  for (const row of state.tokens) {
+    if (row.person === person && !kept.includes(row.scope ?? asHex(series))) row.scope = scope;
+  }
+}
+
+/** Note, in place, that a collector was answered: its tokens are of the name that it has now. */
+export function keepTokens(state, scope) {
+  for (const row of state.tokens ?? []) if (row.scope === asHex(tokenOwner(scope))) row.scope = asHex(scope.name);
 }
 
 function marked(id, url) {
@@ -143,8 +168,12 @@ export const tokenId = async (message) => toHex((await sha256("rumor token id", 
 /** Spend a token on a report to a question, in place: of one person, or of any; null where there is none. */
 async function take(state, contract, question, person) {
   const key = await keyName(contract.issuer.keys[question]);
+  const scope = scopeOf(state, contract);
+  const owners = [tokenOwner(scope), ...scope.names.slice(1)].map(asHex);
+  // What an older state kept for nobody in particular may be of a series whose tokens were blind, or not known to be.
+  const older = scope.pin && (scope.pin.way?.blind ?? true) ? asHex(contract.series) : undefined;
   const left = (state.tokens ?? []).filter((row) =>
-    row.key === key && row.signature && !row.report && (person === undefined || row.person === person));
+    row.key === key && owners.includes(row.scope ?? older) && row.signature && !row.report && (person === undefined || row.person === person));
   const row = left.sort((a, b) => a.number - b.number)[0];
   if (!row) return null;
   const { opening, signature } = row;

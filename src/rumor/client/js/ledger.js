@@ -60,8 +60,15 @@ export function spendingOf(state) {
   });
 }
 
-/** Hold a series to this from now on, in place. */
+/** Hold a series to this from now on, in place; note in which scope contracts were answered first. */
 export function setPin(state, pin) {
+  const answered = (state.answered ??= []);
+  // Of all pins: a page of an older version moves them alone.
+  for (const { series: scope, ...one } of [...state.pins, pin]) {
+    for (const contract of [one.contract, one.agreed]) {
+      if (!answered.some((row) => row.contract === contract)) answered.push({ contract, scope });
+    }
+  }
   state.pins = [...state.pins.filter(({ series }) => series !== pin.series), pin];
 }
 

@@ -89,7 +89,8 @@ export class Respondent {
 
   #prepare(contract, answers, invitation) {
     return this.#change(async (state) => {
-      const admits = await (await admission(contract))?.giver(state, contract, invitation);
+      const module = await admission(contract);
+      const admits = await module?.giver(state, contract, invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
       const one = contract.ask && (await import("./asked.js"));
@@ -110,6 +111,7 @@ export class Respondent {
         envelopes.push({ ...opened(kept), told });
       }
       setPin(state, pin);
+      module?.keepTokens?.(state, scope);
       one?.answered(state, contract, scope);
       return envelopes;
     });

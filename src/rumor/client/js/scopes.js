@@ -3,6 +3,7 @@
  * with any series name and revision number; each collector (its origin, and the contact it names) is therefore
  * held to a pin of its own, and only reports made for it count against its ceiling and its reports per person.
  * The first that was answered has the name itself, further ones the name, their origin and their contact.
+ * A contract stays in the scope that it was first answered in, wherever it is met.
  */
 
 /** Whether a contract is from whom a pin is of; a ledger from before does not say whom. */
@@ -14,20 +15,24 @@ function continues({ collector: met, contact, contract }, { collector, contact: 
 
 /**
  * Whose series a contract is: the `name` of its pin and draws, its `pin` (undefined where nothing is known of
- * it), and the `names` of all scopes whose reports count as its own.
+ * it), the `names` of all scopes whose reports count as its own, and `met`, its name before any answer.
  */
-export function scopeOf({ pins }, contract) {
+export function scopeOf({ pins, answered = [] }, contract) {
   const { series, digest, previous, collector, contact } = contract;
   const ours = pins.filter((pin) => pin.series === series || pin.series.startsWith(`${series} `));
-  const known = ours.find((pin) => pin.contract === digest) ?? ours.find((pin) => continues(pin, contract));
-  const first = ours.find((pin) => pin.series === series);
-  const name = known?.series ?? (first ? `${series} ${collector} ${contact}` : series);
-  if (known || !first) return { series, name, pin: known, names: [name, ...(known?.inherits ?? [])] };
-  // Of a collector that moved, or of a stranger: it moves no pin, and is held to the old one all the same.
-  const old = ours.find((pin) => pin.contract === previous);
-  // What an older ledger kept for nobody in particular may have been for this collector.
-  const inherits = old ? [old.series, ...(old.inherits ?? [])] : first.contact === undefined ? [series] : [];
-  return { series, name, pin: old && { ...old, series: name, collector, inherits }, names: [name, ...inherits] };
+  const by = (member, value) => ours.find((pin) => pin[member] === value);
+  const met = `${series} ${collector} ${contact}`;
+  const known =
+    by("series", answered.find((one) => one.contract === digest)?.scope) ??
+    by("contract", digest) ?? ours.find((pin) => continues(pin, contract)) ?? by("series", met);
+  const first = by("series", series);
+  const name = known?.series ?? (first ? met : series);
+  if (known || !first) return { series, name, met, pin: known, names: [name, ...(known?.inherits ?? [])] };
+  // Of a collector that moved, a stranger or, to an older ledger, anybody: it moves no pin, and is held to the old one.
+  const old = by("contract", previous) ?? (first.contact === undefined ? first : undefined);
+  const inherits = old ? [old.series, ...(old.inherits ?? [])] : [];
+  const pin = old && { ...old, series: name, collector, contact, inherits };
+  return { series, name, met, pin, names: [name, ...inherits] };
 }
 
 /** By which mechanisms the reports of a row were made that count as a scope's, and how many by each. */

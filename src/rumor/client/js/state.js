@@ -47,6 +47,7 @@ const WHOLE = {
     each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
     each(state.days ?? [], (row) =>
       texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
+    each(state.answered ?? [], (row) => texts(row.contract, row.scope)) &&
     each(state.turns ?? [], (row) => texts(row.series, row.question) && hour(row.ends)) &&
     each(state.tokens ?? [], ({ number, ...row }) => count(number + 1) && Object.values(row).every((value) => hex(value))),
 };
