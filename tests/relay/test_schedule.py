@@ -340,7 +340,7 @@ class ScheduleMachine(RuleBasedStateMachine):
 
     def is_moment(self, last: int) -> bool:
         """Whether this look must release the last turn."""
-        passed = self.now / (TURN_HOURS * HOUR) % 1
+        passed = self.now % (TURN_HOURS * HOUR) / (TURN_HOURS * HOUR)
         part = 0.95 if passed >= 0.95 else 0.5 if passed >= 0.5 else None
         if self.done is not None and self.done > (last, passed):  # the clock went backwards
             self.done = None
@@ -388,7 +388,7 @@ class ScheduleMachine(RuleBasedStateMachine):
             before, moments = set(self.sent), set[bool]()
             self.send(1, CROWD, late=False)
             for part in sorted(parts):
-                self.now = (turn + 1 + part) * TURN_HOURS * HOUR
+                self.now = float(round((turn + 1 + part) * TURN_HOURS * HOUR))
                 if moments != {part >= 0.95}:
                     self.send(1, CROWD, late=True)  # before the look that releases
                 moments = {part >= 0.95}
