@@ -36,6 +36,7 @@ from rumor.collector.store.base import (
     today,
 )
 from rumor.collector.store.sql import SqlStore
+from rumor.collector.tokens import Tokens, add_token
 from rumor.collector.turns import Turns
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import new_opening, token_id, token_message
@@ -185,8 +186,9 @@ class TestTheWorstCase:
         entry = store.register(contract)
         relay = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
         relay.register(contract)
-        gateway = Gateway({PUBLIC: PRIVATE}, None)
-        new = []
+        add_token(tmp_path / "relays", "relay")
+        gateway = Gateway({PUBLIC: PRIVATE}, Tokens(tmp_path / "relays"))
+        new: list[int] = []
 
         class Desk(Transport):
             def hand_over(
@@ -197,7 +199,9 @@ class TestTheWorstCase:
                     raise Unreachable("gone")
                 accepted_turn(turn_hours, None if turn is None else str(turn))
                 batches, bad = gateway.opened(entry, contract.questions[0], envelopes, turn)
-                new.append(sum(each.new for each in store.write(batches)))  # type: ignore[union-attr]
+                taken = [each for each in store.write(batches) if isinstance(each, Accepted)]
+                new.append(sum(each.new for each in taken))
+                assert len(taken) == len(batches)
                 assert bad == 0
 
         metrics = Metrics(OUTCOMES, "envelopes")

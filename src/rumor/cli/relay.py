@@ -38,9 +38,9 @@ def relay(
     than the contract's days, and hands over, sorted by their bytes, all envelopes of each question
     that has as many as the contract says. Where the contract has turns, --every does not matter:
     a turn goes by itself, when half and when 95 % of the following turn has passed, and what is
-    left of it is dropped one turn after its end. The
-    collection must name this relay. Run it again with a revised contract: envelopes of the
-    earlier ones are taken too. With --json, the URL is printed as JSON once the relay listens.
+    left of it is dropped one turn after its end. The collection must name this relay. Run it again
+    with a revised contract: envelopes of the earlier ones are taken too. With --json, the URL is
+    printed as JSON once the relay listens.
 
     \b
     Example:
