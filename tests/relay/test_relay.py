@@ -168,6 +168,17 @@ class TestCrowd:
             kept.release(2, 1, DAY + datetime.timedelta(days=3))
             assert kept.keep(again) == [True] * 3  # the collector knows them still
 
+    def test_bytes_of_a_turn_do_not_count_again_while_the_turn_is_taken(
+        self, kept: RelayStore
+    ) -> None:
+        """The contract's days may be fewer than those of a turn."""
+        batch, made = filled(kept, relayed(crowd=3, days=1, turn_hours=168), 3, turn=3_000)
+        kept.release_turns(3_001.5 * 168 * 3600)
+        kept.delivered(batch, kept.under_way(batch, 9), DAY)
+        for number, days, new in ((1, 14, False), (2, 15, True)):
+            kept.release(number, 1, DAY + datetime.timedelta(days=days))
+            assert kept.keep(arrived(batch, made)) == [new] * 3
+
     def test_what_is_too_few_for_too_long_is_dropped_and_that_is_said(
         self, kept: RelayStore, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -350,10 +350,14 @@ def _turns_or_none(run: Run, kind: Class, which: str) -> Sequence[int | None]:
 
 
 def _forget_names(run: Run, day: int) -> None:
-    """Forget the names of envelopes that were delivered more than the contract's days ago."""
+    """Forget the names of envelopes that were delivered more than the contract's days ago.
+
+    With turns, of none that could still come again in its turn and count for another crowd.
+    """
     run(
         "DELETE FROM envelope WHERE sealed IS NULL"
-        " AND day < ? - (SELECT days FROM class WHERE class.number = envelope.class)",
+        " AND day < ? - (SELECT MAX(days, (2 * COALESCE(turn_hours, 0) + 23) / 24)"
+        " FROM class WHERE class.number = envelope.class)",
         day,
     )
 
