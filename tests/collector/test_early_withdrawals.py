@@ -12,10 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor.client.transport import Transport
+from rumor.client.transport import Transport, Unreachable
+from rumor.collector import clock
+from rumor.collector.accepted_turn import accepted_turn
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.http.limits import Limits
+from rumor.collector.gateway import Gateway
+from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.server import background
+from rumor.collector.metrics import Metrics
+from rumor.collector.relay.release import Releaser
+from rumor.collector.relay.service import OUTCOMES
+from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.retention import Keeper
 from rumor.collector.service import Service
 from rumor.collector.store import ingest, withdrawal
@@ -26,10 +33,14 @@ from rumor.collector.store.base import (
     Registered,
     Store,
     open_store,
+    today,
 )
 from rumor.collector.store.sql import SqlStore
+from rumor.collector.tokens import Tokens, add_token
+from rumor.collector.turns import Turns
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import new_opening, token_id, token_message
+from rumor.contract.relay import turn_at
 from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.blind_rsa import blind, blind_sign, finalize
 from rumor.core.reports import Reports
@@ -37,7 +48,7 @@ from tests.collector.tools import Answer, batch, call, collection, rows, stored
 from tests.issuers import KEYS, blind_wish, invite
 from tests.relay.test_blind import whole_path
 from tests.relay.test_devices import client, delivered, released
-from tests.relay.tools import relayed
+from tests.relay.tools import PRIVATE, PUBLIC, envelopes, kind_of, relayed
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -77,9 +88,9 @@ class TestStore:
         assert store.withdraw(entry, "colour", named(*ids)) == 0
         assert kept_rows(store) == 50
         assert len(store.early_withdrawals(entry, "colour")) == 50
-        store.expire(DAY + datetime.timedelta(days=10))
-        assert kept_rows(store) == 50  # three days, and seven in which a batch may be held up
-        store.expire(DAY + datetime.timedelta(days=11))
+        store.expire(DAY + datetime.timedelta(days=12))
+        assert kept_rows(store) == 50  # three days, seven to deliver in, and two to spare
+        store.expire(DAY + datetime.timedelta(days=13))
         assert kept_rows(store) == 0
 
     def test_the_housekeeper_forgets_them(self, tmp_path: Path) -> None:
@@ -89,7 +100,7 @@ class TestStore:
         today = datetime.datetime.now(datetime.UTC).date()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Keeper, "_run", lambda self: None)
-            Keeper(store).turn(today + datetime.timedelta(days=11))
+            Keeper(store).turn(today + datetime.timedelta(days=13))
         assert kept_rows(store) == 0
         store.close()
 
@@ -146,14 +157,86 @@ class TestStore:
         import_collection(store, tmp_path / "out")
         back = store.find(entry.collection.digest)
         assert kept_rows(store) == len(store.early_withdrawals(back, "colour")) == 1
-        store.expire(DAY + datetime.timedelta(days=11))
+        store.expire(DAY + datetime.timedelta(days=13))
         assert kept_rows(store) == 0
+
+
+class TestTheWorstCase:
+    """Whatever a relay may still hand over finds that its report was withdrawn."""
+
+    @pytest.mark.parametrize(
+        ("days", "every", "turn_hours"),
+        [(1, 24, None), (3, 360, None), (7, 24, None), (30, 1, None), (2, 24, 24), (7, 24, 720)],
+    )
+    def test_a_withdrawn_report_never_counts(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        days: int,
+        every: int,
+        turn_hours: int | None,
+    ) -> None:
+        """It is withdrawn at once, and handed over at the last moment at which that can be."""
+        start = 1_800_000_000 // (3600 * 720) * (3600 * 720) + 3600.0
+        now, down = [start], [True]
+        monkeypatch.setattr(clock, "now", lambda: now[0])
+        monkeypatch.setattr(Turns, "_run", lambda self: None)
+        contract = relayed(crowd=5, days=days, turn_hours=turn_hours)
+        store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+        entry = store.register(contract)
+        relay = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
+        relay.register(contract)
+        add_token(tmp_path / "relays", "relay")
+        gateway = Gateway({PUBLIC: PRIVATE}, Tokens(tmp_path / "relays"))
+        new: list[int] = []
+
+        class Desk(Transport):
+            def hand_over(
+                self, digest: str, question: str, envelopes: bytes, count: int, token: str,
+                turn: int | None = None,
+            ) -> None:  # fmt: skip
+                if down[0]:
+                    raise Unreachable("gone")
+                accepted_turn(turn_hours, None if turn is None else str(turn))
+                batches, bad = gateway.opened(entry, contract.questions[0], envelopes, turn)
+                taken = [each for each in store.write(batches) if isinstance(each, Accepted)]
+                new.append(sum(each.new for each in taken))
+                assert len(taken) == len(batches)
+                assert bad == 0
+
+        metrics = Metrics(OUTCOMES, "envelopes")
+        work = Releaser(relay, Desk("http://127.0.0.1:9"), lambda: "t", metrics, every * 3600)
+        turn = None if turn_hours is None else turn_at(start, turn_hours)
+        mine = report_id(new_key())
+        report = contract.questions[0].mechanism.unlabelled().privatize([0])[0].tobytes()
+        sealed = kind_of(contract, "colour", turn).seal(mine, None, report)
+        work.turn(today())
+        others = envelopes(contract, 9, "colour", turn)
+        relay.keep([Arrived(1, each, turn) for each in (sealed, *others)])
+        assert store.withdraw(entry, "colour", named(mine)) == 0
+        # The collector is back a look before the relay gives up, if that comes.
+        last = (days + 8) * 24 if turn_hours is None else 2 * turn_hours
+        for hour in range(1, max(last, every) + 48):
+            now[0] = start + hour * 3600
+            down[0] = hour < last - 24 if turn_hours is None else hour < last - 2
+            store.expire(today())
+            work.turn(today())
+        counts = metrics.reports
+        assert counts["delivered"] + counts["dropped"] == 10
+        if every < 24 * days or turn_hours is not None:
+            assert new == [9]
+            assert counts["delivered"] == 10
+        store.summarize()
+        assert store.summary(entry, "colour").reports == sum(new)
+        assert mine not in stored(store, entry, "colour")
+        relay.close()
+        store.close()
 
 
 class TestCollector:
     def test_strangers_do_not_fill_the_disk(self, store: Store) -> None:
         entry = store.register(relayed())
-        limits = Limits(early_withdrawals=2_500)
+        limits = Limits(early_withdrawals=2_500, early_withdrawals_at_once=1_000_000)
         with background(Service(store, "series", limits=limits)) as url:
             answers = [
                 take_back(url, entry.collection, [new_key() for _ in range(1_000)])
@@ -164,6 +247,50 @@ class TestCollector:
             assert answers[-1].headers["retry-after"] == "3600"
             assert "at most 2,500 withdrawals" in answers[-1].json()["detail"]
         assert kept_rows(store) == 2_000
+
+    def test_unknown_ids_are_charged_one_by_one(self, store: Store) -> None:
+        """One request of a thousand keys is no cheaper than a thousand of one."""
+        entry = store.register(relayed())
+        contract = entry.collection
+        limits = Limits(early_withdrawals_per_second=0.01, early_withdrawals_at_once=1_000)
+        service = Service(store, "series", limits=limits)
+        with background(service) as url:
+            first = [new_key() for _ in range(600)]
+            assert take_back(url, contract, first).status == 200
+            # Asking again costs nothing, nor does a report that has arrived.
+            assert take_back(url, contract, first).status == 200
+            here = [new_key() for _ in range(3)]
+            width = contract.question("colour").mechanism.width
+            raw = b"".join(report_id(key) + bytes(width) for key in here)
+            part = np.frombuffer(raw, np.uint8).reshape(3, -1)
+            store.write([Batch(entry.questions["colour"], part)])
+            many = take_back(url, contract, [here[0], *(new_key() for _ in range(500))])
+            assert (many.status, many.problem) == (429, "rate")
+            assert many.json()["detail"] == (
+                "at most 0.01 withdrawals a second of reports that have not arrived yet are "
+                "taken; got 500, try again later"
+            )
+            # 100 of the 500 lack a token, and each takes 100 seconds.
+            assert 9_900 < int(many.headers["retry-after"]) <= 10_000
+            assert kept_rows(store) == 601  # none of them, and the one that had arrived
+            assert len(stored(store, entry, "colour")) == 2
+            assert service.metrics.reports["withdrawn"] == 1
+            assert take_back(url, contract, [new_key() for _ in range(400)]).status == 200
+            assert take_back(url, contract, [new_key()]).problem == "rate"
+            assert take_back(url, contract, here[1:]).json() == {"withdrawn": 2, "absent": 0}
+
+    def test_a_bucket_of_a_thousand_that_fills_slowly(self) -> None:
+        now = [0.0]
+        bucket = Bucket(10, lambda: now[0], burst=1_000)
+        assert bucket.take_all(1_000) == 0
+        assert bucket.take_all(500) == 50
+        now[0] = 49.0
+        assert bucket.take_all(500) == pytest.approx(1)
+        now[0] = 50.0
+        assert bucket.take_all(500) == 0
+        now[0] = 10_000.0
+        assert bucket.take_all(1_001) == pytest.approx(0.1)
+        assert bucket.take_all(1_000) == 0
 
     def test_withdrawals_have_a_rate_of_their_own(self, store: Store) -> None:
         entry = store.register(collection())
@@ -188,6 +315,9 @@ class TestCollector:
     def test_the_default_is_bounded(self) -> None:
         assert Limits().early_withdrawals == 100_000
         assert Limits().withdrawals_per_second == 100
+        assert Limits().early_withdrawals_per_second == 10
+        # A whole request fits, so that nobody is refused for ever.
+        assert Limits().early_withdrawals_at_once == Limits().json_reports == 1_000
 
 
 def signed_token(question: str = "colour") -> tuple[bytes, str]:

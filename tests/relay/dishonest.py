@@ -4,6 +4,9 @@ The relay acknowledges every envelope and then does as it likes: it drops some, 
 in any order, twice, in another turn than they were made in, or when their turn is long over. Books
 beside it say what the gateway must hold: each report once, and only if it was handed over under
 its own turn while the gateway's clock showed that turn or the next.
+
+In the end an honest relay takes over, which is down most of the time: of each turn that is full,
+every report must arrive, if that relay runs for one look in the second half of the next turn.
 """
 
 from __future__ import annotations
@@ -25,9 +28,14 @@ from rumor.client.transport import Refused, Transport
 from rumor.collector import clock
 from rumor.collector.gateway import Gateway, add_key, read_keys
 from rumor.collector.http.server import background
+from rumor.collector.metrics import Metrics
+from rumor.collector.relay.release import Releaser
+from rumor.collector.relay.service import OUTCOMES
+from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.service import Service
-from rumor.collector.store.base import open_store
+from rumor.collector.store.base import open_store, today
 from rumor.collector.tokens import Tokens, add_token
+from rumor.collector.turns import Turns
 from rumor.contract.collection import Collection
 from rumor.contract.relay import turn_at
 from rumor.core.errors import InputError
@@ -35,7 +43,7 @@ from tests.collector.tools import stored
 from tests.listening import Quiet, listening
 from tests.relay.tools import kind_of, relayed
 
-HOUR, TURN_HOURS, QUESTIONS = 3600, 6, ("colour", "many")
+HOUR, TURN_HOURS, CROWD, QUESTIONS = 3600, 6, 3, ("colour", "many")
 START = 1_800_000_000.0
 _ANSWERS: dict[str, object] = {"colour": "red", "many": 3}
 
@@ -170,6 +178,38 @@ class Play:
             else:
                 self.held[question].add(each.id)
 
+    def honest_turns(self, devices: Sequence[Client], gateway: Transport, turns: int) -> None:
+        """Let people answer through an honest relay that is started for one look in each turn."""
+        relay = RelayStore(f"sqlite:///{self.folder / 'honest.db'}")
+        relay.register(self.contract)
+        numbers = {kind.question: kind.number for kind in relay.classes()}
+        self.clocks.gateway = self.clocks.device = 0.0
+        self.clocks.now += 200 * HOUR  # no device has made a report in a turn that is to come
+        for _ in range(turns):
+            turn = turn_at(self.clocks.now, TURN_HOURS) + 1
+            self.clocks.now, before = (turn + 0.5) * TURN_HOURS * HOUR, len(self.heap)
+            for who, device in enumerate(devices):
+                self.answer(who, device)
+            made, self.heap = self.heap[before:], self.heap[:before]
+            part = self.chance.choice((0.5, 0.6, 0.94, 0.95, 0.99))
+            self.clocks.now = float(round((turn + 1 + part) * TURN_HOURS * HOUR))
+            relay.keep([Arrived(numbers[each.question], each.sealed, each.turn) for each in made])
+            self.look(relay, gateway)
+            for question in QUESTIONS:
+                ids = {each.id for each in made if each.question == question}
+                if len(ids) >= CROWD:
+                    self.held[question] |= ids
+                    self.done["full turns through an honest relay"] += 1
+        relay.close()
+
+    def look(self, relay: RelayStore, gateway: Transport) -> None:
+        """The honest relay is started with some period, looks once, and is stopped."""
+        every = self.chance.choice((1.0, 6.0, 24.0, 1000.0)) * HOUR
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Turns, "_run", lambda self: None)
+            metrics = Metrics(OUTCOMES, "envelopes")
+            Releaser(relay, gateway, lambda: self.token, metrics, every).turn(today())
+
 
 def play(
     folder: Path, store_url: str, rounds: int, people: int = 12, seed: int = 1
@@ -177,7 +217,7 @@ def play(
     """Let a dishonest relay play so many rounds; return what was done, once the books balance."""
     game = Play(folder, seed)
     with game.clocks.set(), listening(game.handler()) as url:
-        game.contract = relayed(key=game.key, url=url, crowd=3, turn_hours=TURN_HOURS)
+        game.contract = relayed(key=game.key, url=url, crowd=CROWD, turn_hours=TURN_HOURS)
         store = open_store(store_url)
         entry = store.register(game.contract)
         gateway = Gateway(game.keys, Tokens(folder / "relays"))
@@ -191,6 +231,7 @@ def play(
             ]
             for _ in range(rounds):
                 game.round(devices, Transport(collector))
+            game.honest_turns(devices, Transport(collector), max(6, rounds // 4))
             store.summarize()
             for question in QUESTIONS:
                 assert set(stored(store, entry, question)) == game.held[question]

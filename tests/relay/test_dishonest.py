@@ -18,6 +18,7 @@ def test_a_dishonest_relay_gets_nothing_counted_twice_or_in_a_wrong_turn(
         "envelopes handed over again",
         "envelopes lost",
         "envelopes replayed in another turn",
+        "full turns through an honest relay",
         "jumps of a clock",
         "reports stored",
     ):

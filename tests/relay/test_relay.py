@@ -168,6 +168,17 @@ class TestCrowd:
             kept.release(2, 1, DAY + datetime.timedelta(days=3))
             assert kept.keep(again) == [True] * 3  # the collector knows them still
 
+    def test_bytes_of_a_turn_do_not_count_again_while_the_turn_is_taken(
+        self, kept: RelayStore
+    ) -> None:
+        """The contract's days may be fewer than those of a turn."""
+        batch, made = filled(kept, relayed(crowd=3, days=1, turn_hours=168), 3, turn=3_000)
+        kept.release_turns(3_001.5 * 168 * 3600)
+        kept.delivered(batch, kept.under_way(batch, 9), DAY)
+        for number, days, new in ((1, 14, False), (2, 15, True)):
+            kept.release(number, 1, DAY + datetime.timedelta(days=days))
+            assert kept.keep(arrived(batch, made)) == [new] * 3
+
     def test_what_is_too_few_for_too_long_is_dropped_and_that_is_said(
         self, kept: RelayStore, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -182,9 +193,25 @@ class TestCrowd:
             assert work._metrics.reports["dropped"] == 99
             assert 'rumor_envelopes_total{outcome="dropped"} 99' in work._metrics.text()
         assert [record.message for record in caplog.records] == [
-            f"dropped 99 envelopes of question 'colour' ({batch.kind.digest[:16]}...): too few "
-            f"for 3 days (the contract waits for 100)"
+            f"dropped 99 envelopes of question 'colour' ({batch.kind.digest[:16]}...): not "
+            f"released within 3 days (the contract waits for 100)"
         ]
+
+    def test_what_is_too_old_is_never_passed_on_nor_counted_for_a_crowd(
+        self, kept: RelayStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The collector has forgotten by then who took such a report back."""
+        contract = relayed(crowd=3, days=3)
+        batch, _ = filled(kept, contract, 5)
+        late = DAY + datetime.timedelta(days=4)
+        monkeypatch.setattr(relay_store, "today", lambda: late)
+        filled(kept, contract, 2)
+        first = kept.release(1, 1, late)
+        assert first is not None
+        assert [(each.released, each.dropped) for each in first] == [(0, 5), (0, 0)]
+        _, newer = filled(kept, contract, 1)
+        assert released(kept.release(2, 1, late)) == [3, 0]
+        assert newer[0] in kept.under_way(batch, 9)
 
     def test_a_closed_collection_takes_none_and_that_is_said(
         self, kept: RelayStore, caplog: pytest.LogCaptureFixture
@@ -209,7 +236,7 @@ class TestCrowd:
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
             kept.release(1, 1, DAY)
             for _ in range(3):
-                work.turn(DAY + datetime.timedelta(days=100))
+                work.turn(DAY + datetime.timedelta(days=10))
             assert kept.under_way(batch, 9) == sorted(made)
             desk.trouble = None
             work.turn(DAY)
@@ -217,6 +244,20 @@ class TestCrowd:
         assert [record.message for record in caplog.records] == [
             "the gateway refuses envelopes, which wait: who are you"
         ]
+
+    def test_what_cannot_be_delivered_for_a_week_beyond_its_days_is_dropped_and_that_is_said(
+        self, kept: RelayStore, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        batch, _ = filled(kept, relayed(crowd=3, days=3), 3)
+        desk = Desk()
+        desk.trouble = rumor.client.transport.Unreachable("gone")
+        with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
+            kept.release(1, 1, DAY)
+            for days, left in ((10, 3), (11, 0)):
+                work.turn(DAY + datetime.timedelta(days=days))
+                assert len(kept.under_way(batch, 9)) == left
+            assert work._metrics.reports["dropped"] == 3
+        assert caplog.messages[-1].endswith(": not delivered within 10 days")
 
 
 class TestStore:

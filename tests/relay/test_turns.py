@@ -193,7 +193,7 @@ class TestRelay:
         assert path.relay.store.waiting(batch) == 0
         assert caplog.messages == [
             f"dropped 2 envelopes of question 'colour' ({path.collection.digest[:16]}..., turn "
-            f"{turn}): too few before it was over (the contract waits for 3)"
+            f"{turn}): too few or too late when it was over (the contract waits for 3)"
         ]
         assert 'outcome="dropped"} 2' in call(path.relay_url, "/metrics").body.decode()
 
@@ -221,9 +221,8 @@ class TestRelay:
         kept.register(contract)
         made = envelopes(contract, 3, turn=now.turn)
         kept.keep([Arrived(1, each, now.turn) for each in made])
-        day = datetime.date(2026, 1, 1)
-        kept.release(1, 1, day)
-        kept.release(2, 1, day)
+        now.pass_hours(16 + 12)
+        kept.release_turns(now.seconds)
         with sqlite3.connect(tmp_path / "relay.db") as database:
             database.execute("UPDATE envelope SET turn = turn - 1")
         database.close()
@@ -232,18 +231,43 @@ class TestRelay:
             kept.under_way(batch, 9)
         kept.close()
 
-    def test_its_period_is_at_most_a_turn(
+    def test_any_period_may_be_named(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        """A period is about contracts without turns, so none is too long for a turn."""
         relayed(turn_hours=6).save(tmp_path / "contract.json")
-        (tmp_path / "token").write_text("word")
-        status = main(
-            ["relay", str(tmp_path / "contract.json"), "--gateway", "http://127.0.0.1:9",
-             "--token-file", str(tmp_path / "token"), "--every", "24"]
-        )  # fmt: skip
-        assert status == 2
-        said = "--every must be at most the contract's turn_hours, 6, or the gateway would refuse"
-        assert said in " ".join(capsys.readouterr().err.split())
+        (tmp_path / "token").write_text("two words")
+        given = ["relay", str(tmp_path / "contract.json"), "--gateway", "http://127.0.0.1:9"]
+        given += ["--token-file", str(tmp_path / "token"), "--every"]
+        for every, said in (("24", "must hold the one token"), ("0", "--every must be above 0")):
+            assert main([*given, every]) == 2
+            assert said in " ".join(capsys.readouterr().err.split())
+
+    def test_a_turn_goes_at_two_moments_through_service_and_gateway(
+        self, path: Path3, now: Time
+    ) -> None:
+        """At half of the following turn, and once more for whoever came since."""
+        turn, counts = now.turn, path.relay.metrics.reports
+        now.pass_hours(16)
+        for hours, waits in ((11.9, True), (0.1, False), (10.7, True), (0.1, False)):
+            if waits:
+                for sealed in envelopes(path.collection, 3, turn=turn):
+                    assert post(path, sealed, turn).status == 202
+            before = counts["delivered"]
+            now.pass_hours(hours)
+            if waits:
+                time.sleep(0.2)
+                assert counts["delivered"] == before
+            else:
+                wait_for(lambda before=before: counts["delivered"] == before + 3)
+        assert outcomes(path) == {"accepted": 6}
+        # Whoever comes after the second moment is dropped, and never said to be released.
+        for sealed in envelopes(path.collection, 5, turn=turn):
+            assert post(path, sealed, turn).status == 202
+        time.sleep(0.2)
+        now.pass_hours(1.3)
+        wait_for(lambda: counts["dropped"] == 5)
+        assert (counts["released"], counts["delivered"]) == (6, 6)
 
 
 class TestGateway:

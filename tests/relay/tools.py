@@ -10,6 +10,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from rumor.collector import clock
 from rumor.collector.gateway import Gateway, add_key, public_of, read_keys
 from rumor.collector.http.server import background, free_port, listen
 from rumor.collector.relay.service import RelayService
@@ -19,6 +20,7 @@ from rumor.collector.store.base import Registered, Store, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.relay import turn_at
 from rumor.contract.withdrawal import new_key, report_id
 
 SECRET = bytes(range(1, 33))
@@ -85,9 +87,18 @@ class Path3:
         return self.relay.batch(self.relay.kind(self.collection.digest, question), turn)
 
     def release(self) -> None:
-        """Let a release of the relay's schedule come, whose period must be the long one."""
+        """Let a release of the relay's schedule come, whose period must be the long one.
+
+        Where the contract has turns: the two moments of the last turn and of the current one.
+        """
         for time in (1.5e9, 2.5e9):  # the relay's own clock stands in the first of two periods
             self.relay.store.release(time, 1e9, today())
+        relay = self.collection.relay
+        if relay is not None and relay.turn_hours is not None:
+            current = turn_at(clock.now(), relay.turn_hours)
+            for turn in (current - 1, current):
+                for part in (1.5, 1.96):
+                    self.relay.store.release_turns((turn + part) * 3600 * relay.turn_hours)
 
     @property
     def store(self) -> Store:

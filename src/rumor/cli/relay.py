@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, CollectionFile, argument, option
 from rumor.cli.serve import MaxConnections, MaxRate, Port, announced, needs_server
 from rumor.core.errors import InputError
-
-if TYPE_CHECKING:
-    from rumor.contract.relay import Relay
 
 
 def relay(
@@ -27,12 +24,9 @@ def relay(
     host: Annotated[str, option("--host ADDRESS", "The address to listen on.")] = "127.0.0.1",
     port: Port = 8002,
     every: Annotated[
-        float | None,
-        option(
-            "--every HOURS",
-            "The hours between two releases; by default the contract's turn_hours, or 24.",
-        ),
-    ] = None,
+        float,
+        option("--every HOURS", "The hours between two releases of contracts without turns."),
+    ] = 24,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
@@ -40,12 +34,13 @@ def relay(
     """Pass sealed reports on, so that the collector sees no sender.
 
     To be run by somebody else than the collector. It cannot open what it keeps; it keeps no
-    address and of the time the day. Once in --every hours it hands over, sorted by their bytes,
-    all envelopes of each question that has as many as the contract says, and drops, saying so,
-    what waited longer than the contract's days. Where the contract has turns, envelopes of two
-    turns never go together, and what is left of a turn is dropped one turn after its end. The
-    collection must name this relay. Run it again with a revised contract: envelopes of the
-    earlier ones are taken too. With --json, the URL is printed as JSON once the relay listens.
+    address and of the time the day. Once in --every hours it drops, saying so, what waited longer
+    than the contract's days, and hands over, sorted by their bytes, all envelopes of each question
+    that has as many as the contract says. Where the contract has turns, --every does not matter:
+    a turn goes by itself, when half and when 95 % of the following turn has passed, and what is
+    left of it is dropped one turn after its end. The collection must name this relay. Run it again
+    with a revised contract: envelopes of the earlier ones are taken too. With --json, the URL is
+    printed as JSON once the relay listens.
 
     \b
     Example:
@@ -56,7 +51,8 @@ def relay(
     contract = Collection.load(collection)
     if contract.relay is None:
         raise InputError(f"a relay needs a collection that names one; {contract.name!r} does not")
-    every = _checked_period(every, contract.relay)
+    if not 0 < every <= 24 * 365:
+        raise InputError(f"--every must be above 0 and at most a year of hours; got {every:g}")
     read_token(token_file)
     try:
         from rumor.collector.http.limits import Limits
@@ -82,20 +78,6 @@ def relay(
             announced(what, url, contract, as_json)
 
         run(service, listener, ready)
-
-
-def _checked_period(every: float | None, relay: Relay) -> float:
-    """Return the hours between two releases: at most a turn, so that each turn has one in time."""
-    if every is None:
-        return float(relay.turn_hours or 24)
-    if not 0 < every <= 24 * 365:
-        raise InputError(f"--every must be above 0 and at most a year of hours; got {every:g}")
-    if relay.turn_hours is not None and every > relay.turn_hours:
-        raise InputError(
-            f"--every must be at most the contract's turn_hours, {relay.turn_hours}, or the "
-            f"gateway would refuse what is released; got {every:g}"
-        )
-    return every
 
 
 def read_token(path: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import hashlib
 import importlib
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +89,9 @@ class Service(Running):
         self.metrics = Metrics()
         self.bucket = Bucket(self.limits.requests_per_second)
         self.withdrawals = Bucket(self.limits.withdrawals_per_second)
+        self._early = Bucket(
+            self.limits.early_withdrawals_per_second, burst=self.limits.early_withdrawals_at_once
+        )
         self._entries: dict[str, Registered] = {}
         self._current: Registered | None = None
         self._checked = -1e9
@@ -301,17 +305,19 @@ class Service(Running):
 
         `token` is the signed token of a report that may not have arrived yet, in hexadecimal.
         """
-        most, is_blind = self.limits.early_withdrawals, entry.collection.issuer is not None
+        most, charge = self.limits.early_withdrawals, self._early.take_all
+        is_blind = entry.collection.issuer is not None
         if is_blind and entry.collection.relay is not None:
             # Whoever shows a token keeps one row of those that the issuer has signed; nobody else.
             signed = token and admission_of(entry.collection, question, ids, token) is None
             most = _NO_LIMIT if signed else 0
+            charge = _uncharged
         async with self._withdrawing:
             try:
-                found = await self._withdrawn(entry, question, ids, most)
+                found = await self._withdrawn(entry, question, ids, most, charge)
                 if isinstance(found, Unknown):
                     entry = await self._again(entry)
-                    found = await self._withdrawn(entry, question, ids, most)
+                    found = await self._withdrawn(entry, question, ids, most, charge)
             except StoreUnavailable:
                 raise unavailable("the store cannot be written to just now; try again") from None
         if isinstance(found, Unknown):
@@ -320,13 +326,20 @@ class Service(Running):
             found.withdrawn if isinstance(found, EarlyRefused) else found
         )
         if isinstance(found, EarlyRefused):
-            raise _no_early(found, most)
+            raise _no_early(found, most, self.limits.early_withdrawals_per_second)
         return found
 
     async def _withdrawn(
-        self, entry: Registered, question: Question, ids: Reports, most: int
+        self,
+        entry: Registered,
+        question: Question,
+        ids: Reports,
+        most: int,
+        charge: Callable[[int], float],
     ) -> int | Unknown | EarlyRefused:
-        work = functools.partial(self.store.withdraw, entry, question.id, ids, most_early=most)
+        work = functools.partial(
+            self.store.withdraw, entry, question.id, ids, most_early=most, charge=charge
+        )
         return await asyncio.to_thread(work)
 
     # Estimates
@@ -496,7 +509,11 @@ class Service(Running):
         return await self._pulse.well() and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
 
 
-def _no_early(found: EarlyRefused, most: int) -> Problem:
+def _uncharged(count: int) -> float:
+    return 0.0
+
+
+def _no_early(found: EarlyRefused, most: int, per_second: float) -> Problem:
     """Say why withdrawals of reports that have not arrived are not kept."""
     if most == 0:
         return Problem(
@@ -504,6 +521,13 @@ def _no_early(found: EarlyRefused, most: int) -> Problem:
             f"the withdrawal of a report that has not arrived yet needs its token, in the header "
             f"Rumor-Token, and a request of its own; got {found.missing} without, try again when "
             f"they have arrived",
+        )
+    if found.seconds > 0:
+        return Problem(
+            "rate",
+            f"at most {per_second:g} withdrawals a second of reports that have not arrived yet are "
+            f"taken; got {found.missing}, try again later",
+            headers={"Retry-After": str(math.ceil(found.seconds))},
         )
     return Problem(
         "rate",

@@ -2,11 +2,12 @@
 
 Reports that go through a relay are sealed for the collector's gateway, whose public key the
 contract holds: everybody who has the digest seals for the same key. The relay keeps envelopes of
-one question until there are `crowd` of them, and drops what waited `days` without reaching that.
+one question until there are `crowd` of them, and passes on none that is older than `days` days.
 
 Where a person may send several reports, `turn_hours` keeps them apart: a turn is a public number,
 the UTC hours since 1970 divided by `turn_hours`. A device sends one report per question and turn,
-a batch holds one turn, and relay and gateway take the current turn and the one before it.
+a batch holds one turn, and relay and gateway take the current turn and the one before it. Such an
+envelope is dropped when the turn after its own ends, instead of after `days` days.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _KEYS = ("url", "key", "crowd", "days")
 _UNLESS_USUAL = {"turn_hours": None}
 _MAX_CROWD, _MAX_DAYS, _MAX_TURN_HOURS = 10**9, 3_650, 8_760
 _HOUR = 3_600  # seconds
+DAYS_TO_DELIVER = 7
+"""So many days beyond `days` a relay without turns keeps what is released and not delivered."""
+# For clocks of relay and collector that differ, and for the rest of a day.
+_SPARE_DAYS = 2
 _KEY = re.compile("04[0-9a-f]{128}")
 
 
@@ -42,7 +47,7 @@ class Relay:
     crowd: int
     """Fewer envelopes of one question than this are never passed on."""
     days: int
-    """After so many days a relay drops what was too few."""
+    """A relay without turns releases no envelope that is older than so many days."""
     turn_hours: int | None = None
     """The hours of one turn, where a device sends at most one report per question and turn."""
 
@@ -56,6 +61,12 @@ class Relay:
     def turn_at(self, time: float) -> int | None:
         """Return the turn at `time`, in seconds since 1970 UTC; None without turns."""
         return None if self.turn_hours is None else turn_at(time, self.turn_hours)
+
+    @property
+    def days_under_way(self) -> int:
+        """After how many days nothing that a relay kept can reach the collector any more."""
+        two_turns = -(-2 * (self.turn_hours or 0) // 24)
+        return max(self.days, two_turns) + DAYS_TO_DELIVER + _SPARE_DAYS
 
     @property
     def origin(self) -> str:

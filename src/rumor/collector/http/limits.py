@@ -31,6 +31,10 @@ class Limits:
     """The most requests with a body that are taken in a second, from everybody together."""
     withdrawals_per_second: float = 100
     """The most of those requests that may be withdrawals, on average over a second."""
+    early_withdrawals_per_second: float = 10
+    """The most reports that may be withdrawn before they arrive, on average over a second."""
+    early_withdrawals_at_once: int = 1_000
+    """The most of them that may come at once, after a time without any."""
     early_withdrawals: int = MOST_EARLY
     """The most reports of a collection that may be withdrawn before they arrive from its relay."""
     connections: int = 1_000
@@ -58,16 +62,22 @@ class Bucket:
     still heard once in that second. Addresses are remembered only then, and until the next second.
     """
 
-    def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        per_second: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        burst: float | None = None,
+    ) -> None:
+        """Of `burst` tokens at most, which are those of a second unless said otherwise."""
         self._rate, self._clock = per_second, clock
-        self._tokens, self._then = per_second, clock()
+        self._most = per_second if burst is None else burst
+        self._tokens, self._then = self._most, clock()
         self._second, self._heard = 0, set[str]()
 
     def take(self, address: str = "") -> bool:
         """Return whether one more request, from `address`, may pass now."""
-        now = self._clock()
-        self._tokens = min(self._rate, self._tokens + (now - self._then) * self._rate)
-        self._then = now
+        now = self._filled()
         if int(now) != self._second:
             self._second, self._heard = int(now), set()
         if self._tokens >= 1:
@@ -77,3 +87,18 @@ class Bucket:
             return False
         self._heard.add(address)
         return True
+
+    def take_all(self, count: int) -> float:
+        """Take `count` tokens, or none; return 0 or after how many seconds there are as many."""
+        self._filled()
+        if self._tokens < count:
+            return (count - self._tokens) / self._rate
+        self._tokens -= count
+        return 0.0
+
+    def _filled(self) -> float:
+        """Add what has come since the last call; return the time."""
+        now = self._clock()
+        self._tokens = min(self._most, self._tokens + (now - self._then) * self._rate)
+        self._then = now
+        return now

@@ -1,11 +1,12 @@
-"""What a relay does by itself: release classes on a schedule, and hand them to the gateway.
+"""What a relay does by itself: release classes at their time, and hand them to the gateway.
 
 A class is released whole, in one commit, before anything of it is handed over: a relay that is
 stopped meanwhile goes on with the very same envelopes, and never with a few that came since.
 They go in the order of their bytes, a shuffle that needs no randomness.
 
-Where a contract has turns, a batch is of one turn, and what is left of a turn that is over is
-dropped: the gateway would not take it.
+Without turns a class is released once in a period. Where a contract has turns, a batch is of one
+turn and goes at moments of its own (rumor.collector.relay.moments), whatever the period is. What is
+left of a turn that is over is dropped: the gateway would not take it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rumor.collector import clock
 from rumor.collector.metrics import Metrics
 from rumor.collector.relay.store import Batch, RelayStore
 from rumor.collector.turns import Turns
+from rumor.contract.relay import DAYS_TO_DELIVER
 
 # Handed over at a time: less than a request of a gateway may have (rumor.collector.http.limits),
 # so that a slow gateway, or one that is restarted again and again, answers before anybody has
@@ -44,7 +46,7 @@ class Releaser(Turns):
         every: float,
         seconds: float = 5.0,
     ) -> None:
-        """`every` is the period of the schedule, `seconds` that of a look."""
+        """`every` is the period of classes without turns, `seconds` that of a look."""
         self._store, self._gateway, self._token = store, gateway, token
         self._metrics, self._every = metrics, every
         self._tidied: datetime.date | None = None
@@ -55,9 +57,13 @@ class Releaser(Turns):
         """Release and drop if it is time; then deliver what is released."""
         self._release(day)
         for over in self._store.drop_over(clock.now()):
-            few = f"too few before it was over (the contract waits for {over.of.kind.crowd:,})"
+            crowd = over.of.kind.crowd
+            few = f"too few or too late when it was over (the contract waits for {crowd:,})"
             self._drop(over.waiting, over.of, few)
             self._drop(over.under_way, over.of, "not delivered before it was over")
+        for late in self._store.drop_undelivered(day):
+            days = late.of.kind.days + DAYS_TO_DELIVER
+            self._drop(late.dropped, late.of, f"not delivered within {days} days")
         self._deliver(day)
         self._store.tidy(thorough=self._tidied != day)
         self._tidied = day
@@ -71,10 +77,10 @@ class Releaser(Turns):
                 "clock went backwards",
                 *(self._every, last.every),
             )
-        for one in found or []:
+        for one in [*(found or []), *self._store.release_turns(clock.now())]:
             self._metrics.reports["released"] += one.released
             kind = one.of.kind
-            why = f"too few for {kind.days} days (the contract waits for {kind.crowd:,})"
+            why = f"not released within {kind.days} days (the contract waits for {kind.crowd:,})"
             self._drop(one.dropped, one.of, why)
 
     def _deliver(self, day: datetime.date) -> None:
@@ -122,7 +128,10 @@ class Releaser(Turns):
 
 
 class ReleaseWatch(Turns):
-    """Looks every few seconds whether the last release is longer ago than its period."""
+    """Looks every few seconds whether a release is due that has not come.
+
+    One of the schedule, when the last is longer ago than its period, or a moment of a turn.
+    """
 
     what: ClassVar[str] = "the schedule of releases could not be read"
 
@@ -136,7 +145,8 @@ class ReleaseWatch(Turns):
     def turn(self, day: datetime.date) -> None:
         """Notice a release that is overdue, and say so once."""
         last, now = self._store.last_release(), clock.now()
-        if last is not None and last.time <= now < last.time + last.every:
+        on_schedule = last is not None and last.time <= now < last.time + last.every
+        if on_schedule and not self._store.is_turn_due(now):
             self._late_since, self.is_overdue = None, False
             return
         # Measured by a clock that nobody sets: the wall clock may have jumped a moment ago.

@@ -31,7 +31,7 @@ class RelayService(Running):
     gateway: str
     token: Callable[[], str]
     every: float = 86_400.0
-    """The seconds between two releases of the schedule."""
+    """The seconds between two releases of classes without turns."""
     look_seconds: float = 5.0
     limits: Limits = field(default_factory=Limits)
     overdue_seconds: float = 60.0

@@ -1,14 +1,19 @@
 """What a relay keeps: envelopes, and nothing that says whose they are or when they came.
 
     class     number, digest, question, size, crowd, days, turn_hours: what a contract says of one
-              question
+              question; moment: where it has turns, when the last release of one was due
     envelope  class, name (a hash of the bytes), day, released, sealed, checksum, turn; the bytes
               and their checksum are NULL once the gateway has them, and the name alone keeps the
               same bytes from coming twice
-    release   time, every: when the last release of the schedule was due, and its period in seconds
+    release   time, every: when the last release of the schedule was due, and its period in
+              seconds; the schedule is that of classes without turns
 
 A batch is what is released together: the envelopes of one class and, where the contract has turns,
-of one turn. Without turns, `turn` and `turn_hours` are NULL.
+of one turn. Without turns, `turn`, `turn_hours` and `moment` are NULL.
+
+Envelopes of a turn are here until it is over (rumor.collector.relay.moments). Without turns, none
+that is older than the contract's days is released, and none stays for more than seven days beyond
+these: so a collector knows how long it must remember that a report was withdrawn.
 
 Rows are kept in the order of their names, which are as good as random; of the time there is the
 day. It is a file of its own kind: a collector's store is no relay's, and the other way round. Only
@@ -22,6 +27,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rumor.collector.relay.moments import last_moment
 from rumor.collector.store.base import StoreUnavailable, today
 from rumor.collector.store.checksums import checksum, damaged
 from rumor.collector.store.database import Database
@@ -29,7 +35,7 @@ from rumor.collector.store.dialects.sqlite import Schema, Sqlite
 from rumor.collector.store.tables import Run, day_number
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
-from rumor.contract.relay import turn_at
+from rumor.contract.relay import DAYS_TO_DELIVER, turn_at
 from rumor.core.errors import InputError, shown
 
 _NAME_BYTES = 16
@@ -51,6 +57,7 @@ _SCHEMA = Schema(
         # releases nothing: it would mix turns.
         """
     ALTER TABLE class ADD COLUMN turn_hours INTEGER;
+    ALTER TABLE class ADD COLUMN moment INTEGER;
     ALTER TABLE envelope ADD COLUMN turn INTEGER;
     CREATE TABLE release (time REAL NOT NULL, every REAL NOT NULL);
     DROP TABLE turn;
@@ -187,11 +194,12 @@ class RelayStore:
             return _last_release(run)
 
     def release(self, now: float, every: float, day: datetime.date) -> list[Released] | None:
-        """Release whole batches that are large enough, if `every` seconds have passed since.
+        """Release whole classes without turns, if `every` seconds have passed since.
 
-        Drops what waited too long for that. A schedule starts at its first call, and anew when
-        `every` has changed or when `now` lies before the last release: then the answer is None
-        and nothing is released until the next multiple of `every`.
+        Drops what is older than the contract's days, and then releases each class that is large
+        enough. A schedule starts at its first call, and anew when `every` has changed or when
+        `now` lies before the last release: then the answer is None and nothing is released until
+        the next multiple of `every`.
         """
         due = _last_due(now, every)
         with self._database.writing() as run:
@@ -203,11 +211,50 @@ class RelayStore:
             run("INSERT INTO release VALUES (?, ?)", due, every)
             if starts:
                 return None
-            _forget_names(run, day_number(day))
+            number = day_number(day)
+            _forget_names(run, number)
             return [
-                _released(run, Batch(kind, turn), day_number(day))
+                _released(run, Batch(kind), _dropped(run, *_older(_WAITING, kind, number)))
                 for kind in _classes(run)
-                for turn in _turns_or_none(run, kind, "released = 0")
+                if kind.turn_hours is None
+            ]
+
+    def release_turns(self, now: float) -> list[Released]:
+        """Release whole batches of turns whose moment has come, each moment once.
+
+        A moment that was missed is made up for as long as the turn is not over. After the clock
+        went backwards, a moment that lies ahead again is one that was not done.
+        """
+        with self._database.reading() as run:
+            if not (_due_moments(run, now) or run("SELECT 1 FROM class WHERE moment > ?", now)):
+                return []
+        with self._database.writing() as run:
+            run("UPDATE class SET moment = NULL WHERE moment > ?", now)
+            due = _due_moments(run, now)
+            for batch, moment in due:
+                run("UPDATE class SET moment = ? WHERE number = ?", moment, batch.kind.number)
+            return [_released(run, batch) for batch, _ in due]
+
+    def is_turn_due(self, now: float) -> bool:
+        """Return whether a moment of a turn has come whose release is not done."""
+        with self._database.reading() as run:
+            return bool(_due_moments(run, now))
+
+    def drop_undelivered(self, day: datetime.date) -> list[Released]:
+        """Drop what is released and was not delivered within seven days beyond the contract's."""
+        last = day_number(day) - DAYS_TO_DELIVER
+        with self._database.reading() as run:
+            late = [
+                kind
+                for kind in _classes(run)
+                if kind.turn_hours is None and _count(run, *_older(_UNDER_WAY, kind, last))
+            ]
+        if not late:
+            return []
+        with self._database.writing() as run:
+            return [
+                Released(Batch(kind), 0, _dropped(run, *_older(_UNDER_WAY, kind, last)))
+                for kind in late
             ]
 
     def drop_over(self, now: float) -> list[Over]:
@@ -303,10 +350,14 @@ def _turns_or_none(run: Run, kind: Class, which: str) -> Sequence[int | None]:
 
 
 def _forget_names(run: Run, day: int) -> None:
-    """Forget the names of envelopes that were delivered more than the contract's days ago."""
+    """Forget the names of envelopes that were delivered more than the contract's days ago.
+
+    With turns, of none that could still come again in its turn and count for another crowd.
+    """
     run(
         "DELETE FROM envelope WHERE sealed IS NULL"
-        " AND day < ? - (SELECT days FROM class WHERE class.number = envelope.class)",
+        " AND day < ? - (SELECT MAX(days, (2 * COALESCE(turn_hours, 0) + 23) / 24)"
+        " FROM class WHERE class.number = envelope.class)",
         day,
     )
 
@@ -346,15 +397,32 @@ def _insert(run: Run, arrived: Arrived, day: int) -> bool:
     )
 
 
-def _released(run: Run, batch: Batch, day: int) -> Released:
-    """One batch at a release, which is released whole or not at all."""
-    kind = batch.kind
+def _released(run: Run, batch: Batch, dropped: int = 0) -> Released:
+    """One batch at a release, of which so many were dropped: released whole or not at all."""
     waiting = _count(run, _WAITING, *batch.columns)
-    if waiting >= kind.crowd:
-        run(f"UPDATE envelope SET released = 1 WHERE {_WAITING}", *batch.columns)
-        return Released(batch, waiting, 0)
-    few = _dropped(run, f"{_WAITING} AND day < ?", *batch.columns, day - kind.days)
-    return Released(batch, 0, few)
+    if waiting < batch.kind.crowd:
+        return Released(batch, 0, dropped)
+    run(f"UPDATE envelope SET released = 1 WHERE {_WAITING}", *batch.columns)
+    return Released(batch, waiting, dropped)
+
+
+def _due_moments(run: Run, now: float) -> list[tuple[Batch, int]]:
+    """The batches of turns that must be released, and the moments at which that was due."""
+    done: dict[int, int | None] = dict(
+        run("SELECT number, moment FROM class WHERE turn_hours IS NOT NULL")
+    )
+    due = []
+    for kind in _classes(run):
+        if kind.turn_hours is not None:
+            moment = last_moment(now, kind.turn_hours)
+            if moment is not None and moment != done[kind.number]:
+                due.append((Batch(kind, turn_at(now, kind.turn_hours) - 1), moment))
+    return due
+
+
+def _older(which: str, kind: Class, day: int) -> tuple[str, int, None, int]:
+    """The condition for envelopes of a class without turns that are older than its days."""
+    return f"{which} AND day < ?", kind.number, None, day - kind.days
 
 
 def _count(run: Run, which: str, *values: int | None) -> int:

@@ -30,7 +30,7 @@ import datetime
 import hashlib
 import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,6 +145,8 @@ class EarlyRefused:
     """How many others were there, and are withdrawn."""
     missing: int
     """How many have not arrived."""
+    seconds: float = 0.0
+    """After how many seconds they can be kept; 0 where there is no room for them."""
 
 
 Outcome = Accepted | Conflict | Closed | Unknown | NotAdmitted
@@ -330,13 +332,20 @@ class Store(StoreReader, Protocol):
         ...
 
     def withdraw(
-        self, registered: Registered, question: str, ids: Reports, *, most_early: int = ...
+        self,
+        registered: Registered,
+        question: str,
+        ids: Reports,
+        *,
+        most_early: int = ...,
+        charge: Callable[[int], float] = ...,
     ) -> int | Unknown | EarlyRefused:
         """Delete reports from the store and the counts; how many of them were still there.
 
         Their ids stay while the collection takes reports, so that none comes back. Where a relay
-        may still have some, so do the ids of reports that are not there: for as long as the relay
-        keeps anything, and at most `most_early` of a collection.
+        may still have some, so do the ids of reports that are not there: for as long as such a
+        report may come, and at most `most_early` of a collection. `charge` is told how many are
+        new, and returns after how many seconds they may come: 0 for now.
         """
         ...
 

@@ -7,7 +7,7 @@ in rumor.collector.store.tables.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rumor.collector.store import (
@@ -202,10 +202,16 @@ class SqlStore(SqlReader):
         return expiry.expire(self.database, today)
 
     def withdraw(
-        self, registered: Registered, question: str, ids: Reports, *, most_early: int = MOST_EARLY
+        self,
+        registered: Registered,
+        question: str,
+        ids: Reports,
+        *,
+        most_early: int = MOST_EARLY,
+        charge: Callable[[int], float] = lambda count: 0.0,
     ) -> int | Unknown | EarlyRefused:
         """Take back those of these reports that are still there."""
-        return withdrawal.withdraw(self.database, registered, question, ids, most_early)
+        return withdrawal.withdraw(self.database, registered, question, ids, most_early, charge)
 
     def repair(self) -> Repaired:
         """Remove what is damaged."""

@@ -2,15 +2,16 @@
 
 Where reports come through a relay, one that is taken back may not have arrived. Its id is kept
 then, so that it is not taken later: an *early withdrawal*. Anybody can make up such ids, so they
-are few (`most` of a collection) and do not stay: a week after the relay dropped what it held that
-long, nothing arrives any more. When the report arrives after all, its id is one of a deleted report
-from then on.
+are few (`most` of a collection), come slowly (`charge`) and do not stay: they go when nothing that
+a relay held on that day can arrive any more (`Relay.days_under_way`). When the report arrives after
+all, its id is one of a deleted report from then on.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,18 +33,24 @@ from rumor.core.reports import Reports
 
 
 def withdraw(
-    database: Database, entry: Registered, question: str, ids: Reports, most: int
+    database: Database,
+    entry: Registered,
+    question: str,
+    ids: Reports,
+    most: int,
+    charge: Callable[[int], float],
 ) -> int | Unknown | EarlyRefused:
     """Take back those of these reports that are still there.
 
-    `most` is how many early withdrawals a collection may have.
+    `most` is how many early withdrawals a collection may have; `charge` is told how many are new,
+    and returns after how many seconds they may come.
     """
     number = entry.questions[question]
-    refused = 0
+    refused: EarlyRefused | None = None
     if entry.collection.relay is not None:
-        kept = _keep_early(database, entry, number, ids, most)
-        if kept is None:
-            return Unknown()
+        kept = _keep_early(database, entry, number, ids, most, charge)
+        if isinstance(kept, Unknown):
+            return kept
         refused = kept
     with database.reading() as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
@@ -51,8 +58,8 @@ def withdraw(
         # Whoever knows no report's key does not make anybody wait.
         held = [id for id in map(bytes, ids) if _held(run, number, id)]
     found = _take_back(database, entry, question, held) if held else 0
-    if refused and not isinstance(found, Unknown):
-        return EarlyRefused(found, refused)
+    if refused is not None and not isinstance(found, Unknown):
+        return replace(refused, withdrawn=found)
     return found
 
 
@@ -83,27 +90,35 @@ def _take_back(
 
 
 def _keep_early(
-    database: Database, entry: Registered, number: int, ids: Reports, most: int
-) -> int | None:
+    database: Database,
+    entry: Registered,
+    number: int,
+    ids: Reports,
+    most: int,
+    charge: Callable[[int], float],
+) -> EarlyRefused | Unknown | None:
     """Keep the ids of reports that may still be at a relay, so that none of them is taken later.
 
-    Returns how many there were no room for (all of those that are not here, or none), or None
-    where there is no such question.
+    All of those that are not here, or none, and then why.
     """
     with database.writing() as run:
         known = [bool(is_open) for each, is_open in run(QUESTIONS) if each == number]
-        if not known or not known[0]:
-            return 0 if known else None
+        if not known:
+            return Unknown()
+        if not known[0]:
+            return None
         here = database.dialect.known(run, ids)
         new = [id for id in sorted(map(bytes, ids)) if id not in here]
         if not new:
-            return 0
+            return None
         if early_withdrawals(run, entry) + len(new) > most:
-            return len(new)
+            return EarlyRefused(0, len(new))
+        if (seconds := charge(len(new))) > 0:
+            return EarlyRefused(0, len(new), seconds)
         rows = np.frombuffer(b"".join(new), dtype=np.uint8).reshape(-1, ID_BYTES)
         database.dialect.insert_spent(run, number, rows)
         put_early(run, number, dict.fromkeys(new, day_number(today())))
-    return 0
+    return None
 
 
 def put_early(run: Run, question: int, days: dict[bytes, int]) -> None:
@@ -139,18 +154,14 @@ def arrived(run: Run, ids: Sequence[bytes]) -> None:
 
 
 def forget_early(database: Database, entry: Registered, today: datetime.date) -> None:
-    """Forget early withdrawals of reports that the relay has dropped by now."""
+    """Forget early withdrawals of reports that an honest relay hands over no more."""
     relay = entry.collection.relay
     if relay is None:
         return
-    first = day_number(today - datetime.timedelta(days=relay.days + _MARGIN_DAYS))
+    first = day_number(today - datetime.timedelta(days=relay.days_under_way))
     for number in entry.questions.values():
         while _forget_some(database, number, first) == CHUNK:
             pass
-
-
-# What a relay released in time it delivers when the collector is back, which may take days.
-_MARGIN_DAYS = 7
 
 
 def _forget_some(database: Database, question: int, first: int) -> int:
