@@ -96,7 +96,8 @@ def test_what_a_device_keeps_is_what_it_sealed(tmp_path: Path) -> None:
         (code,) = invite(people)
         with client(path, tmp_path / "device", invitation=code) as device:
             device.enrol()
-        with Respondent(tmp_path / "device") as person:
+        # Tokens are of the collector that they were fetched for.
+        with Respondent(tmp_path / "device", collector=path.collector_url) as person:
             (made,) = person.prepare(path.collection, {"home": "news"})
             (made_id,) = (each.id for each in person.made())
         kind = kind_of(path.collection, "home")
