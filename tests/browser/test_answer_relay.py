@@ -71,6 +71,7 @@ def test_a_page_names_the_turn_and_refuses_a_second_answer_in_it(
         expect(page.locator("#relay")).to_contain_text(
             "Your device sends at most one report per question every 8760 hours."
         )
+        expect(page.locator("#relay")).to_contain_text("within 730 days")
         for number in range(2):
             page.locator("[data-question=colour]").get_by_label("green").check()
             page.locator("#go").click()

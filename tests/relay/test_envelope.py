@@ -131,6 +131,10 @@ class TestContract:
             "Reports are sealed and go through https://relay.example.org, which passes on "
             "at least 5 to one question at a time and drops what waited 3 days for as many"
         )
+        # With turns an envelope waits for two of them, whatever `days` says.
+        weekly = relayed(turn_hours=168).relay
+        assert weekly is not None
+        assert "drops what waited 14 days for as many; your device" in weekly.in_words()
 
     def test_turns_are_said_only_where_there_are_any(self) -> None:
         without, daily = relayed(), relayed(turn_hours=24)

@@ -65,8 +65,12 @@ class Relay:
     @property
     def days_under_way(self) -> int:
         """After how many days nothing that a relay kept can reach the collector any more."""
-        two_turns = -(-2 * (self.turn_hours or 0) // 24)
-        return max(self.days, two_turns) + DAYS_TO_DELIVER + _SPARE_DAYS
+        return max(self.days, self._days_waiting) + DAYS_TO_DELIVER + _SPARE_DAYS
+
+    @property
+    def _days_waiting(self) -> int:
+        """How long an envelope waits for as many others, at most: two turns, where there are any."""
+        return self.days if self.turn_hours is None else -(-2 * self.turn_hours // 24)
 
     @property
     def origin(self) -> str:
@@ -75,10 +79,11 @@ class Relay:
 
     def in_words(self) -> str:
         """What happens to reports, as a sentence for the people who are asked."""
+        days = self._days_waiting
         return (
             f"Reports are sealed and go through {self.origin}, which passes on at least "
-            f"{self.crowd:,} to one question at a time and drops what waited {self.days:,} "
-            f"day{'s'[: self.days > 1]} for as many{self._turns_in_words()}"
+            f"{self.crowd:,} to one question at a time and drops what waited {days:,} "
+            f"day{'s'[: days > 1]} for as many{self._turns_in_words()}"
         )
 
     def _turns_in_words(self) -> str:

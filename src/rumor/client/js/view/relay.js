@@ -3,5 +3,8 @@
 import { h } from "./dom.js";
 
 /** The sentences about the relay of a contract. */
-export const relayView = ({ relay: { url, crowd, days, turn_hours: hours } }, words) =>
-  h("p", { id: "relay", class: "notice" }, words.relay(new URL(url).origin, crowd, days), hours ? ` ${words.turns(hours)}` : null);
+export function relayView({ relay: { url, crowd, days, turn_hours: hours } }, words) {
+  // With turns an envelope waits for two of them at most.
+  const said = words.relay(new URL(url).origin, crowd, hours ? Math.ceil(hours / 12) : days);
+  return h("p", { id: "relay", class: "notice" }, said, hours ? ` ${words.turns(hours)}` : null);
+}
