@@ -69,7 +69,7 @@ class Relay:
 
     @property
     def _days_waiting(self) -> int:
-        """How long an envelope waits for as many others, at most: two turns, where there are any."""
+        """How long an envelope waits for as many others, at most; two turns where it has them."""
         return self.days if self.turn_hours is None else -(-2 * self.turn_hours // 24)
 
     @property
