@@ -93,13 +93,17 @@ class Purse(LedgerTable):
     def _adopt(self, person: bytes, scope: Scope) -> None:
         """Give a scope the tokens of an invitation that are of nobody who was answered.
 
-        The person shows the invitation for this contract, and its person is of this series.
+        The person shows the invitation for this contract, and its person is of this series. So a
+        collector that moved is given those of the pin that it revises, too; without the invitation
+        it may be a stranger who names the pinned contract.
         """
+        marks = ", ".join("?" * len(scope.inherits))
         self._database.execute(
             "INSERT OR REPLACE INTO token_scope SELECT person, key, number, ? FROM token"
             " LEFT JOIN token_scope USING (person, key, number) WHERE person = ?"
-            " AND COALESCE(scope, ?) NOT IN (SELECT series FROM pin)",
-            (scope.token_owner, person, scope.series),
+            " AND (COALESCE(scope, ?) NOT IN (SELECT series FROM pin)"
+            f" OR COALESCE(scope, ?) IN ({marks}))",
+            (scope.token_owner, person, scope.series, scope.series, *scope.inherits),
         )
 
     def keep(self, scope: Scope) -> None:
@@ -163,14 +167,13 @@ class Purse(LedgerTable):
     ) -> Admits:
         """Spend a token of a scope on a report to a question; of one invitation, or of any."""
         assert collection.issuer is not None
-        key, owners = key_name(collection.issuer.keys[question]), scope.token_owners
+        key = key_name(collection.issuer.keys[question])
         row = self._database.execute(
             "SELECT person, number, opening, signature FROM token"
             " LEFT JOIN token_scope USING (person, key, number) WHERE key = ?"
             " AND person = COALESCE(?, person) AND signature IS NOT NULL AND report IS NULL"
-            f" AND COALESCE(scope, ?) IN ({', '.join('?' * len(owners))})"
-            " ORDER BY number LIMIT 1",
-            (key, person, scope.series if scope.had_tokens else None, *owners),
+            " AND COALESCE(scope, ?) = ? ORDER BY number LIMIT 1",
+            (key, person, scope.series if scope.had_tokens else None, scope.token_owner),
         ).fetchone()
         if row is None:
             raise NoTokenError(

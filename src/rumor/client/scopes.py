@@ -53,11 +53,6 @@ class Scope:
         return self.met if self.pin is None else self.name
 
     @property
-    def token_owners(self) -> tuple[str, ...]:
-        """The names of all scopes whose tokens its reports may spend."""
-        return (self.token_owner, *self.inherits)
-
-    @property
     def had_tokens(self) -> bool:
         """Whether tokens that an older ledger kept for nobody in particular may be its own."""
         return self.pin is not None and (self.pin.way is None or self.pin.way.blind)

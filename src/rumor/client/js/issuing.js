@@ -76,7 +76,7 @@ export async function enrol(contract, invitation, change) {
     checkIssuer(found, contract);
     const tokens = (state.tokens ??= []);
     const scope = asHex(tokenOwner(found));
-    adopt(state, person, contract.series, scope);
+    adopt(state, person, found, scope);
     for (const [key, id] of names) {
       const known = tokens.filter((row) => row.person === person && row.key === key).length;
       for (let number = known; number < reportsOf(contract.question(id)); number++) {
@@ -112,11 +112,13 @@ const asHex = (text) => toHex(utf8(text));
 const tokenOwner = ({ name, met, pin }) => (pin ? name : met);
 
 /**
- * Give a scope, in place, the tokens of a person that are of nobody who was answered: they show the invitation
- * for this contract. Tokens of older states have no scope: they are of the first collector of their series.
+ * Give a scope, in place, the tokens of a person that are of nobody who was answered, or of a pin that it revises:
+ * they show the invitation for this contract. Without it a stranger may name the pinned contract. Tokens of older
+ * states have no scope: they are of the first collector of their series.
  */
-function adopt(state, person, series, scope) {
-  const kept = state.pins.map((pin) => asHex(pin.series));
+function adopt(state, person, { series, names }, scope) {
+  const inherited = names.slice(1).map(asHex);
+  const kept = state.pins.map((pin) => asHex(pin.series)).filter((name) => !inherited.includes(name));
   for (const row of state.tokens) {
     if (row.person === person && !kept.includes(row.scope ?? asHex(series))) row.scope = scope;
   }
@@ -169,11 +171,11 @@ export const tokenId = async (message) => toHex((await sha256("rumor token id", 
 async function take(state, contract, question, person) {
   const key = await keyName(contract.issuer.keys[question]);
   const scope = scopeOf(state, contract);
-  const owners = [tokenOwner(scope), ...scope.names.slice(1)].map(asHex);
+  const owner = asHex(tokenOwner(scope));
   // What an older state kept for nobody in particular may be of a series whose tokens were blind, or not known to be.
   const older = scope.pin && (scope.pin.way?.blind ?? true) ? asHex(contract.series) : undefined;
   const left = (state.tokens ?? []).filter((row) =>
-    row.key === key && owners.includes(row.scope ?? older) && row.signature && !row.report && (person === undefined || row.person === person));
+    row.key === key && (row.scope ?? older) === owner && row.signature && !row.report && (person === undefined || row.person === person));
   const row = left.sort((a, b) => a.number - b.number)[0];
   if (!row) return null;
   const { opening, signature } = row;
