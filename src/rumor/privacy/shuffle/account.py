@@ -34,6 +34,7 @@ LEDGER = (
     "A device cannot check these conditions: its ledger, and what it agrees to, go on counting "
     "what a report costs by itself."
 )
+_TURNS = " A relay with turn_hours keeps reports of one person in batches of their own."
 _FAINT = 1e-9  # curves end where delta is this part of the wanted one, ...
 _MOST_GROWTH = 60.0  # ... divided by e to the loss of all reports of a batch, up to this
 
@@ -199,9 +200,6 @@ def shuffle_choices(
         for name, mechanism in choices
     ]
     return ShuffleAccount(people, delta, tuple(rows), of="mechanism", about=about)
-
-
-_TURNS = " A relay with turn_hours keeps reports of one person in batches of their own."
 
 
 def _checked(people: object) -> int:

@@ -168,6 +168,6 @@ def composed_epsilon(parts: Sequence[tuple[Curve, int]], delta: float) -> float:
 
 
 def _log_up(factor: Fraction) -> float:
-    """A double that is not below the logarithm; a factor of 0 has no loss that matters."""
+    """Return a double that is not below the logarithm of `factor`, which is above 0."""
     nearest = math.log(factor)
     return nearest + 2 * math.ulp(nearest)
