@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants npm release-check
+.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants npm release-check referee
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -69,6 +69,9 @@ bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits
 soak: $(SOAK_STAMP) $(DBT_STAMP) ## operate, kill, starve, strike and fuzz everything, and sample every oracle, for long (an hour)
 	@DBT_HOME=$(abspath .venv-dbt) $(BIN)/python -m pytest -n 2 --dist loadfile --quiet --slow -m slow
 	@$(BIN)/python -m pytest --quiet tests/soak/soak_*.py $(ARGS)
+
+referee: $(STAMP) ## judge every promise of a number in worlds drawn from today's date (half an hour; ARGS=--long)
+	@$(BIN)/python -m benchmarks.referee $(ARGS)
 
 NPM_OUT ?= dist
 npm: ## build the npm package of the browser's client into dist/
