@@ -11,7 +11,8 @@ Three sorts of promises. *Covered*: an interval at 95 % holds the truth. A block
 if that many or fewer intervals would hold by chance with a probability below 1 % (exact binomial
 test, Holm's adjustment over all blocks), and all blocks together must reach .945. *False*: what is
 found though it is not there is at most 5 %, judged likewise. *Errors* have the limits that their
-line names. `--long` has five times the trials.
+line names. A trial that raises an exception is a promise missed as well. `--long` has five times
+the trials.
 """
 
 from __future__ import annotations
@@ -88,7 +89,11 @@ def batch(name: str, seed: int, first: int, last: int) -> list[Outcome]:
     found: list[Outcome] = []
     for number in range(first, last):
         rng = np.random.default_rng([seed, zlib.crc32(name.encode()), number])
-        found += CHECKS[name].trial(rng, number)
+        try:
+            found += CHECKS[name].trial(rng, number)
+        except Exception as error:  # whatever it is, the promise of this trial is not kept
+            said = f"{name}, trial {number}: {type(error).__name__}: {error}"
+            found.append(Outcome("raised", said.splitlines()[0], 1.0))
     return found
 
 
@@ -112,7 +117,8 @@ def judged(found: Sequence[Outcome]) -> list[Verdict]:
     sorts: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for outcome in found:
         sorts[outcome.sort][outcome.block].append(outcome.figure)
-    verdicts = covered(sorts.pop("covered", {})) + kept_low(sorts.pop("false", {}))
+    raised = [Verdict(f"answers: {said}", "an error", 1, False) for said in sorts.pop("raised", {})]
+    verdicts = [*raised, *covered(sorts.pop("covered", {})), *kept_low(sorts.pop("false", {}))]
     for sort, blocks in sorts.items():
         verdicts += LIMITS[sort](blocks[sort])
     return verdicts

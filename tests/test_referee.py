@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,14 @@ def test_the_program_prints_a_line_for_each_promise(capsys: pytest.CaptureFixtur
     assert lines[0].startswith(("pass  one more report", "MISS  one more report"))
     assert lines[-1].startswith("seed 3: ")
     assert status == int("0 missed" not in lines[-1])
+
+
+def test_a_trial_that_raises_is_a_promise_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(rng: object, number: int) -> Iterator[Outcome]:
+        yield Outcome("covered", "shown", 1.0)
+        raise ZeroDivisionError("nobody answered")
+
+    monkeypatch.setitem(referee.CHECKS, "broken", referee.Check(broken, 1))
+    verdicts = referee.judged(referee.batch("broken", 5, 0, 1))
+    assert "ZeroDivisionError: nobody answered" in verdicts[0].promise
+    assert not verdicts[0].kept

@@ -298,3 +298,23 @@ def test_a_strength_is_a_number_whatever_the_reports_are() -> None:
     one_cell = np.array([1.0, 0, 0, 0])
     open_ended = cramers_v(Moments(one_cell, 4 * np.eye(4)), (2, 2), one_cell, 0.95)
     assert (open_ended.low, open_ended.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("noise", [1e-14, 1e-10, 1e-7, 1e-3, 1.0])
+def test_a_table_with_empty_rows_has_an_answer_however_little_noise_there_is(
+    noise: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows, columns = np.zeros(6), rng.dirichlet(np.ones(6))
+    rows[rng.choice(6, 2, replace=False)] = rng.dirichlet(np.ones(2))
+    spread = rng.normal(size=(36, 36))
+    covariance = noise * spread @ spread.T / 36
+    mean = np.kron(rows, columns) + rng.multivariate_normal(np.zeros(36), covariance)
+    plain = Moments(mean, covariance)
+    drawn = shrunk(plain, (6, 6))
+    values = np.linalg.eigvalsh(drawn.covariance)
+    assert values.min() >= -1e-12 * values.max()
+    table = averaged_table(averaged(plain, drawn))
+    assert table.min() >= 0
+    assert table.sum() == pytest.approx(1)

@@ -37,23 +37,28 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
     basis = contrasts(table.mean.size)
     rows, columns = (project(m) for m in margins(table.mean, sizes))
     middle = np.kron(rows, columns)
-    spread_rows, spread_columns = (np.diag(m) - np.outer(m, m) for m in (rows, columns))
-    free_rows, free_columns = (c @ c.T for c in (contrasts(sizes[0]), contrasts(sizes[1])))
-    flat = np.kron(free_rows, np.outer(columns, columns))
-    flat += np.kron(np.outer(rows, rows), free_columns)
-    interaction = np.kron(spread_rows, spread_columns)
+    # Priors by their roots: a covariance that is a square has no negative part, even where
+    # nothing is left of it but rounding.
+    along = (
+        np.kron(contrasts(sizes[0]), columns[:, None]),
+        np.kron(rows[:, None], contrasts(sizes[1])),
+    )
+    flat = basis.T @ np.hstack(along)
+    interaction = basis.T @ np.kron(_root(rows), _root(columns))
     noise = basis.T @ table.covariance @ basis
     away = basis.T @ (table.mean - middle)
     scales = [0.0, *(1 / (_KAPPAS + 1))]
     means, covariances, evidence = [], [], []
     for scale in scales:
-        prior = basis.T @ (flat + scale * interaction) @ basis
+        root = np.hstack([flat, np.sqrt(scale) * interaction])
+        prior = root @ root.T
         total = noise + prior
         lower = np.linalg.cholesky(total)
-        half = np.linalg.solve(lower, prior)
         whitened = np.linalg.solve(lower, away)
-        means.append(half.T @ whitened)
-        covariances.append(prior - half.T @ half)
+        observed, model = (np.linalg.solve(total, one) for one in (prior, noise))
+        left = root.T @ model
+        means.append(observed.T @ away)
+        covariances.append(observed.T @ noise @ observed + left.T @ left)
         evidence.append(-0.5 * whitened @ whitened - np.log(np.diag(lower)).sum())
     weights = np.exp(np.array(evidence) - max(evidence))
     weights[0] *= _KAPPAS.size  # independence has as much as all the others
@@ -69,6 +74,12 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
         independence=float(weights[0]),
         kept=np.asarray(kept, dtype=np.float64),
     )
+
+
+def _root(shares: Vector) -> Matrix:
+    """A root of diag(m) - mm', the covariance of one draw from these shares."""
+    root = np.sqrt(shares)
+    return np.diag(root) - np.outer(shares, root)
 
 
 def margins(table: Vector, sizes: tuple[int, int]) -> tuple[Vector, Vector]:
