@@ -210,13 +210,15 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         """Supporting reports among those of the value's block: half of them, and more.
 
         Given how many reports fell into the block, their supporting share has mean
-        1/2 + f g / (2 share of the block); that share is taken as observed.
+        1/2 + f g / (2 share of the block); that share is taken as observed. Where everybody of a
+        block holds the value, it is odds / (odds + 1).
         """
         signed, totals = self._spectrum(tally)
         trials = np.maximum(totals, 1).astype(np.float64)
         lift = float(self.exact_gain) * reports / (2 * trials)
         counts = np.asarray((signed + totals) // 2, dtype=np.int64)
-        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion)
+        most = self.odds / (self.odds + 1)
+        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, most)
 
     @property
     def largest_contribution(self) -> float:

@@ -38,7 +38,9 @@ class ItemCounts:
     """What a tally says of each value on its own: a count out of so many trials.
 
     A trial supports value x with probability miss + (hit - miss) f_x. Trials and rates are
-    one number for all values, or one for each. `dispersion` is the oracle's.
+    one number for all values, or one for each. `dispersion` is the oracle's. No trial supports
+    a value with a probability above `most`: where a frequency would need one, there must have
+    been more trials than were seen.
     """
 
     counts: Tally | Vector
@@ -46,6 +48,7 @@ class ItemCounts:
     hit: float | Vector
     miss: float | Vector
     dispersion: float
+    most: float = 1.0
 
     @property
     def gain(self) -> float | Vector:

@@ -19,8 +19,9 @@ import numpy as np
 from rumor.core.types import Vector, checked_target
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.fitted_law import PSEUDO, fitted_law, logistic
+from rumor.estimators.frequency.limited import limit_translation
 from rumor.estimators.frequency.posterior import CountTable
-from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
+from rumor.estimators.frequency.priors import Grid, Noise, between, few_share, ladder, make_grid
 from rumor.estimators.frequency.simplex import project
 from rumor.mechanisms.oracle import ItemCounts
 
@@ -28,6 +29,7 @@ from rumor.mechanisms.oracle import ItemCounts
 # are more values for noise to raise one of: without signal, no leader is to be made up. An
 # atom of the fitted law costs so much: on few values it would merge neighbours.
 _EVEN_ODDS = 4.0
+_FEW_EVEN_ODDS = 0.1
 _VALUES_PER_EVEN = 20.0
 _PER_ATOM = 4.0
 # From fewer values there is no law to learn, and with fewer reports in some block of a
@@ -60,7 +62,7 @@ def oracle_auto(
     """
     oracle, summary = material.oracle, material.summary
     items = oracle.item_channel(summary.tally, summary.reports)
-    few = oracle.domain < _FEWEST_VALUES or float(np.min(items.trials)) < _FEWEST_TRIALS
+    few = oracle.domain < _FEWEST_VALUES
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
         few = True
@@ -89,13 +91,56 @@ def shrink(items: ItemCounts) -> Shrunk:
     """The posterior mean of every frequency, averaged over the laws."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
-    domain, even = grid.domain, 1 / grid.domain
-    laws, odds = ladder(grid, Noise(items).sd(even))
+    moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain))
+    fitted = 0.0
+    # From few values no law of its own is learned: a fit would merge neighbours.
+    if few_share(grid.domain) < 1:
+        free, penalty = _fitted_moments(table, average)
+        fitted = logistic(free.evidence - moments.evidence - penalty)
+        fitted *= 1 - few_share(grid.domain)
+        moments = moments.mixed(free, fitted)
+    means = np.maximum(moments.means, 0.0)[table.where]
+    return Shrunk(
+        frequency=limit_translation(items, means / means.sum()),
+        variance=np.maximum(moments.squares - moments.means**2, 0.0)[table.where],
+        evidence=moments.evidence - table.even_evidence(),
+        fitted=fitted,
+    )
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Posterior means and mean squares of each distinct count's frequency, and log evidence."""
+
+    means: Vector
+    squares: Vector
+    evidence: float
+
+    def mixed(self, other: _Moments, part: float) -> _Moments:
+        """Return the moments of a mixture that has `part` of `other`, with this evidence."""
+        if not part > 0:
+            return self
+        return _Moments(
+            part * other.means + (1 - part) * self.means,
+            part * other.squares + (1 - part) * self.squares,
+            self.evidence,
+        )
+
+
+def _even_odds(domain: int) -> float:
+    """The prior weight of "all are equal" over that of all other laws together."""
+    return float(between(domain, _FEW_EVEN_ODDS, max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)))
+
+
+def _ladder_moments(table: CountTable, noise: float) -> tuple[_Moments, Vector]:
+    """The moments under the ladder and "all are equal", and the average of these laws."""
+    grid, even = table.grid, 1 / table.grid.domain
+    laws, odds = ladder(grid, noise)
     posterior = table.condition(laws)
-    base = table.even_evidence()
-    even_odds = max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)
-    total = float(odds.sum())
-    evidence = np.append(posterior.evidence + np.log(odds), base + math.log(even_odds * total))
+    even_odds, total = _even_odds(grid.domain), float(odds.sum())
+    evidence = np.append(
+        posterior.evidence + np.log(odds), table.even_evidence() + math.log(even_odds * total)
+    )
     evidence -= math.log(total * (1 + even_odds))
     best = evidence.max()
     weights = np.exp(evidence - best)
@@ -105,20 +150,21 @@ def shrink(items: ItemCounts) -> Shrunk:
     squares = (posterior.variances + posterior.means**2) @ weights[:-1] + weights[-1] * even**2
     average = np.exp(laws) @ weights[:-1]
     average[grid.even] += weights[-1]
-    law, atoms = _fitted_law(table, grid, average / average.sum())
+    return _Moments(means, squares, together), average / average.sum()
+
+
+def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:
+    """The moments under the law that the counts suggest, and what its freedom costs."""
+    domain = table.grid.domain
+    law, atoms = _fitted_law(table, table.grid, start)
     free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
     # It was fitted to the counts that judge it, the more freely the more values there are.
     # Of the prior it has the ladder's part: what "all are equal" took is not to its gain.
     penalty = max(math.log(domain), _PER_ATOM * atoms) + max(math.log(domain / 100), 0.0)
-    penalty += math.log1p(even_odds)
-    fitted = logistic(float(free.evidence[0]) - together - penalty)
-    if fitted > 0:
-        means = fitted * free.means[:, 0] + (1 - fitted) * means
-        second = free.variances[:, 0] + free.means[:, 0] ** 2
-        squares = fitted * second + (1 - fitted) * squares
-    variance = np.maximum(squares - means**2, 0.0)
-    frequency = np.maximum(means[table.where], 0.0)
-    return Shrunk(frequency / frequency.sum(), variance[table.where], together - base, fitted)
+    penalty += math.log1p(_even_odds(domain))
+    means = free.means[:, 0]
+    moments = _Moments(means, free.variances[:, 0] + means**2, float(free.evidence[0]))
+    return moments, penalty
 
 
 def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, float]:

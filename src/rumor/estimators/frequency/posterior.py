@@ -79,7 +79,7 @@ class CountTable:
         self.often = often.astype(np.float64)
         self._share, self._trials = counts / trials, trials
         self._miss, self._gain = miss, hit - miss
-        self._dispersion = items.dispersion
+        self._dispersion, self._most = items.dispersion, items.most
         self._top = self._energy(np.arange(counts.size), self._peaks())
         self._blocks = self._cut()
 
@@ -89,6 +89,14 @@ class CountTable:
         share, trials = self._share[rows], self._trials[rows]
         support = self._miss[rows] + self._gain[rows] * self.grid.points[columns]
         support = np.maximum(support, _SMALLEST)
+        if self._most < 1:
+            # So frequent a value would bring so many times the trials: a Poisson number of them.
+            miss = self._miss[rows]
+            more = np.maximum((support - miss) / (self._most - miss), 1.0)
+            fewer = trials * (np.log(more) - more + 1)
+            support = np.minimum(support, self._most)
+            absent = np.log(1 - support)
+            return np.asarray(trials * (share * np.log(support) + (1 - share) * absent) + fewer)
         if a < 1e-9:
             return np.asarray(trials * (share * np.log(support) - support))
         absent = np.log(np.maximum(1 - a * support, _SMALLEST)) / a

@@ -33,6 +33,14 @@ SPARSE_TOTALS = (1 / 64, 1 / 16, 1 / 4)
 EVEN_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7)
 RARE_WEIGHT = 0.25
 
+# Up to 12 values the weights of the laws are those of "few", from 32 on those of "many"; in
+# between they go from one to the other, so that no number of values is a border.
+_FEW, _MANY = 12, 32
+# With few values, laws of ranks and of backgrounds are rare, and so are laws that say that all
+# values are about equal: these lose weight from a mean count of so many imaginary people on.
+_FEW_RANK_WEIGHT = 0.3
+_FEW_CONCENTRATION = 5.0
+
 # Grid points are this far apart, relative to the frequency and to the noise; around every
 # observed count they are that dense up to so many standard deviations.
 _RATIO = 1.12
@@ -154,23 +162,42 @@ def ladder(grid: Grid, noise: float) -> tuple[Vector, Vector]:
 
     `noise` is the standard deviation of an estimate of 1/D.
     """
-    usual = [*_dirichlet_laws(grid, noise), *_zipf_laws(grid), *_geometric_laws(grid)]
-    rare = [*_sparse_laws(grid), *_background_laws(grid)]
-    weights = np.concatenate([np.ones(len(usual)), np.full(len(rare), RARE_WEIGHT)])
-    return _centered(grid, np.array(usual + rare).T), weights
+    totals = _dirichlet_totals(grid.domain, noise)
+    families = (
+        (_dirichlet_laws(grid, totals), 1.0, 1 / (1 + totals / grid.domain / _FEW_CONCENTRATION)),
+        (_zipf_laws(grid) + _geometric_laws(grid), 1.0, _FEW_RANK_WEIGHT),
+        (_dirichlet_laws(grid, np.array(SPARSE_TOTALS)), RARE_WEIGHT, 1.0),
+        (_background_laws(grid), RARE_WEIGHT, RARE_WEIGHT),
+    )
+    laws = [law for family, _, _ in families for law in family]
+    weights = [
+        np.broadcast_to(between(grid.domain, few, many), len(family))
+        for family, many, few in families
+    ]
+    return _centered(grid, np.array(laws).T), np.concatenate(weights)
 
 
-def _dirichlet_laws(grid: Grid, noise: float) -> list[Vector]:
+def few_share(domain: int) -> float:
+    """Return how far `domain` counts as few values: 1 up to 12, 0 from 32 on."""
+    return 1 - min(max(math.log(domain / _FEW) / math.log(_MANY / _FEW), 0.0), 1.0)
+
+
+def between(domain: int, few: Vector | float, many: float) -> Vector:
+    """Return the weight for `domain` values: `few`, `many`, or a geometric mean of the two."""
+    share = few_share(domain)
+    return np.asarray(np.asarray(few) ** share * many ** (1 - share))
+
+
+def _dirichlet_totals(domain: int, noise: float) -> Vector:
     """Totals 1, 2, 4, ... up to one that such noise cannot tell from "all are equal"."""
-    highest = grid.domain * max(16.0, 100.0 / (grid.domain * noise) ** 2)
+    highest = domain * max(16.0, 100.0 / (domain * noise) ** 2)
     count = math.floor(math.log2(highest)) + 1
-    steps = range(0, count, 1 if count <= _MAX_MEMBERS else 2)
-    return [_gamma_law(grid.edges, 2.0**step / grid.domain, 2.0**step) for step in steps]
+    return np.asarray(2.0 ** np.arange(0, count, 1 if count <= _MAX_MEMBERS else 2))
 
 
-def _sparse_laws(grid: Grid) -> list[Vector]:
-    """Dirichlet laws of so small a total that one value holds nearly everything."""
-    return [_gamma_law(grid.edges, total / grid.domain, total) for total in SPARSE_TOTALS]
+def _dirichlet_laws(grid: Grid, totals: Vector) -> list[Vector]:
+    """Dirichlet laws of these totals; far below 1, one value holds nearly everything."""
+    return [_gamma_law(grid.edges, total / grid.domain, total) for total in totals.tolist()]
 
 
 def _background_laws(grid: Grid) -> list[Vector]:
