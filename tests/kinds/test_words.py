@@ -106,10 +106,10 @@ def test_the_decode_of_the_literature_does_not_claim_what_it_does_not_do() -> No
 
 
 def test_words_found_pay_below_for_having_been_found() -> None:
-    """The lower tail is alpha/2 times the part of the candidates that was found, 3 of 43."""
+    """The lower tail is half of alpha/2 times the part of the candidates found beside each."""
     order = RESULT.ranking(None)
     low, high = RESULT.bounds(order, rumor.View(order="estimate"))
-    below = -NormalDist().inv_cdf(0.025 * 3 / 43)
+    below = -NormalDist().inv_cdf(0.025 * 0.5 * 2 / 43)
     assert low == pytest.approx(RESULT.unbiased[order] - below * RESULT.stderr[order])
     assert high == pytest.approx(RESULT.unbiased[order] + 1.959964 * RESULT.stderr[order])
     assert "95% of the words found hold their true share" in RESULT.table()

@@ -15,7 +15,7 @@ from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.comparing import Group, compare_groups
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import Measures, measured
+from rumor.kinds.measures import Measures, measured, notes_of
 from rumor.mechanisms.base import Mechanism
 from rumor.results.combined import Combined, Part
 
@@ -82,6 +82,7 @@ def weigh_groups(
     shares = [checked[group.name] / counted for group in there]
     found = measured(kind, [group.summary for group in there], of, options)
     combined = WeightedMean([one.sample for one in found], shares)
+    told += notes_of(found)
     return _combined(found[0], combined, there, shares, method, of, heading, told)
 
 
@@ -122,7 +123,7 @@ def combine_groups(
     """All sources in one likelihood."""
     found = measured(kind, [group.summary for group in groups], of, options)
     pooled = Pooled([one.sample for one in found])
-    told = [*notes, *_differences(kind, groups, options)]
+    told = [*notes, *_differences(kind, groups, options), *notes_of(found)]
     return _combined(
         found[0], pooled, groups, None, "several sources, one likelihood", of, heading, told
     )

@@ -7,7 +7,7 @@ quantiles and running shares of ordered answers: to everybody else they are rows
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from rumor.core.errors import InputError
 from rumor.core.types import Vector, checked_target
 from rumor.estimators.compare.sample import Sample
 from rumor.kinds.base import Kind
+from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.summary import Summary
 
 SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
@@ -28,6 +29,12 @@ class Measures:
     values: Sequence[str] | Sequence[int]
     quantities: Sequence[str]
     sample: Sample
+    notes: tuple[str, ...] = ()
+    """What must be said wherever these quantities are shown."""
+
+    def noting(self, kept: Kept | None) -> Measures:
+        """Add that only kept keys or options are counted, where there is a cap."""
+        return self if kept is None else replace(self, notes=(*self.notes, kept.counted))
 
     @classmethod
     def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:
@@ -43,6 +50,11 @@ class Measures:
         quantities = [name for name, (names, _, _) in parts.items() for _ in names]
         mean, stderr = (np.concatenate([part[i] for part in parts.values()]) for i in (1, 2))
         return cls(values, quantities, Sample.known(mean, stderr))  # type: ignore[arg-type]
+
+
+def notes_of(found: Sequence[Measures]) -> list[str]:
+    """Return what any of these groups has to say, each sentence once."""
+    return list(dict.fromkeys(note for one in found for note in one.notes))
 
 
 def measured(

@@ -23,6 +23,7 @@ from rumor.core.errors import AnswerError
 from rumor.core.number_range import GRID
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Stream
+from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.keyvalue import MINUS, PLUS, STEPS, KeyValueMechanism, make_grid
 
 OVER_CAP = ("refuse", "sample")
@@ -80,6 +81,19 @@ class CappedMechanism(KeyValueMechanism):
     def most_held(self) -> int:
         """The cap, where more are refused."""
         return self.cap if self.over_cap == "refuse" else self.keys
+
+    @property
+    def most_shown(self) -> int:
+        """The most keys that one report shows, dummies included."""
+        return 1
+
+    @property
+    def kept(self) -> Kept | None:
+        """The cap, unless it is every key."""
+        if self.cap == self.keys:
+            return None
+        may_exceed = self.most_held > self.cap
+        return Kept("keys", "held", self.cap, self.keys, self.most_shown, may_exceed)
 
     def capped_parameters(self) -> dict[str, Json]:
         """Keys, grid and cap."""

@@ -280,6 +280,11 @@ class KeySet(CappedMechanism):
         """Every report is about every key: of those that it has not, it says nothing."""
         return KeyCounts(tally[0::2], tally[1::2], np.full(self.keys, reports, dtype=np.int64))
 
+    @property
+    def most_shown(self) -> int:
+        """A set."""
+        return self.size
+
     @functools.cached_property
     def rates(self) -> KeyRates:
         """Of people who hold at most the cap."""

@@ -32,6 +32,7 @@ from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.declared import DeclaredParameters
+from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.labelled import LabelledMechanism
 from rumor.mechanisms.liars import Raised
 
@@ -187,6 +188,11 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     def share(self) -> float:
         """The share of the reports that are about one key, on average."""
         return 1.0
+
+    @property
+    def kept(self) -> Kept | None:
+        """The cap, where a report draws from fewer keys than a person may hold."""
+        return None
 
     # What fake clients can add
 

@@ -46,6 +46,7 @@ from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narr
 from rumor.core.types import Tally
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import OVER_CAP
+from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import (
     PairCounts,
@@ -130,6 +131,14 @@ class SetSelect(SetMechanism):
     def most_held(self) -> int:
         """The cap, where more are refused."""
         return self.cap if self.over_cap == "refuse" else self.domain
+
+    @property
+    def kept(self) -> Kept | None:
+        """The cap, unless it is every option."""
+        if self.cap == self.domain:
+            return None
+        may_exceed = self.most_held > self.cap
+        return Kept("options", "chose", self.cap, self.domain, self.size, may_exceed)
 
     # How many own slots are shown
 

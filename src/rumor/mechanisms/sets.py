@@ -28,6 +28,7 @@ from rumor.core.errors import InputError
 from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.mechanisms.declared import DeclaredParameters
+from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.labelled import LabelledDomain
 from rumor.mechanisms.liars import Raised
 from rumor.mechanisms.oracle import ItemCounts
@@ -94,6 +95,11 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     def most_held(self) -> int:
         """The most options that a person in a table may have chosen."""
         return self.domain
+
+    @property
+    def kept(self) -> Kept | None:
+        """The cap, where a report draws from fewer options than a person may choose."""
+        return None
 
     # Answers
 

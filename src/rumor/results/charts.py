@@ -41,6 +41,7 @@ def frequency_chart(
     order = estimate.listed(view)
     left_out = len(estimate.values) - len(order)
     subtitle = [f"{estimate.reports:,} reports, {how_made(estimate, view)}", estimate.covers(view)]
+    subtitle += estimate.notes
     if left_out:
         subtitle.append(f"the {left_out:,} least frequent values are not shown")
     layers = _layers(
@@ -92,6 +93,7 @@ def strata_chart(
     first = shown[0][1]
     left_out = len(estimates) - len(shown)
     subtitle = [f"by {by}; {total:,} reports, {how_made(first, view)}", first.covers(view)]
+    subtitle += first.notes
     if left_out:
         subtitle.append(f"{left_out:,} smaller groups are not shown")
     layers = _layers(data, [str(first.values[i]) for i in order], truth=False, ticks=4)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Protocol
 
@@ -286,6 +286,38 @@ class NormalIntervals:
                 f'this estimate has intervals of the "population" only; got {shown(of)}'
             )
         return self.people
+
+
+@dataclass(frozen=True)
+class FoundIntervals(NormalIntervals):
+    """Normal intervals of values that are shown where a test found them.
+
+    The lower end of such a value is far out in a tail, where noise is no longer normal: few heavy
+    values that are not looked for reach a few counts by far. `tested` is the standard error at
+    which the normal law has the p-value of the test, which knows that noise; where it is the larger
+    one it holds below. So an interval excludes 0 only where its tail is larger than the p-value.
+    """
+
+    tested: Vector = field(kw_only=True)
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """As many standard errors on either side as its tail takes."""
+        stderr, (below, above) = self._stderr(of)[rows], tails.quantiles()
+        center = self.center[rows]
+        low = center - below * np.maximum(stderr, self.tested[rows])
+        return np.asarray(low), np.asarray(center + above * stderr)
+
+
+def stderr_of_test(center: Vector, p_value: Vector, least: float) -> Vector:
+    """Return the standard errors at which the normal law has these p-values of `center`.
+
+    They are 0, and say nothing, where a p-value is the `least` that there is: no evidence is too
+    strong for it.
+    """
+    known = (p_value > least * (1 + 1e-9)) & (p_value < 0.5) & (center > 0)
+    stderr = np.zeros(center.size)
+    stderr[known] = center[known] / _quantiles(p_value[known])
+    return stderr
 
 
 def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:

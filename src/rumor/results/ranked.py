@@ -26,6 +26,11 @@ class RankedRows(Tabular):
     unbiased: Vector = field(repr=False)
     stderr: Vector = field(repr=False)
 
+    @property
+    def notes(self) -> list[str]:
+        """Sentences without which the rows would be misread."""
+        return []
+
     def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
         """The indices of the most frequent values, the most frequent first."""
         return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]

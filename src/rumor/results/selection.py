@@ -34,6 +34,8 @@ from rumor.results.intervals import Tails
 
 # The part of alpha that is spent on telling who could have been among the first.
 _SPENT = 0.05
+# What stands for none chosen: a row that would be chosen alone.
+_LONE = 0.25
 
 
 def ranked(frequency: Vector, unbiased: Vector) -> Rows:
@@ -62,7 +64,7 @@ def prefix_tails(level: float, shown: int, values: int) -> Tails:
     return Tails(alpha / 2 * np.minimum(place / values, 1.0), np.full(shown, alpha / 2))
 
 
-def split_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
+def split_tails(level: float, rows: int, chosen: float, values: int) -> Tails:
     """Tails of rows, so many of so many values chosen, for a number chosen for being high."""
     alpha = 1 - level
     return Tails.alike(alpha / 2 * _part(chosen, values), alpha / 2, rows)
@@ -74,8 +76,8 @@ def both_sided_tails(level: float, rows: int, chosen: int, values: int) -> Tails
     return Tails.alike(tail, tail, rows)
 
 
-def _part(chosen: int, values: int) -> float:
-    return min(max(chosen, 1) / max(values, 1), 1.0)
+def _part(chosen: float, values: int) -> float:
+    return min(max(chosen, _LONE) / max(values, 1), 1.0)
 
 
 def ranks(order: Rows, rows: Sequence[int] | Rows) -> Rows:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
@@ -285,6 +286,83 @@ def test_a_row_that_nobody_is_in_does_not_drown_the_strength() -> None:
     found = cramers_v(Moments(truth, noise), (3, 2), shares, 0.95)
     assert found.value == pytest.approx(0.8, abs=0.02)
     assert 0.7 < found.low < 0.8 < found.high < 0.9
+
+
+def table_of(rng: np.random.Generator, rule: str, sizes: tuple[int, int]) -> Vector:
+    """Draw a true table by a rule."""
+    if rule in ("any", "sparse"):
+        weight = 0.15 if rule == "sparse" else rng.uniform(0.5, 3)
+        return np.asarray(rng.dirichlet(np.full(math.prod(sizes), weight)))
+    apart = np.outer(*(rng.dirichlet(np.full(size, 3.0)) for size in sizes))
+    together = np.zeros(sizes)
+    for place, share in enumerate(rng.dirichlet(np.full(max(sizes), 3.0))):
+        together[place % sizes[0], place % sizes[1]] += share
+    weight = {"independent": 0.0, "perfect": 1.0, "mild": rng.uniform(0.02, 0.3)}[rule]
+    return np.asarray((weight * together + (1 - weight) * apart).ravel())
+
+
+def strength_of(truth: Vector, sizes: tuple[int, int]) -> float:
+    product = np.kron(*margins(truth, sizes))
+    chosen = product > 0
+    squares = (truth - product)[chosen] ** 2 / product[chosen]
+    return math.sqrt(float(squares.sum()) / (min(sizes) - 1))
+
+
+def strengths(rule: str, rounds: int, seed: int) -> tuple[int, list[float]]:
+    """How often intervals hold V, and their widths: of any size, epsilon and number of people."""
+    rng, source = np.random.default_rng(seed), Seeded(seed)
+    held, widths = 0, []
+    for _ in range(rounds):
+        sizes = (int(rng.integers(2, 6)), int(rng.integers(2, 6)))
+        truth = table_of(rng, rule, sizes)
+        mixed = Mixed(parts=sizes, epsilon=math.exp(rng.uniform(math.log(0.5), math.log(6))))
+        people = round(math.exp(rng.uniform(math.log(50), math.log(20_000))))
+        cells = rng.choice(truth.size, size=people, p=truth)
+        counted = mixed.counted(mixed.tally(mixed.privatize(cells, random=source)))
+        one = linear(sizes, seen_in(counted)).pair((0, 1))
+        found = cramers_v(one, sizes, nearest_table(shrunk(one, sizes)), 0.95)
+        true = strength_of(truth, sizes)
+        held += found.low - 1e-9 <= true <= found.high + 1e-9
+        widths.append(found.high - found.low)
+    return held, widths
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["sparse", "perfect", *(pytest.param(r, marks=pytest.mark.slow) for r in ("any", "mild"))],
+)
+def test_the_strength_is_covered_whatever_the_table_is(rule: str) -> None:
+    """Of 400 tables drawn by a rule: not significantly below 95 in a hundred, and not idle."""
+    held, widths = strengths(rule, 400, 20261118)
+    assert binom.cdf(held, 400, 0.95) > 0.01
+    assert min(widths) > 0
+    assert np.mean(widths) < 0.75
+
+
+@pytest.mark.slow
+def test_strength_is_covered_where_answers_are_independent() -> None:
+    """The lower end is 0 in all but one tail."""
+    held, widths = strengths("independent", 400, 20261118)
+    assert binom.cdf(held, 400, 0.975) > 0.01
+    assert min(widths) > 0
+
+
+def test_a_rare_row_with_a_column_of_its_own_leaves_the_strength_open() -> None:
+    """One in 500 is in the second row, always in the second column: V is 1, reports are silent."""
+    truth = np.array([0.998, 0.0, 0.0, 0.002])
+    noise = SubsetSelection(domain=4, epsilon=1.0).covariance(truth, 1) / 2_000
+    found = cramers_v(Moments(truth, noise), (2, 2), truth, 0.95)
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert cramers_v(Moments(truth, noise / 1e6), (2, 2), truth, 0.95).low > 0.9
+
+
+def test_a_rare_row_with_known_columns_adds_what_it_may() -> None:
+    """Its share over that of the smallest column: little where hardly anybody is in it."""
+    truth = np.array([0.49975, 0.49975, 0.0005, 0.0])
+    noise = SubsetSelection(domain=4, epsilon=4.0).covariance(truth, 1) / 100_000
+    assert 2 * math.sqrt(noise[2:, 2:].sum()) > 0.0005
+    found = cramers_v(Moments(truth, noise), (2, 2), truth, 0.95)
+    assert found.low <= strength_of(truth, (2, 2)) <= found.high < 0.1
 
 
 def test_a_strength_is_a_number_whatever_the_reports_are() -> None:

@@ -46,6 +46,8 @@ class Decoded:
 
     fit: Fit
     p_value: Vector
+    least: float
+    """The smallest p-value there is."""
     detected: NDArray[np.bool_]
     refit: Refit
     noise: float
@@ -90,6 +92,7 @@ def decode_auto(
     return Decoded(
         fit=found,
         p_value=tests.p_value,
+        least=judge.least,
         detected=detected,
         refit=chosen,
         noise=float(np.sum(weight * chosen.residual**2)) / freedom,

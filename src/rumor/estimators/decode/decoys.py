@@ -54,6 +54,11 @@ _FEWEST = 100_000
 class Decoys(Protocol):
     """The scores of made-up words."""
 
+    @property
+    def least(self) -> float:
+        """The smallest p-value there is."""
+        ...
+
     def p_values(self, scores: Vector) -> Vector:
         """For each score the chance that a decoy's is at least as high."""
         ...
@@ -98,6 +103,11 @@ class Judge:
             if decoys is None
             else sample_decoys(bloom, pull, decoys)
         )
+
+    @property
+    def least(self) -> float:
+        """The smallest p-value there is: a word scores above all decoys, however far."""
+        return self._decoys.least
 
     def p_values(self, scores: Vector) -> Vector:
         """The p-values of scores under the fit's own pulls."""
@@ -194,6 +204,11 @@ class SampledDecoys:
     """The scores of some decoys, in ascending order."""
 
     scores: NDArray[np.float32]
+
+    @property
+    def least(self) -> float:
+        """That of a score above all decoys."""
+        return 1.0 / (1.0 + self.scores.size)
 
     def p_values(self, scores: Vector) -> Vector:
         """The rank of each score: (1 + decoys at least as high) / (1 + decoys)."""

@@ -7,6 +7,9 @@ With d = x - rc', what cells have beyond the product of their margins, and S its
 the derivative), d'S^-d is chi-squared on (A-1)(B-1) degrees where the answers are independent.
 Cramer's V is that of Q = sum d^2/(rc), a weighted sum of squares of normals: it is matched in two
 moments by b chi2_df(lambda/b), and the lambda at which Q would be at either end are the interval.
+Its variance is that of the whole derivative, margins below the line included. A row and a column
+that are hardly ever chosen, and then together, add as much to V as any other: where margins are not
+told from empty, the upper end allows for that.
 Ratios of two noisy numbers have Fieller's set, which is unbounded where the lower may be zero.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +28,7 @@ from rumor.estimators.joint.coordinates import Matrix, contrasts
 from rumor.estimators.joint.linear import Moments
 
 _EMPTY = 1e-9
+_TOLD = 2.0  # standard errors at which a margin is told from empty
 _STEPS = 80
 
 
@@ -48,12 +53,17 @@ class Ends:
 def beyond_margins(table: Moments, sizes: tuple[int, int]) -> Moments:
     """D = x - rc', and its covariance by the derivative."""
     rows, columns = margins(table.mean, sizes)
-    ones_rows, ones_columns = np.ones((1, sizes[0])), np.ones((1, sizes[1]))
-    change = np.eye(table.mean.size)
-    change -= np.kron(np.eye(sizes[0]), np.outer(columns, ones_columns))
-    change -= np.kron(np.outer(rows, ones_rows), np.eye(sizes[1]))
+    change = _derivative(rows, columns)
     d = table.mean - np.kron(rows, columns)
     return Moments(d, change @ table.covariance @ change.T)
+
+
+def _derivative(rows: Vector, columns: Vector) -> Matrix:
+    """Return how x - rc' changes with each cell of x, a row for each cell of it."""
+    change = np.eye(rows.size * columns.size)
+    change -= np.kron(np.eye(rows.size), np.outer(columns, np.ones(columns.size)))
+    change -= np.kron(np.outer(rows, np.ones(rows.size)), np.eye(columns.size))
+    return np.asarray(change)
 
 
 def independence_test(table: Moments, sizes: tuple[int, int]) -> Independence:
@@ -69,39 +79,79 @@ def independence_test(table: Moments, sizes: tuple[int, int]) -> Independence:
 
 
 def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: float) -> Ends:
-    """Cramer's V, with the margins of `shares` below the squares."""
-    beyond = beyond_margins(table, sizes)
-    middle = np.kron(*margins(shares, sizes))
-    kept = _known(table, sizes, shares)
+    """Return Cramer's V of a `table` with its interval, the margins of `shares` below the squares.
+
+    Rows and columns that are not told from empty are left out of the value; the upper end allows
+    for as much as they may add.
+    """
+    large, left_out = _known(table, sizes, shares, level)
+    kept = np.asarray(np.outer(*large).ravel())
     if not kept.any():  # no margin is known: anything may be true
         return Ends(0.0, 0.0, 1.0)
-    scale = 1 / np.sqrt(middle[kept])
+    beyond = beyond_margins(table, sizes)
+    scale = 1 / np.sqrt(np.kron(*margins(shares, sizes))[kept])
     away = beyond.mean[kept] * scale
     noise = beyond.covariance[np.ix_(kept, kept)] * np.outer(scale, scale)
     seen, first, second = float(away @ away), float(np.trace(noise)), float((noise**2).sum())
-    along = float(away @ noise @ away) / seen if seen > 0 else first
+    steep = _gradient(table, sizes, shares, kept)
+    along = float(steep @ table.covariance @ steep) / (4 * seen) if seen > 0 else first
     most = min(sizes) - 1
     tail = (1 - level) / 2
 
-    def above(strength: float) -> float:
-        return _above(seen, strength, first, second, along)
+    def reached(squares: float, chance: float) -> float:
+        """The least strength at which more than these squares have this chance."""
+        return _crossing(lambda s: _above(squares, s, first, second, along) >= chance, most)
 
-    low = _crossing(lambda strength: above(strength) >= tail, most)
-    high = _crossing(lambda strength: above(strength) >= 1 - tail, most)
-    ends = [math.sqrt(min(max(x, 0.0) / most, 1.0)) for x in (seen - first, low, high)]
+    # Squares below their noise alone, or above it and the strongest association, are accidents:
+    # they make no interval narrower.
+    low, high = reached(min(seen, first + most), tail), reached(max(seen, first), 1 - tail)
+    ends = [math.sqrt(min(max(x, 0.0) / most, 1.0)) for x in (seen - first, low, high + left_out)]
     return Ends(ends[0], min(ends[0], ends[1]), max(ends[0], ends[2]))
 
 
-def _known(table: Moments, sizes: tuple[int, int], shares: Vector) -> NDArray[np.bool_]:
-    """Cells of rows and columns that are larger than their noise.
+def _gradient(
+    table: Moments, sizes: tuple[int, int], shares: Vector, kept: NDArray[np.bool_]
+) -> Vector:
+    """Return how the sum of d^2/(rc) over the `kept` cells changes with each cell of a table.
 
-    What is divided by a share that may be zero would drown all else; and rows that hardly anybody
-    is in add next to nothing to the true strength.
+    Its margins change too, above the line and below it.
+    """
+    own, below = margins(table.mean, sizes), margins(shares, sizes)
+    share = np.kron(*below)
+    d = np.where(kept, table.mean - np.kron(*own), 0.0)
+    slope = np.divide(2 * d, share, out=np.zeros_like(d), where=kept)
+    squares = (slope * d / 2).reshape(sizes)
+    of_rows, of_columns = (
+        np.divide(total, margin, out=np.zeros_like(total), where=total > 0)
+        for total, margin in zip((squares.sum(axis=1), squares.sum(axis=0)), below, strict=True)
+    )
+    return np.asarray(_derivative(*own).T @ slope - np.add.outer(of_rows, of_columns).ravel())
+
+
+def _known(
+    table: Moments, sizes: tuple[int, int], shares: Vector, level: float
+) -> tuple[list[NDArray[np.bool_]], float]:
+    """Return which rows and columns are told from empty, and how much the others may add.
+
+    What is divided by a share that may be zero would drown all else. The sum of d^2/(rc) is that
+    of p(j|i) p(i|j) over all cells less 1; in a row i this is at most the largest p(i|j), so at
+    most r_i over the smallest known column, and at most 1. In a row and a column that are both
+    unknown it may be 1, however few people are in them.
     """
     sums = margin_sums(sizes)
     noise = np.sqrt(np.maximum(np.diag(sums @ table.covariance @ sums.T), 0.0))
-    large = np.concatenate(margins(shares, sizes)) > np.maximum(noise, _EMPTY)
-    return np.asarray(np.outer(large[: sizes[0]], large[sizes[0] :]).ravel())
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    halves = [np.split(x, [sizes[0]]) for x in (np.concatenate(margins(shares, sizes)), noise)]
+    share, error = halves
+    large = [
+        np.asarray(s > np.maximum(_TOLD * e, _EMPTY)) for s, e in zip(share, error, strict=True)
+    ]
+    added = float(min((~large[0]).sum(), (~large[1]).sum()))
+    for own, other in ((0, 1), (1, 0)):
+        least = (share[other] - z * error[other])[large[other]].min(initial=1.0)
+        most = (share[own] + z * error[own])[~large[own]]
+        added += float(np.minimum(most / max(least, _EMPTY), 1.0).sum())
+    return large, added
 
 
 def _above(seen: float, strength: float, first: float, second: float, along: float) -> float:

@@ -27,4 +27,4 @@ def measures(
             SHARE: (found.values, np.nan_to_num(found.unbiased), found.stderr),
             MEAN: (found.values, mean, error),
         }
-    )
+    ).noting(mechanism.kept)

@@ -32,12 +32,18 @@ from rumor.estimators.keyvalue.published import (
     state_em,
 )
 from rumor.kinds.evidence import summarized
-from rumor.kinds.keyvalue.intervals import FrequencyIntervals, KeyIntervals, NoIntervals
+from rumor.kinds.keyvalue.intervals import (
+    FrequencyIntervals,
+    KeyIntervals,
+    NoIntervals,
+    ReachingKeyIntervals,
+)
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
+from rumor.results.kept import FullSlots
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("auto", "pooled", "flat", "mle", "inversion", "calibration"), ()),
@@ -164,12 +170,26 @@ def _result(
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method=method,
-        intervals=KeyIntervals(counts, rates, grid.low, grid.high),
+        intervals=_intervals(mechanism, summary, counts, rates),
+        kept=mechanism.kept,
         diagnostics={
             **diagnostics,
             "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
         },
     )
+
+
+def _intervals(
+    mechanism: KeyValueMechanism, summary: Summary, counts: KeyCounts, rates: KeyRates
+) -> KeyIntervals:
+    """Intervals of what was kept; where more may be held than that, of all that is held."""
+    plain = KeyIntervals(counts, rates, mechanism.grid.low, mechanism.grid.high)
+    kept = mechanism.kept
+    if kept is None or not kept.may_exceed:
+        return plain
+    hits = float(counts.plus.sum() + counts.minus.sum())
+    slots = FullSlots.of(kept, hits, summary.reports, rates.miss, rates.gain)
+    return ReachingKeyIntervals(*_parts(plain), slots)
 
 
 def _parts(intervals: KeyIntervals) -> tuple[KeyCounts, KeyRates, float, float]:

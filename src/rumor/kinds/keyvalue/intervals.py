@@ -6,6 +6,8 @@ Both start from a key's three counts (+, -, nothing). With lam = miss + gain f:
 - the mean m = s / f is a ratio of two linear estimates, and the interval is the set of m
   that the test (s - m f)^2 <= z^2 (Var s - 2 m Cov + m^2 Var f) does not reject (Fieller
   1954). Where f is not told from 0 that is everything, as it should be.
+Where a cap may be exceeded, f and m are those of kept keys, and intervals are stretched by what
+the others allow (rumor.results.kept).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from rumor.core.types import Rows
 from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.results.intervals import Bounds, Tails, binomial_ends
+from rumor.results.kept import FullSlots
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,24 @@ class KeyIntervals:
         low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
         half = (self.high - self.low) / 2
         return self.low + half * (low + 1), self.low + half * (high + 1)
+
+
+@dataclass(frozen=True)
+class ReachingKeyIntervals(KeyIntervals):
+    """Where people may hold more keys than the cap: what they did not keep is allowed for."""
+
+    slots: FullSlots
+
+    def frequency(self, rows: Rows, tails: Tails) -> Bounds:
+        """How far the true share may lie above the kept one."""
+        low, high = super().frequency(rows, tails)
+        return low, self.slots.reach(high, tails.quantiles()[1])
+
+    def mean(self, rows: Rows, tails: Tails) -> Bounds:
+        """Holders who did not keep a key may have any value of it."""
+        low, high = super().mean(rows, tails)
+        part = self.slots.unseen(super().frequency(rows, tails)[0], tails.quantiles()[1])
+        return low + part * (self.low - low), high + part * (self.high - high)
 
 
 @dataclass(frozen=True)

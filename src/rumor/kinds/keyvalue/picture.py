@@ -53,6 +53,7 @@ def keyvalue_chart(
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
         f"{estimate.method}; lines are {percent(view.level)} intervals of the {view.of}",
         estimate.covers(view),
+        *estimate.notes,
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),
     ]
     return framed(alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts)

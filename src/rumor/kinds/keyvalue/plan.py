@@ -138,11 +138,13 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         }
 
     def notes(self, mechanism: KeyValueMechanism, users: int) -> list[str]:
-        """What the errors are of, and what a cap would bring."""
+        """What the errors are of, and what a cap does or would bring."""
         told = [
             f"Mean error: of the mean of a key that {SHARE:.0%} hold, in units of the value; "
             f"at most half the range."
         ]
+        if mechanism.kept is not None:
+            told.append(mechanism.kept.planned)
         return told if self.asked.cap is not None else [*told, NO_CAP]
 
     truth = "keys held by a half, a third, a quarter and so on"

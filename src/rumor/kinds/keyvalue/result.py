@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent
+from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
+from rumor.mechanisms.kept import Kept
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Bounds, Tails, each_outside
 from rumor.results.ranked import RankedRows
@@ -50,6 +51,8 @@ class KeyValueEstimate(RankedRows):
     mean_known: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(repr=False)
     range: tuple[float, float]
     intervals: KeyIntervals = field(repr=False)
+    kept: Kept | None = None
+    """The cap, where a report draws from fewer keys than a person may hold."""
 
     def interval(
         self,
@@ -165,8 +168,18 @@ class KeyValueEstimate(RankedRows):
         unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
         if unknown:
             lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
-        lines += self._facts(seen)
+        lines += [*self._facts(seen), *map(wrapped, self.notes)]
         return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+
+    @property
+    def notes(self) -> list[str]:
+        """What the cap does to shares and means, where there is one."""
+        return [] if self.kept is None else [self.kept.covered]
+
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """The cap, and what it does."""
+        cap = len(self.values) if self.kept is None else self.kept.cap
+        return {"cap": cap, "notes": self.notes}
 
     def picture(
         self, view: View, title: str | None, truth: tuple[Vector, Vector] | None

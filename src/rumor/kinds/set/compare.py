@@ -19,4 +19,5 @@ def measures(
     """A share for each option; of a group without a report about an option next to nothing."""
     values = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
     _, score = share_scores(mechanism, summary)
-    return Measures.shares(values, Sample.of_score(score, summary.reports, of))
+    found = Measures.shares(values, Sample.of_score(score, summary.reports, of))
+    return found.noting(mechanism.kept)

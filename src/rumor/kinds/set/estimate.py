@@ -24,6 +24,7 @@ from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
+from rumor.results.kept import FullSlots, reaching
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
 """Every method, and its options."""
@@ -52,6 +53,8 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
     plausible = np.clip(items.unbiased, 0.0, 1.0)
     variance = (v0 + v1 * plausible + v2 * plausible**2) / (summary.reports * mechanism.gain**2)
     exact = ExactIntervals(mechanism.items(summary.tally, summary.reports))
+    ends = CountIntervals(ScoreIntervals(score, summary.reports), exact)
+    slots = _full_slots(mechanism, summary)
     return SetEstimate(
         values=range(mechanism.domain) if mechanism.labels is None else mechanism.labels,
         frequency=frequency,
@@ -60,12 +63,21 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method=method,
-        intervals=CountIntervals(ScoreIntervals(score, summary.reports), exact),
-        exact=exact,
+        intervals=reaching(ends, slots),
+        exact=reaching(exact, slots),
         diagnostics={**_facts(mechanism, summary), **told},
         cap=mechanism.cap,
-        pairs=_pairs(mechanism, summary, shares) if mechanism.pairs else None,
+        kept=mechanism.kept,
+        pairs=_pairs(mechanism, summary, shares, slots) if mechanism.pairs else None,
     )
+
+
+def _full_slots(mechanism: SetMechanism, summary: Summary) -> FullSlots | None:
+    """How many slots are full, where there is a cap: every report is then about every option."""
+    if mechanism.kept is None:
+        return None
+    hits = float(summary.tally[: mechanism.domain].sum())
+    return FullSlots.of(mechanism.kept, hits, summary.reports, mechanism.miss, mechanism.gain)
 
 
 def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts, Score]:
@@ -92,7 +104,9 @@ def _facts(mechanism: SetMechanism, summary: Summary) -> dict[str, object]:
     }
 
 
-def _pairs(mechanism: SetMechanism, summary: Summary, shares: Vector) -> PairEstimate:
+def _pairs(
+    mechanism: SetMechanism, summary: Summary, shares: Vector, slots: FullSlots | None
+) -> PairEstimate:
     """Every pair, at most as frequent as the rarer of its two."""
     counts = mechanism.pair_counts(summary.tally, summary.reports)
     found = pair_shares(counts, summary.reports, mechanism.miss, mechanism.gain)
@@ -111,6 +125,6 @@ def _pairs(mechanism: SetMechanism, summary: Summary, shares: Vector) -> PairEst
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method="linear",
-        intervals=PairIntervals(found.share, stderr),
+        intervals=reaching(PairIntervals(found.share, stderr), slots, together=2),
         members=members,
     )

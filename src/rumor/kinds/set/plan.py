@@ -97,13 +97,10 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         )
 
     def notes(self, mechanism: SetMechanism, users: int) -> list[str]:
-        """What a cap does."""
+        """What a cap does, or would do."""
         if self.asked.cap is None:
             return ["Where few of many options are chosen, --cap N makes the error smaller."]
-        return [
-            f"Of whoever chose more than {self.asked.cap} options, {self.asked.cap} are kept at "
-            f"random: the shares of what they chose come out smaller."
-        ]
+        return [] if mechanism.kept is None else [mechanism.kept.planned]
 
     def question(self) -> Mapping[str, object]:
         """How many options."""

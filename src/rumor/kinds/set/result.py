@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
+from rumor.core.plain_text import wrapped
 from rumor.core.types import Rows, Target, Vector
+from rumor.mechanisms.kept import Kept
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds, Tails, normal_ends
 from rumor.results.rows import Column
@@ -50,26 +52,29 @@ class SetEstimate(Estimate):
 
     cap: int
     """The most options of a person that a report draws from."""
+    kept: Kept | None = None
+    """The cap, where it is fewer than all options."""
     pairs: PairEstimate | None = None
     """Where pairs are counted."""
     _ASIDE: ClassVar[tuple[str, str]] = ("option", "std. error")
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The cap, and pairs where they are counted."""
+        """The cap, what it does, and pairs where they are counted."""
+        told: dict[str, object] = {"cap": self.cap, "notes": self.notes}
         if self.pairs is None:
-            return {"cap": self.cap}
+            return told
         columns = self.pairs.columns(view)
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return {"cap": self.cap, "pairs": list(rows)}
+        return {**told, "pairs": list(rows)}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the cap does to shares, where there is one."""
+        return [] if self.kept is None else [self.kept.covered]
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent options as text, then the most frequent pairs."""
-        text = super().table(view, **wishes)
-        if self.cap < len(self.values):
-            text += (
-                f"\nof whoever chose more than {self.cap} options, {self.cap} were kept at random: "
-                f"their others are not counted"
-            )
+        text = "\n".join([super().table(view, **wishes), *map(wrapped, self.notes)])
         if self.pairs is None:
             return text
         seen = viewed(view, wishes).on_screen()

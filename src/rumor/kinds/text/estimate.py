@@ -33,7 +33,7 @@ from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.rappor import Rappor
 from rumor.mechanisms.summary import Summary
-from rumor.results.intervals import NormalIntervals
+from rumor.results.intervals import FoundIntervals, stderr_of_test
 
 LEVEL = 0.05
 _MAX_DECOYS = 1 << 31
@@ -181,6 +181,7 @@ def _auto(
         other_stderr=inflation * chosen.total_stderr,
         detected=found,
         p_value=result.p_value,
+        least=result.least,
         method="auto",
         level=level,
         controls=f"false discovery rate at most {100 * level:g} %",
@@ -246,11 +247,16 @@ def _estimate(
     other_stderr: float,
     detected: Any,
     p_value: Vector,
+    least: float | None = None,
     alarms: Sequence[str],
     diagnostics: Mapping[str, object],
     **facts: Any,
 ) -> WordEstimate:
-    """The estimate in the order of the words, with the sampling of people added."""
+    """The estimate in the order of the words, with the sampling of people added.
+
+    Where p-values are of tests that know the noise, `least` is the smallest there is: intervals of
+    words found then agree with them.
+    """
     liars = fake_clients(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
     noise = _noise(summary)
@@ -259,6 +265,9 @@ def _estimate(
     population = np.sqrt(stderr**2 + share * (1 - share) / summary.reports)
     center, people = words.restore(unbiased), words.restore(stderr)
     both = words.restore(population)
+    tested = np.zeros(len(words))
+    if least is not None:
+        tested = words.restore(np.where(detected, stderr_of_test(unbiased, p_value, least), 0.0))
     return WordEstimate(
         values=words.words,
         frequency=words.restore(frequency),
@@ -266,7 +275,7 @@ def _estimate(
         stderr=both,
         reports=summary.reports,
         epsilon=summary.mechanism.epsilon,
-        intervals=NormalIntervals(center, both, people),
+        intervals=FoundIntervals(center, both, people, tested=tested),
         detected=words.restore(detected),
         p_value=words.restore(p_value),
         other=other,

@@ -24,6 +24,9 @@ from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
 
 # Smaller p-values are not told apart in tables.
 _TINY = 1e-12
+# Lower tails spend this part of what they may, since p-values are not perfect: the penalty and the
+# trimmed bits know the word.
+_KEPT = 0.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,8 +75,13 @@ class WordEstimate(Estimate):
         return self._order()[:rows]
 
     def _tails(self, rows: Rows, view: View) -> Tails:
-        """Split: the words that were detected, of all candidates."""
-        return split_tails(view.level, rows.size, int(self.detected.sum()), len(self.values))
+        """Split: the other words that were detected, of all candidates.
+
+        A word that nobody holds raised the number of words found itself. Where few are found, that
+        is much of it: of all words found in many such decodes too many would be missed.
+        """
+        others = int(self.detected.sum()) - 1
+        return split_tails(view.level, rows.size, _KEPT * others, len(self.values))
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""
