@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -72,14 +71,12 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
 
     def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
-        """Upwards from the share that the first group has, or downwards from a high one."""
-        high = between.start > 0.5
-        start = 1 - between.start if high else between.start
-        return replace(between, start=start).difference(
-            lambda share: float(mechanism.variance(1 - share if high else share, 1)),
-            users,
-            1 - start,
-        )
+        """Of the share of one answer."""
+        return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
+
+    def compared_rows(self, mechanism: FrequencyOracle) -> int:
+        """A share for each answer."""
+        return self.domain
 
     def choose(
         self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish

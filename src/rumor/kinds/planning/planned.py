@@ -172,12 +172,16 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     def detectable(self, mechanism: M, users: int) -> float:
         """The smallest frequency, or difference, that is noticed with the stated power."""
 
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
-        """The smallest difference that two groups of so many people each notice."""
+    def compared_rows(self, mechanism: M) -> int:
+        """Return how many rows `rumor compare` prints for a pair of groups."""
         raise InputError(
-            f"differences are planned for choices, numbers and ordered answers; "
+            f"differences are planned for choices, sets, numbers and ordered answers; "
             f"got {mechanism.kind!r}"
         )
+
+    def difference(self, mechanism: M, users: int, between: Between) -> float:
+        """Return the smallest difference that groups of so many people each notice."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:

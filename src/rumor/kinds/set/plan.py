@@ -11,6 +11,7 @@ import numpy as np
 from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
+from rumor.estimators.compare.power import Between
 from rumor.estimators.sets.shares import FEWEST, shrunk
 from rumor.kinds.keyvalue.plan import holders
 from rumor.kinds.planning.forecast import typical_keys
@@ -81,6 +82,14 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     def detectable(self, mechanism: SetMechanism, users: int) -> float:
         """By a test of one option alone."""
         return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+
+    def difference(self, mechanism: SetMechanism, users: int, between: Between) -> float:
+        """Of the share of one option."""
+        return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
+
+    def compared_rows(self, mechanism: SetMechanism) -> int:
+        """A share for each option."""
+        return self.domain
 
     def choose(
         self, candidates: Sequence[Candidate[SetMechanism]], users: int, wish: Wish
