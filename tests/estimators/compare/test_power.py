@@ -135,7 +135,9 @@ def test_groups_as_large_as_planned_notice_as_often_as_planned(case: str, named:
     for _ in range(trials):
         crowds = {"first": start, "second": start + difference, "third": start}
         reports = {
-            name: mechanism.privatize(crowd(plan, rng, share), random=Seeded(rng.integers(1 << 40)))
+            name: mechanism.privatize(
+                crowd(plan, rng, share), random=Seeded(int(rng.integers(1 << 40)))
+            )
             for name, share in list(crowds.items())[: plan.between.groups]  # type: ignore[union-attr]
         }
         found = compare(mechanism, reports)

@@ -24,7 +24,7 @@ from rumor.estimators.compare.power import POWER as USUAL_POWER
 from rumor.estimators.compare.power import Between
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.measures import LEVEL, POWER
+from rumor.kinds.planning.measures import CONFIDENCE, LEVEL, POWER
 from rumor.kinds.planning.planned import (
     MAX_USERS,
     Candidate,
@@ -149,8 +149,8 @@ class Plan:
         remarks = [
             f"Recommended: {self.best.name}: {self.reason}",
             f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
-            f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
-            f"with power {POWER:.0%}.",
+            f"{self.topic.default_of}. Detectable: {self.topic.detects}{self._named()}, at level "
+            f"{LEVEL:.0%} with power {POWER:.0%}.{self._in_table()}",
             *self._told_apart(),
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
@@ -171,6 +171,18 @@ class Plan:
             ]
         )
 
+    def _in_table(self) -> str:
+        """What stands in the column of shares that a ranked table tells from zero."""
+        if self.best.shown is None:
+            return ""
+        return (
+            f" In table: the smallest share whose {CONFIDENCE:.0%} interval in the table of rumor "
+            f"estimate lies above zero, with the same power."
+        )
+
+    def _named(self) -> str:
+        return "" if self.best.shown is None else " where it is named in advance"
+
     def _advice(self) -> list[str]:
         """What to count on, whatever people answer."""
         if self.range is None:
@@ -187,14 +199,18 @@ class Plan:
         show = _share if self.topic.unit == "share" else _number
         again, means = self.wish.reports > 1, self.best.second_error is not None
         head = ["mechanism", "std. error", *([self.topic.second[0]] if means else []), "default"]
-        head += ["detectable", "bytes", *self.best.shape, "epsilon"]
+        ranked = self.best.shown is not None
+        head += ["detectable", *(["in table"] if ranked else []), "bytes"]
+        head += [*self.best.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
         head += [f"{LIARS:.0%} liars add"]
         body = []
         for option in self.options:
             row = [option.name, show(option.error)]
             row += [_number(option.second_error)] if means else []
-            row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
+            row += [show(option.default), self._noticed(option.detectable)]
+            row += [] if option.shown is None else [self._noticed(option.shown)]
+            row += [f"{option.mechanism.width:,}"]
             row += [f"{value:.4g}" for value in option.shape.values()]
             row += [f"{option.epsilon:.4g}"]
             if again:
@@ -206,10 +222,10 @@ class Plan:
             body.append([*row, self._liars(option.shift)])
         return head, body
 
-    def _noticed(self, option: Option[Any]) -> str:
+    def _noticed(self, smallest: float) -> str:
         if self.topic.unit == "number":
-            return _number(option.detectable)
-        return _share(option.detectable) if option.detectable < 1 else "nothing"
+            return _number(smallest)
+        return _share(smallest) if smallest < 1 else "nothing"
 
     def _liars(self, shift: float) -> str:
         if self.topic.unit == "number":
@@ -241,6 +257,7 @@ class Plan:
                     self.topic.second[1]: option.second_error,
                     "default_error": option.default,
                     "detectable": option.detectable,
+                    "smallest_shown": option.shown,
                     "report_bytes": option.mechanism.width,
                     "parameters": dict(option.shape),
                     "epsilon": option.epsilon,
@@ -542,6 +559,7 @@ def _expected(
         second_error=topic.second_error(mechanism, users),
         default=topic.default(mechanism, users),
         detectable=topic.detectable(mechanism, users),
+        shown=topic.shown(mechanism, users),
         shift=mechanism.fake_gain(users, math.ceil(LIARS * users)),
         epsilon=mechanism.epsilon_in_all(1),
         epsilon_total=mechanism.epsilon_in_all(wish.reports),

@@ -56,11 +56,12 @@ class SetEstimate(Estimate):
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The cap, and pairs where they are counted."""
+        told = {**super().extra_fields(view), "cap": self.cap}
         if self.pairs is None:
-            return {"cap": self.cap}
+            return told
         columns = self.pairs.columns(view)
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return {"cap": self.cap, "pairs": list(rows)}
+        return {**told, "pairs": list(rows)}
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent options as text, then the most frequent pairs."""
