@@ -46,13 +46,25 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Groups:
-    """Two groups that are to be compared; people are those of each."""
+    """Groups that are to be compared; people are those of each."""
 
     difference: float | None = opt(
         "--difference X", "A difference between two groups to notice; people are then of each."
     )
     share: float | None = opt("--share F", "The share of the first of two groups (by default 0.1).")
     power: float | None = opt("--power P", "How surely the difference is to be noticed (0.8).")
+    groups: int | None = opt_count(
+        "--groups N", "How many groups are compared, all pairs of them (by default 2)."
+    )
+    deviation: float | None = opt(
+        "--deviation X",
+        "The standard deviation of numbers within a group (by default: spread evenly).",
+    )
+    named: bool = opt(
+        "--named",
+        "Plan for the p-value of one row named in advance, not among all rows (Holm).",
+        default=False,
+    )
 
 
 @dataclass(frozen=True)

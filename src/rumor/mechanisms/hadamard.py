@@ -220,6 +220,11 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         most = self.odds / (self.odds + 1)
         return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, most)
 
+    def rare_rates(self, reports: int) -> tuple[float, float, float]:
+        """Return those of the reports of a block where everybody is: half support the value."""
+        inside = float(self.exact_hit + self.half * self._other)
+        return reports * inside, 0.5, float(self.exact_gain) / (2 * inside)
+
     @property
     def largest_contribution(self) -> float:
         """A supporting report counts once for its value."""

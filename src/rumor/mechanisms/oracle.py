@@ -266,6 +266,10 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         counts = self.support_counts(tally)
         return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
 
+    def rare_rates(self, reports: int) -> tuple[float, float, float]:
+        """Return trials, miss and gain of the count of a value that hardly anybody holds."""
+        return float(reports), self.miss, self.gain
+
     @property
     def largest_contribution(self) -> float:
         """The most that one report, honest or not, adds to a value's estimate, times reports."""

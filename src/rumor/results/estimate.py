@@ -16,11 +16,20 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
-from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
+from rumor.results.intervals import (
+    Bounds,
+    CountIntervals,
+    Intervals,
+    Tails,
+    critical_value,
+    each_outside,
+    simultaneous_tails,
+)
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
-from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
+from rumor.results.selection import first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
+from rumor.results.smallest_share import POWER
 from rumor.results.view import View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -142,7 +151,43 @@ class Estimate(RankedRows):
                 "rows may not be added up, since rare values are drawn together; "
                 "share([...]) and --share sum them"
             )
-        return "\n".join([*lines, *_footer(self.diagnostics)])
+        return "\n".join([*lines, *self._noise_line(seen), *_footer(self.diagnostics)])
+
+    def smallest_shown(self, view: View) -> float | None:
+        """Return the smallest share whose interval in this view lies above 0 with power 90%.
+
+        None where there is none, or where counts are not binomial.
+        """
+        if not isinstance(self.intervals, CountIntervals):
+            return None
+        size, tail = len(self.values), 1 - view.level
+        if view.chosen:
+            tail = first_tail(view.level, size)
+        elif view.simultaneous:
+            tail = each_outside(view.level, size) / 2
+        return self.intervals.rare().smallest_share(tail)
+
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """The smallest share that the view's intervals tell from zero."""
+        return {"smallest_shown": self.smallest_shown(view)}
+
+    def _noise_line(self, view: View) -> list[str]:
+        """What the reports can tell from zero, in this table and of a value named in advance."""
+        noise, named = self.diagnostics.get("noise"), self.diagnostics.get("detectable")
+        if not isinstance(noise, float):
+            return []
+        shown, power = self.smallest_shown(view), percent(POWER)
+        said = f"standard error at share 0: {percent(noise, 2)}; "
+        if shown is None:
+            said += f"no share has an interval above 0 in this table with power {power}"
+        else:
+            said += (
+                f"smallest share with an interval above 0 in this table: {percent(shown, 2)} "
+                f"(power {power})"
+            )
+        if view.chosen and isinstance(named, float):
+            said += f", of a value named in advance: {percent(named, 2)}"
+        return [said]
 
     _ASIDE: ClassVar[tuple[str, str]] = ("value", "std. error")
     """What the first and the last column of a table are called."""
@@ -185,16 +230,8 @@ def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:
 
 def _footer(diagnostics: Mapping[str, object]) -> list[str]:
     """The diagnostics as lines under a table."""
-    lines = []
-    noise, least = diagnostics.get("noise"), diagnostics.get("detectable")
-    power, gap = diagnostics.get("power"), diagnostics.get("gap")
-    if isinstance(noise, float) and isinstance(power, float):
-        found = f"{percent(least, 2)} and more" if isinstance(least, float) else "no share"
-        lines.append(
-            f"noise {percent(noise, 2)} on a value that nobody holds; "
-            f"{found} would be noticed with {percent(power)} power"
-        )
-    lines += fake_clients_line(diagnostics)
+    lines = fake_clients_line(diagnostics)
+    gap = diagnostics.get("gap")
     if isinstance(gap, float) and diagnostics.get("converged") is False:
         lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
     if "warning" in diagnostics:

@@ -57,6 +57,12 @@ def rank_tails(level: float, order: Rows, unbiased: Vector, stderr: Vector) -> T
     return Tails((alpha / 2 - spent) * place / rivals, np.full(size, alpha / 2))
 
 
+def first_tail(level: float, size: int) -> float:
+    """Return the lower tail of the first of `size` rows, if every value could have come first."""
+    alpha = 1 - level
+    return (alpha / 2 - alpha * _SPENT) / size
+
+
 def prefix_tails(level: float, shown: int, values: int) -> Tails:
     """Tails of rows whose order something else decided: any value could have been anywhere."""
     alpha = 1 - level

@@ -1,14 +1,16 @@
 """How many people it takes to notice a difference, and which difference so many notice.
 
-Both groups are asked by the same mechanism, and the test is that of `differences.py`: its variance
-is that of the share in the middle, while the difference varies as both shares do.
+All groups are asked by the same mechanism, and the test is that of `differences.py`: its variance
+is that of the share in the middle, while the difference varies as both shares do. Among many rows
+the test is Holm's, whose first step divides the level by the number of rows: the power is that of
+this step, and no row that differs has less, whatever the other rows do.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 LEVEL, POWER = 0.05, 0.8
@@ -20,18 +22,27 @@ Variance = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Between:
-    """Two groups, the first of which has this share or mean; a difference has a direction."""
+    """Groups of as many people each, one of which has this share; a difference has a direction."""
 
     start: float
     power: float = POWER
     level: float = LEVEL
+    groups: int = 2
+    deviation: float | None = None
+    """The standard deviation of numbers within a group; None where they are spread evenly."""
+    rows: int = 1
+    """The rows of the comparison that share the level; 1 for a row named in advance."""
+
+    def among(self, rows: int) -> Between:
+        """Return the plan for Holm's p-values, where each pair of groups has so many `rows`."""
+        return replace(self, rows=rows * math.comb(self.groups, 2))
 
     def people(self, variance: Variance, difference: float) -> float:
         """How many people each group needs for this difference to be noticed with the power."""
         normal = NormalDist()
         middle = 2 * variance(self.start + difference / 2)
         apart = variance(self.start) + variance(self.start + difference)
-        reach = normal.inv_cdf(1 - self.level / 2) * math.sqrt(middle)
+        reach = -normal.inv_cdf(self.level / self.rows / 2) * math.sqrt(middle)
         reach += normal.inv_cdf(self.power) * math.sqrt(apart)
         return (reach / difference) ** 2
 
@@ -45,3 +56,13 @@ class Between:
             enough = middle != 0 and self.people(variance, middle) <= people
             low, high = (low, middle) if enough else (middle, high)
         return high
+
+    def share_difference(self, variance: Variance, people: float) -> float:
+        """The smallest difference of a share, upwards from a low one or downwards from a high one.
+
+        `variance` is that of one report's estimate of a share.
+        """
+        if self.start <= 0.5:
+            return self.difference(variance, people, 1 - self.start)
+        mirrored = replace(self, start=1 - self.start)
+        return mirrored.difference(lambda share: variance(1 - share), people, self.start)

@@ -59,7 +59,9 @@ def forecast(band: Band, people: float) -> Forecast:
         distances += math.log(math.sqrt(2 / math.pi) * spread.sum() / small.domain) / len(_LAWS)
     deviations = np.concatenate([[0.0], np.exp(logs), [0.0]])
     distance = FOUND * math.exp(distances)
-    return Forecast(distance, _mean_error(band, people), band.domain, deviations)
+    even = np.full(band.domain, 1 / band.domain)
+    error = mean_error(band, even) / math.sqrt(people)
+    return Forecast(distance, error, band.domain, deviations)
 
 
 def _coarse(band: Band) -> Band:
@@ -90,10 +92,9 @@ def _deviations(band: Band, people: float, order: int, strength: float) -> Vecto
     return np.asarray(np.sqrt(np.maximum(spread, 1e-300)))
 
 
-def _mean_error(band: Band, people: float) -> float:
-    """Of the linear mean where all values are as likely."""
+def mean_error(band: Band, held: Vector) -> float:
+    """Return the standard deviation of one report's linear mean, in bins, of values `held` so."""
     outputs = np.arange(band.outcomes)
-    law = band.forward(np.full(band.domain, 1 / band.domain))
+    law = band.forward(held)
     middle = float(law @ outputs)
-    spread = math.sqrt(float(law @ (outputs - middle) ** 2))
-    return spread / (math.sqrt(people) * band.gain * band.window)
+    return math.sqrt(float(law @ (outputs - middle) ** 2)) / (band.gain * band.window)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,11 +13,13 @@ from rumor.estimators.compare.power import Between
 from rumor.kinds.choice.choose import candidates, choose_oracle
 from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import Range, default_range
-from rumor.kinds.planning.measures import mean_square, told_apart
+from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
 from rumor.kinds.planning.permanent import permanent_noise
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.summary import Summary
+from rumor.results.selection import first_tail
+from rumor.results.smallest_share import RareCount
 
 
 class PlannedChoice(PlannedQuestion[FrequencyOracle]):
@@ -71,15 +72,18 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         """By a test of one answer alone."""
         return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
 
+    def shown(self, mechanism: FrequencyOracle, users: int) -> float:
+        """Of the first of all answers."""
+        tail = first_tail(CONFIDENCE, self.domain)
+        return RareCount(*mechanism.rare_rates(users)).smallest_share(tail) or 1.0
+
     def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
-        """Upwards from the share that the first group has, or downwards from a high one."""
-        high = between.start > 0.5
-        start = 1 - between.start if high else between.start
-        return replace(between, start=start).difference(
-            lambda share: float(mechanism.variance(1 - share if high else share, 1)),
-            users,
-            1 - start,
-        )
+        """Of the share of one answer."""
+        return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
+
+    def compared_rows(self, mechanism: FrequencyOracle) -> int:
+        """A share for each answer."""
+        return self.domain
 
     def choose(
         self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish

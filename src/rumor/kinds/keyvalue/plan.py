@@ -12,7 +12,7 @@ from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
 from rumor.kinds.keyvalue.choose import key_value
 from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.measures import mean_square, told_apart
+from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.mechanisms import (
     ItemSampling,
@@ -23,6 +23,9 @@ from rumor.mechanisms import (
     PrivKV,
     PrivKVM,
 )
+from rumor.results.selection import split_tails
+from rumor.results.smallest_share import RareCount
+from rumor.results.view import ROWS_SHOWN
 
 # Errors are those of a key that so many people hold, with values around the middle.
 SHARE = 0.1
@@ -113,6 +116,13 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         """By a test of one key alone."""
         keyed = mechanism
         return told_apart(lambda f: math.sqrt(float(keyed.variances(f, 0.0, users)[0])))
+
+    def shown(self, mechanism: KeyValueMechanism, users: int) -> float:
+        """Of a key among those that are listed."""
+        rates = mechanism.rates
+        about = RareCount.of_part(users, mechanism.share, rates.miss, rates.gain)
+        tails = split_tails(CONFIDENCE, 1, min(ROWS_SHOWN, self.domain), self.domain)
+        return about.smallest_share(float(tails.lower[0])) or 1.0
 
     def choose(
         self, candidates: Sequence[Candidate[KeyValueMechanism]], users: int, wish: Wish

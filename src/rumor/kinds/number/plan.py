@@ -50,9 +50,13 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
         noise = float(np.mean(mechanism.variance(numbers)))
         return (noise + self.asked.span**2 / 12) / users
 
-    def one_variance(self, mechanism: MeanMechanism, users: int) -> float:
-        """The same for all."""
-        return self.spread_variance(mechanism, 1)
+    def noise(self, mechanism: MeanMechanism, number: float) -> float:
+        """The closed form."""
+        return float(mechanism.variance(number))
+
+    def compared_rows(self, mechanism: MeanMechanism) -> int:
+        """The mean."""
+        return 1
 
     def choose(
         self, candidates: Sequence[Candidate[MeanMechanism]], users: int, wish: Wish

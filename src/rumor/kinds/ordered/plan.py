@@ -8,7 +8,8 @@ import numpy as np
 
 from rumor.core.randomness import Seeded
 from rumor.estimators.ordered.forecast import Forecast as Expected
-from rumor.estimators.ordered.forecast import forecast
+from rumor.estimators.ordered.forecast import forecast, mean_error
+from rumor.kinds.ordered.result import QUANTILES
 from rumor.kinds.planning.planned import Candidate, Size, Squares, Wish
 from rumor.kinds.planning.planned_mean import PlannedMean
 from rumor.mechanisms.wave import Wave
@@ -52,9 +53,15 @@ class PlannedOrdered(PlannedMean[Wave]):
         error = mechanism.scale.unit * self._expected(mechanism, users).quantile(0.5)
         return min(error, self.asked.span / 2)
 
-    def one_variance(self, mechanism: Wave, users: int) -> float:
+    def noise(self, mechanism: Wave, number: float) -> float:
         """That of the linear mean."""
-        return users * self.error(mechanism, users) ** 2
+        held = np.zeros(self.domain)
+        held[mechanism.code(number)] = 1.0
+        return (mechanism.scale.unit * mean_error(mechanism.band, held)) ** 2
+
+    def compared_rows(self, mechanism: Wave) -> int:
+        """The mean and the usual quantiles."""
+        return 1 + len(QUANTILES)
 
     def choose(
         self, candidates: Sequence[Candidate[Wave]], users: int, wish: Wish

@@ -11,6 +11,8 @@ from statistics import NormalDist
 from rumor.core.types import Vector
 
 LEVEL, POWER = 0.05, 0.9
+CONFIDENCE = 0.95
+"""The confidence level of tables."""
 
 
 def mean_square(errors: Vector) -> float:

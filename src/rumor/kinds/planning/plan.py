@@ -24,7 +24,7 @@ from rumor.estimators.compare.power import POWER as USUAL_POWER
 from rumor.estimators.compare.power import Between
 from rumor.kinds import KINDS
 from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.measures import LEVEL, POWER
+from rumor.kinds.planning.measures import CONFIDENCE, LEVEL, POWER
 from rumor.kinds.planning.planned import (
     MAX_USERS,
     Candidate,
@@ -34,6 +34,7 @@ from rumor.kinds.planning.planned import (
     Size,
     Wish,
 )
+from rumor.kinds.planning.planned_mean import EVEN
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.liars import LIARS
 
@@ -53,7 +54,9 @@ class Plan:
     solved: str
     """Which of people, epsilon, error and the rest was found from the others."""
     between: Between | None = None
-    """Where two groups are to be compared: people are then those of each."""
+    """Where groups are to be compared: people are then those of each."""
+    named: bool = False
+    """Whether groups are compared in one row named in advance."""
 
     @property
     def epsilon(self) -> float:
@@ -62,22 +65,45 @@ class Plan:
 
     @functools.cached_property
     def difference(self) -> float | None:
-        """The smallest difference between two groups that is noticed, where there are to be two."""
+        """The smallest difference between two groups that a plan of groups is for."""
+        return self.named_difference if self.named else self.adjusted_difference
+
+    @functools.cached_property
+    def named_difference(self) -> float | None:
+        """The smallest difference whose own p-value, named in advance, lies below the level."""
         if self.between is None:
             return None
         return self.topic.difference(self.best.mechanism, self.users, self.between)
 
+    @functools.cached_property
+    def adjusted_difference(self) -> float | None:
+        """The smallest difference whose p-value among all rows (Holm) lies below the level."""
+        if self.between is None:
+            return None
+        every = self._every_row(self.between)
+        return self.topic.difference(self.best.mechanism, self.users, every)
+
+    def _every_row(self, between: Between) -> Between:
+        return between.among(self.topic.compared_rows(self.best.mechanism))
+
     def _told_apart(self) -> list[str]:
-        """The same in a sentence."""
-        if self.between is None or self.difference is None:
+        """Both differences in a sentence."""
+        if self.between is None:
             return []
-        share = self.topic.unit == "share"
-        show = _share if share else _number
-        start = f" from a share of {self.between.start:.3g}" if share else ""
+        between, rows = self.between, self._every_row(self.between).rows
+        show, of = _share, f" from a share of {between.start:.3g}"
+        if self.topic.unit == "number":
+            even = EVEN * self.topic.asked.span
+            deviation = even if between.deviation is None else between.deviation
+            show, of = _number, f" of means, at a standard deviation of {deviation:.3g}"
+        below = f"p-value below {between.level:.0%}"
+        named = f"{show(self.named_difference)} in a row named in advance ({below})"
+        if rows > 1:
+            every = f"among all {rows:,} rows of rumor compare (Holm {below})"
+            named = f"{show(self.adjusted_difference)} {every}, {named}"
         return [
-            f"Two groups of {self.users:,} people each: a difference of {show(self.difference)}"
-            f"{start} is noticed with power {self.between.power:.0%} at level "
-            f"{self.between.level:.0%} (rumor compare)."
+            f"{between.groups:,} groups of {self.users:,} people each, power {between.power:.0%}: "
+            f"smallest difference{of}: {named}."
         ]
 
     @functools.cached_property
@@ -123,8 +149,8 @@ class Plan:
         remarks = [
             f"Recommended: {self.best.name}: {self.reason}",
             f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
-            f"{self.topic.default_of}. Detectable: {self.topic.detects}, at level {LEVEL:.0%} "
-            f"with power {POWER:.0%}.",
+            f"{self.topic.default_of}. Detectable: {self.topic.detects}{self._named()}, at level "
+            f"{LEVEL:.0%} with power {POWER:.0%}.{self._in_table()}",
             *self._told_apart(),
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
@@ -145,6 +171,18 @@ class Plan:
             ]
         )
 
+    def _in_table(self) -> str:
+        """What stands in the column of shares that a ranked table tells from zero."""
+        if self.best.shown is None:
+            return ""
+        return (
+            f" In table: the smallest share whose {CONFIDENCE:.0%} interval in the table of rumor "
+            f"estimate lies above zero, with the same power."
+        )
+
+    def _named(self) -> str:
+        return "" if self.best.shown is None else " where it is named in advance"
+
     def _advice(self) -> list[str]:
         """What to count on, whatever people answer."""
         if self.range is None:
@@ -161,14 +199,18 @@ class Plan:
         show = _share if self.topic.unit == "share" else _number
         again, means = self.wish.reports > 1, self.best.second_error is not None
         head = ["mechanism", "std. error", *([self.topic.second[0]] if means else []), "default"]
-        head += ["detectable", "bytes", *self.best.shape, "epsilon"]
+        ranked = self.best.shown is not None
+        head += ["detectable", *(["in table"] if ranked else []), "bytes"]
+        head += [*self.best.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
         head += [f"{LIARS:.0%} liars add"]
         body = []
         for option in self.options:
             row = [option.name, show(option.error)]
             row += [_number(option.second_error)] if means else []
-            row += [show(option.default), self._noticed(option), f"{option.mechanism.width:,}"]
+            row += [show(option.default), self._noticed(option.detectable)]
+            row += [] if option.shown is None else [self._noticed(option.shown)]
+            row += [f"{option.mechanism.width:,}"]
             row += [f"{value:.4g}" for value in option.shape.values()]
             row += [f"{option.epsilon:.4g}"]
             if again:
@@ -180,10 +222,10 @@ class Plan:
             body.append([*row, self._liars(option.shift)])
         return head, body
 
-    def _noticed(self, option: Option[Any]) -> str:
+    def _noticed(self, smallest: float) -> str:
         if self.topic.unit == "number":
-            return _number(option.detectable)
-        return _share(option.detectable) if option.detectable < 1 else "nothing"
+            return _number(smallest)
+        return _share(smallest) if smallest < 1 else "nothing"
 
     def _liars(self, shift: float) -> str:
         if self.topic.unit == "number":
@@ -204,6 +246,8 @@ class Plan:
             "reason": self.reason,
             "default_range": None if self.range is None else vars(self.range),
             "difference": self.difference,
+            "difference_named": self.named_difference,
+            "difference_adjusted": self.adjusted_difference,
             "notes": list(self.topic.notes(self.best.mechanism, self.users)),
             "options": [
                 {
@@ -213,6 +257,7 @@ class Plan:
                     self.topic.second[1]: option.second_error,
                     "default_error": option.default,
                     "detectable": option.detectable,
+                    "smallest_shown": option.shown,
                     "report_bytes": option.mechanism.width,
                     "parameters": dict(option.shape),
                     "epsilon": option.epsilon,
@@ -307,6 +352,9 @@ def make_plan(
     difference: float | None = None,
     share: float | None = None,
     power: float | None = None,
+    groups: int | None = None,
+    deviation: float | None = None,
+    named: bool = False,
     reports: int | None = None,
     lifetime: float | None = None,
     low: float = 0.0,
@@ -317,8 +365,10 @@ def make_plan(
     """The plan that follows from what is given.
 
     Two of people, epsilon and an error (or a frequency to detect, or a `difference` between two
-    groups, from a `share`, with a `power`) give the third; all three give the largest `domain`.
-    With a difference, people are those of each group. Instead of epsilon, a `lifetime` and the
+    of so many `groups`, from a `share`, with a `power`) give the third; all three give the largest
+    `domain`. With a difference, people are those of each group, numbers have this standard
+    `deviation` within each, and the test is that of all rows together (Holm) or, where `named`,
+    that of one row named in advance. Instead of epsilon, a `lifetime` and the
     number of `reports` say what each may cost; with epsilon, a lifetime says how many reports
     there may be.
     """
@@ -332,9 +382,10 @@ def make_plan(
         checked_size("reports", reports, 1, 1_000_000)
     epsilon = None if epsilon is None else checked_epsilon(epsilon)
     lifetime = None if lifetime is None else checked_epsilon(lifetime)
-    between = _between(difference, share, power)
+    between = _between(difference, share, power, groups, deviation, named)
+    _check_deviation(deviation, KINDS[kind].largest_error(size) / 2)
     wishes = {"error": error, "detect": detect, "difference": difference}
-    measure, wanted = _measure(wishes, KINDS[kind].largest_error(size), between)
+    measure, wanted = _measure(wishes, KINDS[kind].largest_error(size), between, named)
     epsilon, reports, said = _over_time(KINDS[kind].memoises, epsilon, reports, lifetime)
     given = sum(x is not None for x in (users, epsilon, wanted))
     if given < 2:
@@ -355,7 +406,7 @@ def make_plan(
         wish = Wish(epsilon, reports, lifetime)
         most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
-        return _plan(topic(most, users), users, wish, said, between)
+        return _plan(topic(most, users), users, wish, said, between, named)
     if users is not None and epsilon is not None and wanted is not None and difference is None:
         raise InputError(
             "a plan takes two of people, epsilon and an error (or a frequency to detect), and "
@@ -367,7 +418,7 @@ def make_plan(
         wish = Wish(epsilon, reports, lifetime)
         users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
         said = f"people needed for the rest{said}"
-        return _plan(topic(domain, users), users, wish, said, between)
+        return _plan(topic(domain, users), users, wish, said, between, named)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
@@ -375,14 +426,14 @@ def make_plan(
         said = "epsilon needed for the rest"
     else:
         said = said.removeprefix(", ") or "as asked"
-    return _plan(about, users, Wish(epsilon, reports, lifetime), said, between)
+    return _plan(about, users, Wish(epsilon, reports, lifetime), said, between, named)
 
 
 Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 
 
 def _measure(
-    wishes: Mapping[str, float | None], most: float, between: Between | None
+    wishes: Mapping[str, float | None], most: float, between: Between | None, named: bool
 ) -> tuple[Measure, float | None]:
     """How well is well enough, and by which measure."""
     said = {name: wanted for name, wanted in wishes.items() if wanted is not None}
@@ -398,7 +449,13 @@ def _measure(
             )
     aim = next(iter(said.values()), None)
     if between is not None and "difference" in said:
-        return (lambda topic, mechanism, n: topic.difference(mechanism, n, between)), aim
+        if named:
+            return (lambda topic, mechanism, n: topic.difference(mechanism, n, between)), aim
+        return (
+            lambda topic, mechanism, n: topic.difference(
+                mechanism, n, between.among(topic.compared_rows(mechanism))
+            )
+        ), aim
     if "detect" in said:
         return (lambda topic, mechanism, users: topic.detectable(mechanism, users)), aim
     return (lambda topic, mechanism, users: topic.error(mechanism, users)), aim
@@ -407,14 +464,40 @@ def _measure(
 _SHARE = 0.1
 
 
-def _between(difference: float | None, share: float | None, power: float | None) -> Between | None:
-    """Two groups, where anything is said of them."""
-    if difference is None and share is None and power is None:
+_GROUPS = 1000
+
+
+def _between(
+    difference: float | None,
+    share: float | None,
+    power: float | None,
+    groups: int | None,
+    deviation: float | None,
+    named: bool,
+) -> Between | None:
+    """Two groups or more, where anything is said of them."""
+    if all(said is None for said in (difference, share, power, groups, deviation)) and not named:
         return None
     for name, value in (("share", share), ("power", power)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InputError(f"{name} must be a number above 0 and below 1; got {shown(value)}")
-    return Between(_SHARE if share is None else share, USUAL_POWER if power is None else power)
+    return Between(
+        _SHARE if share is None else share,
+        USUAL_POWER if power is None else power,
+        groups=2 if groups is None else checked_size("groups", groups, 2, _GROUPS),
+        deviation=deviation,
+    )
+
+
+def _check_deviation(deviation: object, most: float) -> None:
+    """Refuse a standard deviation that no numbers of the range have."""
+    if deviation is None:
+        return
+    if not (isinstance(deviation, (int, float)) and 0 < deviation <= most):
+        raise InputError(
+            f"a standard deviation must be a number above 0 and at most half the range, {most:g}; "
+            f"got {shown(deviation)}"
+        )
 
 
 def _over_time(
@@ -447,13 +530,23 @@ def _over_time(
 
 
 def _plan(
-    topic: PlannedQuestion[Any], users: int, wish: Wish, solved: str, between: Between | None
+    topic: PlannedQuestion[Any],
+    users: int,
+    wish: Wish,
+    solved: str,
+    between: Between | None,
+    named: bool,
 ) -> Plan:
+    if between is not None and between.deviation is not None and topic.unit == "share":
+        raise InputError(
+            f"a standard deviation is for numbers and ordered answers; got "
+            f"{shown(between.deviation)} for shares"
+        )
     options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
     best = topic.choose(options, users, wish)
     assert isinstance(best, Option)
-    return Plan(topic, users, wish, ranked, best, solved, between)
+    return Plan(topic, users, wish, ranked, best, solved, between, named)
 
 
 def _expected(
@@ -466,25 +559,26 @@ def _expected(
         second_error=topic.second_error(mechanism, users),
         default=topic.default(mechanism, users),
         detectable=topic.detectable(mechanism, users),
+        shown=topic.shown(mechanism, users),
         shift=mechanism.fake_gain(users, math.ceil(LIARS * users)),
         epsilon=mechanism.epsilon_in_all(1),
         epsilon_total=mechanism.epsilon_in_all(wish.reports),
     )
 
 
-def _best(topic: PlannedQuestion[Any], wish: Wish, users: int, measure: Measure) -> float:
-    return min(measure(topic, c.mechanism, users) for c in topic.candidates(wish))
+def _reached(topic: PlannedQuestion[Any], wish: Wish, users: int, measure: Measure) -> float:
+    """Return what the mechanism that is recommended for so many people comes to."""
+    chosen = topic.choose(topic.candidates(wish), users, wish)
+    return measure(topic, chosen.mechanism, users)
 
 
 def _fewest_people(
     topic: Callable[[int | None], PlannedQuestion[Any]], wish: Wish, wanted: float, measure: Measure
 ) -> int:
-    """The smallest number of people at which the best mechanism does as well as wanted."""
-    about = topic(None)
-    mechanisms = [candidate.mechanism for candidate in about.candidates(wish)]
+    """The smallest number of people at which the mechanism recommended does as well as wanted."""
 
     def enough(users: int) -> bool:
-        return min(measure(about, mechanism, users) for mechanism in mechanisms) <= wanted
+        return _reached(topic(users), wish, users, measure) <= wanted
 
     if not enough(MAX_USERS):
         raise InputError(f"{MAX_USERS:,} people would not be enough; got a wish of {wanted:g}")
@@ -498,10 +592,10 @@ def _fewest_people(
 def _smallest_epsilon(
     topic: PlannedQuestion[Any], wish: Wish, users: int, wanted: float, measure: Measure
 ) -> float:
-    """The smallest epsilon, to three digits, at which the best mechanism does as well as wanted."""
+    """The smallest epsilon, to three digits, that is enough with the mechanism recommended."""
 
     def enough(epsilon: float) -> bool:
-        return _best(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
+        return _reached(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
 
     if not enough(MAX_EPSILON):
         raise InputError(
@@ -522,10 +616,10 @@ def _largest_domain(
     wanted: float,
     measure: Measure,
 ) -> int:
-    """The largest domain at which the best mechanism does as well as wanted."""
+    """The largest domain at which the mechanism recommended does as well as wanted."""
 
     def enough(domain: int) -> bool:
-        return _best(topic(domain), wish, users, measure) <= wanted
+        return _reached(topic(domain), wish, users, measure) <= wanted
 
     if not enough(2):
         raise InputError(

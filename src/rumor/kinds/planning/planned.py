@@ -94,6 +94,9 @@ class Option(Candidate[M]):
     """The root mean squared error of the default estimate over all values of a usual crowd."""
     detectable: float
     """The smallest frequency that is told from zero at level 5 % with power 90 %."""
+    shown: float | None
+    """The smallest frequency that has an interval above 0 in the table of the estimate, with
+    power 90 %; None where no table is ranked."""
     shift: float
     """How much one liar in a hundred can add to a value."""
     epsilon: float
@@ -172,12 +175,23 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     def detectable(self, mechanism: M, users: int) -> float:
         """The smallest frequency, or difference, that is noticed with the stated power."""
 
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
-        """The smallest difference that two groups of so many people each notice."""
+    def shown(self, mechanism: M, users: int) -> float | None:
+        """Return the smallest frequency with an interval above 0 in the table of the estimate.
+
+        None where the table is not ranked.
+        """
+        return None
+
+    def compared_rows(self, mechanism: M) -> int:
+        """Return how many rows `rumor compare` prints for a pair of groups."""
         raise InputError(
-            f"differences are planned for choices, numbers and ordered answers; "
+            f"differences are planned for choices, sets, numbers and ordered answers; "
             f"got {mechanism.kind!r}"
         )
+
+    def difference(self, mechanism: M, users: int, between: Between) -> float:
+        """Return the smallest difference that groups of so many people each notice."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:

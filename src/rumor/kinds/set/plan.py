@@ -11,15 +11,18 @@ import numpy as np
 from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
+from rumor.estimators.compare.power import Between
 from rumor.estimators.sets.shares import FEWEST, shrunk
 from rumor.kinds.keyvalue.plan import holders
 from rumor.kinds.planning.forecast import typical_keys
-from rumor.kinds.planning.measures import mean_square, told_apart
+from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
 from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.select import MAX_CAP
 from rumor.mechanisms.sets import SetMechanism
+from rumor.results.selection import first_tail
+from rumor.results.smallest_share import RareCount
 
 # Crowds that are drawn for the error of the default, by the number of options.
 _CROWDS = {FEWEST - 1: 400, 50: 30, 200: 10}
@@ -81,6 +84,19 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     def detectable(self, mechanism: SetMechanism, users: int) -> float:
         """By a test of one option alone."""
         return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+
+    def shown(self, mechanism: SetMechanism, users: int) -> float:
+        """Of the first of all options."""
+        about = RareCount.of_part(users, mechanism.share, mechanism.miss, mechanism.gain)
+        return about.smallest_share(first_tail(CONFIDENCE, self.domain)) or 1.0
+
+    def difference(self, mechanism: SetMechanism, users: int, between: Between) -> float:
+        """Of the share of one option."""
+        return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
+
+    def compared_rows(self, mechanism: SetMechanism) -> int:
+        """A share for each option."""
+        return self.domain
 
     def choose(
         self, candidates: Sequence[Candidate[SetMechanism]], users: int, wish: Wish

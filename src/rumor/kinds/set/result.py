@@ -60,7 +60,7 @@ class SetEstimate(Estimate):
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The cap, what it does, and pairs where they are counted."""
-        told: dict[str, object] = {"cap": self.cap, "notes": self.notes}
+        told = {**super().extra_fields(view), "cap": self.cap, "notes": self.notes}
         if self.pairs is None:
             return told
         columns = self.pairs.columns(view)

@@ -1,0 +1,61 @@
+"""The smallest share whose interval will lie above zero, for rows of a table and in a plan.
+
+The reports that support a value are a binomial count. The lower end of its interval (Clopper and
+Pearson) lies above 0 where the count is so large that an absent value reaches it with a chance
+below the interval's lower tail. In a ranked table that tail depends on the row's rank and on how
+many values could have come as high (rumor.results.selection); the first row, with every value as a
+rival, has the smallest tail, so no row needs a larger share than this one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rumor.core.parts_needed import needed
+
+POWER = 0.9  # how often the interval of the smallest share lies above 0
+
+
+@dataclass(frozen=True)
+class RareCount:
+    """The count of a value that hardly anybody holds: trials, and the chances of support."""
+
+    trials: float
+    miss: float
+    """P(a trial supports the value | nobody holds it)."""
+    gain: float
+    """How much larger that probability is where everybody holds it."""
+
+    @classmethod
+    def of_part(cls, reports: int, share: float, miss: float, gain: float) -> RareCount:
+        """Return the count where chance decides which `share` of the reports is about the value.
+
+        A standard deviation fewer than the mean: power falls faster with fewer trials than it
+        grows with more.
+        """
+        mean = reports * share
+        return cls(max(mean - math.sqrt(mean * (1 - share)), 0.0), miss, gain)
+
+    def smallest_share(self, tail: float, power: float = POWER) -> float | None:
+        """Return the smallest share whose interval with this lower `tail` excludes 0 so often.
+
+        None where not even a share of 1 would.
+        """
+        special = needed("scipy.special", "the smallest share of a count")
+        count = self._first_above_zero(tail)
+        if count > self.trials:
+            return None
+        support = float(special.betaincinv(count, self.trials - count + 1, power))
+        share = (support - self.miss) / self.gain
+        return share if share <= 1 else None
+
+    def _first_above_zero(self, tail: float) -> int:
+        """Return the smallest count that an absent value reaches with a chance below `tail`."""
+        special = needed("scipy.special", "the smallest share of a count")
+        low, high = 0, int(self.trials) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            rare = special.betainc(middle, self.trials - middle + 1, self.miss) < tail
+            low, high = (low, middle) if rare else (middle, high)
+        return high
