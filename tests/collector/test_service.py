@@ -7,7 +7,7 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -418,6 +418,29 @@ class TestSurroundings:
         embedded.service.metrics.commit_failed()
         answer = call(embedded.url, "/healthz")
         assert (answer.status, answer.problem) == (503, "unavailable")
+
+    def test_a_collection_is_not_called_unknown_while_the_store_cannot_be_asked(
+        self, embedded: Running, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It was put back while the collector's connection broke: once asked, it is there."""
+        service, digest = embedded.service, embedded.contract.digest
+        body, registered = embedded.records("colour", [0]), embedded.store.registered
+        asked: list[str] = []
+
+        def broken() -> list[Registered]:
+            asked.append("broken")
+            raise StoreUnavailable("the connection broke")
+
+        other = replace(service._entries[digest], number=-1)
+        service._entries = {"0" * 64: other}  # as of a moment when the collection was away
+        monkeypatch.setattr(embedded.store, "registered", broken)
+        service._checked = -1e9
+        for _ in range(2):
+            answer = send(embedded.url, embedded.contract, "colour", body)
+            assert (answer.status, answer.problem) == (503, "unavailable")
+        assert asked == ["broken"] * 2  # a look that failed does not count as one
+        monkeypatch.setattr(embedded.store, "registered", registered)
+        assert send(embedded.url, embedded.contract, "colour", body).status == 200
 
     def test_unknown_paths_and_methods(self, embedded: Running) -> None:
         assert call(embedded.url, "/v2/reports").problem == "not-found"

@@ -95,6 +95,7 @@ class Service(Running):
         self._entries: dict[str, Registered] = {}
         self._current: Registered | None = None
         self._checked = -1e9
+        self._trouble: StoreUnavailable | None = None
         self._pulse = Pulse(self.store)
         self._writer: Writer[Batch, Outcome] | None = None
         self._estimating = asyncio.Semaphore(1)
@@ -131,17 +132,20 @@ class Service(Running):
     async def _refresh(self) -> None:
         try:
             known = await asyncio.to_thread(self.store.registered)
-        except StoreUnavailable:
+        except StoreUnavailable as trouble:
+            self._trouble = trouble
             if not self._entries:
                 raise
             return  # what was known a moment ago still serves
+        self._trouble = None
         mine = [entry for entry in known if entry.collection.series == self.series]
         self._entries = {entry.collection.digest: entry for entry in mine}
         self._current = next((entry for entry in mine if entry.current), None)
         self._checked = time.monotonic()
 
     async def _fresh(self) -> None:
-        if time.monotonic() - self._checked > _FRESH_SECONDS:
+        """Look again after a second, or at once where the last look failed."""
+        if self._trouble is not None or time.monotonic() - self._checked > _FRESH_SECONDS:
             self._checked = time.monotonic()
             await self._refresh()
 
@@ -167,8 +171,13 @@ class Service(Running):
             raise self._unknown(digest)
         return entry
 
-    def _unknown(self, digest: str) -> Problem:
-        """What is not known now may be put back: nobody is told to give up."""
+    def _unknown(self, digest: str) -> Problem | StoreUnavailable:
+        """What is not known now may be put back: nobody is told to give up.
+
+        Where the store could not be asked, it is not said to be unknown at all.
+        """
+        if self._trouble is not None:
+            return self._trouble
         return Problem(
             "unknown-collection",
             "the header Rumor-Collection must be the digest of a contract that this collector "
@@ -235,7 +244,7 @@ class Service(Running):
             outcomes = await self._writer.submit(*again)
         return entry, outcomes
 
-    def _shut(self, entry: Registered, outcome: Outcome) -> Problem:
+    def _shut(self, entry: Registered, outcome: Outcome) -> Problem | StoreUnavailable:
         """Why a collection takes nothing."""
         if isinstance(outcome, Unknown):
             return self._unknown(entry.collection.digest)

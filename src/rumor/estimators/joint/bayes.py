@@ -79,7 +79,7 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
 def _root(shares: Vector) -> Matrix:
     """A root of diag(m) - mm', the covariance of one draw from these shares."""
     root = np.sqrt(shares)
-    return np.diag(root) - np.outer(shares, root)
+    return np.asarray(np.diag(root) - np.outer(shares, root))
 
 
 def margins(table: Vector, sizes: tuple[int, int]) -> tuple[Vector, Vector]:
