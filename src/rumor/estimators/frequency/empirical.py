@@ -32,10 +32,16 @@ _EVEN_ODDS = 4.0
 _FEW_EVEN_ODDS = 0.1
 _VALUES_PER_EVEN = 20.0
 _PER_ATOM = 4.0
-# From fewer values there is no law to learn, and with fewer reports in some block of a
-# blocked oracle its share is not known: the projection serves.
+# From fewer values there is no law to learn: the projection serves.
 _FEWEST_VALUES = 5
-_FEWEST_TRIALS = 300.0
+# With few reports in some block of a blocked oracle its share is not known: the projection
+# serves up to the first number, and gives way until the second.
+_UNKNOWN_BLOCK, _KNOWN_BLOCK = 30.0, 300.0
+# A report may change the log odds of two laws by so much, if a value has a share of so many
+# reports over all.
+_LONGEST_STEP = 0.6
+_DECIDING_REPORTS = 20.0
+_NEVER = 1e-300
 _PEOPLE_EPSILON = 5.0
 
 
@@ -62,21 +68,31 @@ def oracle_auto(
     """
     oracle, summary = material.oracle, material.summary
     items = oracle.item_channel(summary.tally, summary.reports)
-    few = oracle.domain < _FEWEST_VALUES
+    part = 1.0 if oracle.domain < _FEWEST_VALUES else _projected_part(items)
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
-        few = True
-    if few:
-        return project(material.unbiased), {"estimator": "projection"}
+        part = 1.0
+    projected = project(material.unbiased)
+    if part == 1:
+        return projected, {"estimator": "projection"}
     found = shrink(items)
     frequency = found.frequency
     if target == "people":
         frequency = towards_people(items, frequency)
-    return frequency, {
+    return part * projected + (1 - part) * frequency, {
         "estimator": "empirical Bayes",
         "evidence": found.evidence,
         "fitted": found.fitted,
     }
+
+
+def _projected_part(items: ItemCounts) -> float:
+    """The weight of the projection, where some block of a blocked oracle has few reports."""
+    if np.ndim(items.trials) == 0:
+        return 0.0
+    fewest = max(float(np.min(items.trials)), _UNKNOWN_BLOCK)
+    known = math.log(fewest / _UNKNOWN_BLOCK) / math.log(_KNOWN_BLOCK / _UNKNOWN_BLOCK)
+    return max(1 - known, 0.0)
 
 
 def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
@@ -91,12 +107,13 @@ def shrink(items: ItemCounts) -> Shrunk:
     """The posterior mean of every frequency, averaged over the laws."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
-    moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain))
+    trust = _trust(items)
+    moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain), trust)
     fitted = 0.0
     # From few values no law of its own is learned: a fit would merge neighbours.
     if few_share(grid.domain) < 1:
         free, penalty = _fitted_moments(table, average)
-        fitted = logistic(free.evidence - moments.evidence - penalty)
+        fitted = logistic(trust * (free.evidence - moments.evidence - penalty))
         fitted *= 1 - few_share(grid.domain)
         moments = moments.mixed(free, fitted)
     means = np.maximum(moments.means, 0.0)[table.where]
@@ -132,25 +149,37 @@ def _even_odds(domain: int) -> float:
     return float(between(domain, _FEW_EVEN_ODDS, max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)))
 
 
-def _ladder_moments(table: CountTable, noise: float) -> tuple[_Moments, Vector]:
+def _trust(items: ItemCounts) -> float:
+    """The factor of log odds with which models are weighed: 1 unless one report could decide.
+
+    Where n reports support a value `odds` times as often if it has a share of 20/n as if it has
+    none, the next report may change the odds of two laws as much, and so the whole answer.
+    """
+    odds = float(np.max(items.gain / np.maximum(items.miss, _NEVER)))
+    if items.most < 1:
+        odds = min(odds, items.most / (1 - items.most))
+    step = math.log1p(odds * min(1.0, _DECIDING_REPORTS / float(np.max(items.trials))))
+    return min(1.0, _LONGEST_STEP / step)
+
+
+def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Moments, Vector]:
     """The moments under the ladder and "all are equal", and the average of these laws."""
     grid, even = table.grid, 1 / table.grid.domain
     laws, odds = ladder(grid, noise)
     posterior = table.condition(laws)
-    even_odds, total = _even_odds(grid.domain), float(odds.sum())
-    evidence = np.append(
-        posterior.evidence + np.log(odds), table.even_evidence() + math.log(even_odds * total)
-    )
-    evidence -= math.log(total * (1 + even_odds))
-    best = evidence.max()
+    even_odds, base = _even_odds(grid.domain), table.even_evidence()
+    evidence = posterior.evidence + np.log(odds / odds.sum())
+    best = float(evidence.max())
     weights = np.exp(evidence - best)
-    together = float(best + math.log(weights.sum()))
-    weights /= weights.sum()
-    means = posterior.means @ weights[:-1] + weights[-1] * even
-    squares = (posterior.variances + posterior.means**2) @ weights[:-1] + weights[-1] * even**2
-    average = np.exp(laws) @ weights[:-1]
-    average[grid.even] += weights[-1]
-    return _Moments(means, squares, together), average / average.sum()
+    ladder_evidence = best + math.log(weights.sum())
+    equal = logistic(trust * (base + math.log(even_odds) - ladder_evidence))
+    weights *= (1 - equal) / weights.sum()
+    means = posterior.means @ weights + equal * even
+    squares = (posterior.variances + posterior.means**2) @ weights + equal * even**2
+    average = np.exp(laws) @ weights
+    average[grid.even] += equal
+    together = np.logaddexp(ladder_evidence, base + math.log(even_odds)) - math.log1p(even_odds)
+    return _Moments(means, squares, float(together)), average / average.sum()
 
 
 def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:

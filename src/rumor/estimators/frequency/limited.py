@@ -18,16 +18,16 @@ from rumor.mechanisms.oracle import ItemCounts
 
 # How far a value that stands alone may move, in standard errors.
 _LIMIT = 0.25
-# A value stands alone when the nearest other is so many standard errors away, and not at all
-# below the smaller number; in between, the limit widens without bound.
-_NEAR, _ALONE = 4.0, 8.0
+# A value stands alone when the nearest other is so many standard errors of their difference
+# away, and not at all below the smaller number; in between, the limit widens without bound.
+_NEAR, _ALONE = 3.0, 6.0
 
 
 def limit_translation(items: ItemCounts, frequency: Vector) -> Vector:
     """Return `frequency` with the values that stand alone near what `items` say of each."""
     unbiased = items.unbiased
     error = _standard_errors(items)
-    crowded = np.clip((_ALONE - _distances(unbiased) / error) / (_ALONE - _NEAR), 0.0, 1.0)
+    crowded = np.clip((_ALONE - _distances(unbiased, error)) / (_ALONE - _NEAR), 0.0, 1.0)
     if crowded.min() == 1:
         return frequency
     with np.errstate(divide="ignore"):
@@ -43,15 +43,20 @@ def limit_translation(items: ItemCounts, frequency: Vector) -> Vector:
 
 
 def _standard_errors(items: ItemCounts) -> Vector:
-    """The standard error of each unbiased share, at the share that was seen."""
-    support = np.clip(items.counts / items.trials, items.miss, 1 - 0.5 / items.trials)
+    """The standard error of each unbiased share, two imaginary reports added.
+
+    Without these, a value that no report supports would have none.
+    """
+    support = np.maximum((items.counts + 1) / (items.trials + 2), items.miss)
     return np.asarray(np.sqrt(support * (1 - support) / items.trials) / items.gain)
 
 
-def _distances(unbiased: Vector) -> Vector:
-    """How far the nearest other value is from each."""
+def _distances(unbiased: Vector, error: Vector) -> Vector:
+    """How many standard errors of the difference the nearest other value is from each."""
     order = np.argsort(unbiased)
-    gaps = np.concatenate([[np.inf], np.diff(unbiased[order]), [np.inf]])
+    ranked, square = unbiased[order], error[order] ** 2
+    gaps = np.diff(ranked) / np.sqrt(square[1:] + square[:-1])
+    gaps = np.concatenate([[np.inf], gaps, [np.inf]])
     nearest = np.empty_like(unbiased)
     nearest[order] = np.minimum(gaps[1:], gaps[:-1])
     return nearest
