@@ -67,19 +67,24 @@ def oracle_auto(
     drawn from, or the histogram of these "people", which is known better at large epsilon.
     """
     oracle, summary = material.oracle, material.summary
-    items = oracle.item_channel(summary.tally, summary.reports)
-    part = 1.0 if oracle.domain < _FEWEST_VALUES else _projected_part(items)
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
-        part = 1.0
-    projected = project(material.unbiased)
+        return project(material.unbiased), {"estimator": "projection"}
+    items = oracle.item_channel(summary.tally, summary.reports)
+    frequency, told = default_frequency(items, material.unbiased)
+    if target == "people" and told["estimator"] != "projection":
+        frequency = towards_people(items, frequency)
+    return frequency, told
+
+
+def default_frequency(items: ItemCounts, unbiased: Vector) -> tuple[Vector, dict[str, object]]:
+    """Return the default estimate from the counts in `items` and the shares in `unbiased`."""
+    part = 1.0 if unbiased.size < _FEWEST_VALUES else _projected_part(items)
+    projected = project(unbiased)
     if part == 1:
         return projected, {"estimator": "projection"}
     found = shrink(items)
-    frequency = found.frequency
-    if target == "people":
-        frequency = towards_people(items, frequency)
-    return part * projected + (1 - part) * frequency, {
+    return part * projected + (1 - part) * found.frequency, {
         "estimator": "empirical Bayes",
         "evidence": found.evidence,
         "fitted": found.fitted,
@@ -88,7 +93,7 @@ def oracle_auto(
 
 def _projected_part(items: ItemCounts) -> float:
     """The weight of the projection, where some block of a blocked oracle has few reports."""
-    if np.ndim(items.trials) == 0:
+    if items.most == 1 or np.ndim(items.trials) == 0:
         return 0.0
     fewest = max(float(np.min(items.trials)), _UNKNOWN_BLOCK)
     known = math.log(fewest / _UNKNOWN_BLOCK) / math.log(_KNOWN_BLOCK / _UNKNOWN_BLOCK)
