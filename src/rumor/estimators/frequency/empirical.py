@@ -37,10 +37,10 @@ _FEWEST_VALUES = 5
 # With few reports in some block of a blocked oracle its share is not known: the projection
 # serves up to the first number, and gives way until the second.
 _UNKNOWN_BLOCK, _KNOWN_BLOCK = 30.0, 300.0
-# A report may change the log odds of two laws by so much, if a value has a share of so many
-# reports over all.
+# One report may change the log odds of two models by so much.
 _LONGEST_STEP = 0.6
-_DECIDING_REPORTS = 20.0
+# A share is at the edge of detection when it is so many standard errors of no share.
+_DETECTED = 5.0
 _NEVER = 1e-300
 _PEOPLE_EPSILON = 5.0
 
@@ -157,13 +157,15 @@ def _even_odds(domain: int) -> float:
 def _trust(items: ItemCounts) -> float:
     """The factor of log odds with which models are weighed: 1 unless one report could decide.
 
-    Where n reports support a value `odds` times as often if it has a share of 20/n as if it has
-    none, the next report may change the odds of two laws as much, and so the whole answer.
+    A report that supports a value is so many times likelier if the value has a share at the edge
+    of detection than if it has none; the log odds of "all are equal" change as much. Where that
+    is a long step, the answer would change at one report from one model's to the other's.
     """
     odds = float(np.max(items.gain / np.maximum(items.miss, _NEVER)))
     if items.most < 1:
         odds = min(odds, items.most / (1 - items.most))
-    step = math.log1p(odds * min(1.0, _DECIDING_REPORTS / float(np.max(items.trials))))
+    expected = float(np.min(items.trials)) * float(np.mean(items.miss))
+    step = math.log1p(min(odds, _DETECTED / math.sqrt(max(expected, _NEVER))))
     return min(1.0, _LONGEST_STEP / step)
 
 
@@ -174,11 +176,13 @@ def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Mom
     posterior = table.condition(laws)
     even_odds, base = _even_odds(grid.domain), table.even_evidence()
     evidence = posterior.evidence + np.log(odds / odds.sum())
-    best = float(evidence.max())
+    # Counts that no law of the ladder explains leave "all are equal".
+    best = max(float(evidence.max()), base)
     weights = np.exp(evidence - best)
-    ladder_evidence = best + math.log(weights.sum())
+    sum_of_weights = max(float(weights.sum()), _NEVER)
+    ladder_evidence = best + math.log(sum_of_weights)
     equal = logistic(trust * (base + math.log(even_odds) - ladder_evidence))
-    weights *= (1 - equal) / weights.sum()
+    weights *= (1 - equal) / sum_of_weights
     means = posterior.means @ weights + equal * even
     squares = (posterior.variances + posterior.means**2) @ weights + equal * even**2
     average = np.exp(laws) @ weights

@@ -10,6 +10,8 @@ estimator with such a limit one of limited translation.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from rumor.core.types import Vector
@@ -21,24 +23,44 @@ _LIMIT = 0.25
 # A value stands alone when the nearest other is so many standard errors of their difference
 # away, and not at all below the smaller number; in between, the limit widens without bound.
 _NEAR, _ALONE = 3.0, 6.0
+# A share of 0 could not be scaled; the logarithm of the factor is sought between these ends.
+_LEAST = 1e-15
+_STEEPEST, _HALVINGS = 50.0, 60
 
 
 def limit_translation(items: ItemCounts, frequency: Vector) -> Vector:
     """Return `frequency` with the values that stand alone near what `items` say of each."""
-    unbiased = items.unbiased
-    error = _standard_errors(items)
+    unbiased, error = items.unbiased, _standard_errors(items)
     crowded = np.clip((_ALONE - _distances(unbiased, error)) / (_ALONE - _NEAR), 0.0, 1.0)
-    if crowded.min() == 1:
-        return frequency
     with np.errstate(divide="ignore"):
         reach = error * (_LIMIT + crowded / (1 - crowded))
-    projected = project(unbiased)
-    low = np.minimum(unbiased, projected) - reach
-    high = np.maximum(unbiased, projected) + reach
-    limited = np.clip(np.clip(frequency, low, high), 0.0, 1.0)
-    # What was taken from some goes to those that do not stand alone, as they share already.
-    takes = crowded * limited + 1e-3 * error**2
-    limited = np.maximum(limited + (1 - limited.sum()) * takes / takes.sum(), 0.0)
+    projected, order = project(unbiased), np.argsort(unbiased)
+    # Limits ascend with the unbiased shares, so that limited shares do.
+    low, high = np.empty_like(reach), np.empty_like(reach)
+    least, largest = (
+        np.minimum(unbiased, projected) - reach,
+        np.maximum(unbiased, projected) + reach,
+    )
+    low[order] = np.maximum.accumulate(np.maximum(least, 0.0)[order])
+    high[order] = np.minimum.accumulate(largest[order][::-1])[::-1]
+    if ((low <= frequency) & (frequency <= high)).all():
+        return frequency
+    return _scaled_within(np.maximum(frequency, _LEAST), low, high)
+
+
+def _scaled_within(frequency: Vector, low: Vector, high: Vector) -> Vector:
+    """Return shares of sum 1: `frequency` times one factor, kept between `low` and `high`.
+
+    The projection lies between these limits, so there is such a factor.
+    """
+    least, largest = -_STEEPEST, _STEEPEST
+    for _ in range(_HALVINGS):
+        middle = (least + largest) / 2
+        if np.clip(frequency * math.exp(middle), low, high).sum() < 1:
+            least = middle
+        else:
+            largest = middle
+    limited = np.clip(frequency * math.exp(least), low, high)
     return np.asarray(limited / limited.sum())
 
 
