@@ -18,7 +18,7 @@ import rumor
 from benchmarks.honest_truths import FEW, truths
 from rumor.estimators.frequency.simplex import project
 from rumor.kinds.planning.forecast_range import drawn_tally
-from rumor.mechanisms.oracle import Score
+from rumor.mechanisms.oracle import FrequencyOracle, Score
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import CountIntervals, ScoreIntervals
@@ -156,3 +156,45 @@ def _cell(
         projection=projection,
         even=float(((1 / law.size - law) ** 2).sum()),
     )
+
+
+def few_values(
+    law: Vector, people: int, epsilon: float, runs: int, rng: np.random.Generator
+) -> Iterator[float]:
+    """The default's squared error over the projection's on one of the everyday truths.
+
+    One ratio for randomised response and one for subset selection; reports are drawn exactly, from
+    all outputs there are.
+    """
+    for mechanism in (rumor.RandomizedResponse, rumor.SubsetSelection):
+        oracle = mechanism(domain=law.size, epsilon=epsilon)
+        outputs = oracle.outputs()
+        chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
+        supports = np.rint([oracle.forward(outputs, one) for one in np.eye(law.size)])
+        squares = np.zeros(2)
+        for drawn in rng.multinomial(people, chances / chances.sum(), size=runs):
+            tally = np.rint(supports @ drawn).astype(np.int64)
+            found = rumor.estimate(oracle, Summary(oracle, people, tally))
+            for place, answer in enumerate((found.frequency, project(found.unbiased))):
+                squares[place] += ((answer - law) ** 2).sum()
+        yield float(squares[0] / squares[1])
+
+
+def largest_step(
+    oracle: FrequencyOracle, values: NDArray[np.int64], start: int, seed: int
+) -> float:
+    """The largest move of a share by one more report, over what is allowed, from `start` on.
+
+    Allowed are one standard error and twice the largest move of an unbiased share.
+    """
+    reports = oracle.privatize(values, random=rumor.Seeded(seed))
+    summary = Summary.empty(oracle).update(reports[:start])
+    before, largest = rumor.estimate(oracle, summary), 0.0
+    for place in range(start, len(reports)):
+        summary = summary.update(reports[place : place + 1])
+        after = rumor.estimate(oracle, summary)
+        allowed = np.maximum(before.stderr, 2 * np.abs(after.unbiased - before.unbiased).max())
+        moved = np.abs(after.frequency - before.frequency)
+        largest = max(largest, float((moved / allowed).max()))
+        before = after
+    return largest

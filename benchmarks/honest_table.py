@@ -21,14 +21,26 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import rumor
 from benchmarks.frequency_tables import LAWS, STRESS, measure, published
-from benchmarks.honest_sweep import DOMAINS, EPSILONS, PEOPLE, RUNS, Cell, Vector, again, cells
-from benchmarks.honest_truths import truths
+from benchmarks.honest_sweep import (
+    DOMAINS,
+    EPSILONS,
+    PEOPLE,
+    RUNS,
+    Cell,
+    Vector,
+    again,
+    cells,
+    few_values,
+    largest_step,
+)
+from benchmarks.honest_truths import everyday, truths
 from rumor.kinds.planning.forecast import default_error
 from rumor.kinds.planning.forecast_range import default_range, drawn_tally
 from rumor.mechanisms.summary import Summary
@@ -40,6 +52,9 @@ from rumor.results.view import View
 PUBLISHED_TRIALS = {1_000: 24, 10_000: 12, 100_000: 4}
 STRESS_TRIALS = 10
 SETTLING_RUNS = 100
+EVERYDAY_TRUTHS, EVERYDAY_RUNS = 16, 60
+EVERYDAY_PEOPLE, EVERYDAY_EPSILONS = (500, 1_000, 5_000), (0.5, 1.0)
+STEP_DOMAINS, STEP_EPSILONS = (2, 5, 8, 12, 20, 50, 3_000, 30_000), (0.5, 2.0, 6.0)
 REFINED_CELLS = ((100, 3_000, 2.0), (100, 3_000, 4.0), (1000, 10_000, 2.0), (1000, 10_000, 4.0))
 
 
@@ -58,6 +73,7 @@ class Work:
 
     sweep: Callable[[], Sequence[Cell]]
     quick: bool
+    seed: int = 41
 
     def settled(self, cell: Cell) -> Cell:
         """A cell beyond a limit, run again."""
@@ -144,6 +160,65 @@ def errors(work: Work) -> list[Verdict]:
             "from 300 values on, no cell above 1.1 but of one or a few values",
             f"largest {worst:.2f} ({few} cells of one or a few values above)",
             worst <= 1.1,
+        )
+    ]
+
+
+def everyday_questions(work: Work) -> list[Verdict]:
+    """The default beside the projection, with 5 to 12 values."""
+    print(
+        f"\nEveryday questions, 5 to 12 values, truths of seed {work.seed}: the default's squared"
+    )
+    print("error over the projection's, randomised response and subset selection")
+    found: dict[str, float] = {}
+    runs = work.trials(EVERYDAY_RUNS, 10)
+    for (name, law), people, epsilon in product(
+        everyday(work.seed, EVERYDAY_TRUTHS).items(), EVERYDAY_PEOPLE, EVERYDAY_EPSILONS
+    ):
+        rng = np.random.default_rng([work.seed, len(found)])
+        for place, ratio in enumerate(few_values(law, people, epsilon, runs, rng)):
+            mechanism = ("randomised response", "subset selection")[place]
+            found[f"{name}, {people:,} people, epsilon {epsilon:g}, {mechanism}"] = ratio
+    for name, ratio in found.items():
+        if ratio > 1.1:
+            print(f"   {name}: {ratio:.2f}")
+    ratios = list(found.values())
+    average, worst = _geometric(ratios), max(ratios)
+    above = _mean(ratio > 1.1 for ratio in ratios)
+    return [
+        Verdict("everyday: at most .65 in geometric mean", f"{average:.3f}", average <= 0.65),
+        Verdict(
+            "everyday: above 1.1 in at most 15 % of the cells",
+            f"{above:.3f} of {len(ratios)} cells of {runs} runs",
+            above <= 0.15,
+        ),
+        Verdict("everyday: at most 1.4 in any cell", f"largest {worst:.2f}", worst <= 1.4),
+    ]
+
+
+def one_more_report(work: Work) -> list[Verdict]:
+    """How far one more report moves a share that is shown."""
+    print("\nOne more report: the largest move of a share over what is allowed")
+    found, rng = [], np.random.default_rng([work.seed, 5])
+    for domain, epsilon in product(STEP_DOMAINS, STEP_EPSILONS):
+        rank = np.arange(1.0, domain + 1)
+        laws = (1 / rank, np.ones(domain), np.where(rank == 1, 9.0 * (domain - 1), 1.0))
+        mechanisms = {
+            name: make(domain, epsilon) for name, make in ORACLES.items() if domain < 300
+        } or {"subset": rumor.SubsetSelection(domain=domain, epsilon=epsilon)}
+        for (name, oracle), law, start in product(mechanisms.items(), laws, (20, 60, 295)):
+            values = rng.choice(domain, size=start + work.trials(12, 6), p=law / law.sum())
+            step = largest_step(oracle, values, start, work.seed)
+            found.append(step)
+            if step > 1:
+                print(f"   {name}, {domain:,} values, epsilon {epsilon:g}, {start}: {step:.2f}")
+    largest = max(found)
+    return [
+        Verdict(
+            "one more report moves no share by more than one standard error, or twice the "
+            "largest move of an unbiased share",
+            f"largest {largest:.2f} of that in {len(found)} streams",
+            largest <= 1,
         )
     ]
 
@@ -321,6 +396,8 @@ PARTS: Mapping[str, Callable[[Work], list[Verdict]]] = {
     "rows": rows_shown,
     "leaders": leaders,
     "errors": errors,
+    "everyday": everyday_questions,
+    "steps": one_more_report,
     "simultaneous": simultaneous,
     "keys": keys,
     "published": published_cells,
@@ -371,6 +448,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a look, without 20,000 values")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--seed", type=int, default=41, help="of truths and streams of few values")
     parser.add_argument("--cells", type=Path, help="where the cells of the sweep are kept")
     options = parser.parse_args(arguments)
     known: list[Sequence[Cell]] = []
@@ -382,7 +460,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     found: list[Verdict] = []
     for name in options.only:
-        found += PARTS[name](Work(sweep, options.quick))
+        found += PARTS[name](Work(sweep, options.quick, options.seed))
     print()
     for verdict in found:
         print(f"{'pass' if verdict.kept else 'MISS'}  {verdict.promise}: {verdict.figure}")

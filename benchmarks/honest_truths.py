@@ -5,13 +5,16 @@ questions are known to fall, with round parameters, and words of the languages t
 places 5, 15, 25 and 35 of the sorted list that the package wordfreq has (where it is installed;
 its most frequent D words, their frequencies as they are). All but the words are written down
 here and draw nothing at random.
+
+Everyday questions have 5 to 12 answers. Their truths are drawn from eight families by a seed, so
+that anybody can judge by truths that nobody has tried.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -65,3 +68,79 @@ def _words(domain: int) -> dict[str, Vector]:
         if len(numbers) >= domain:
             found[f"words {language}"] = np.array(numbers[:domain])
     return found
+
+
+def everyday(seed: int, count: int) -> dict[str, Vector]:
+    """Return `count` truths of 5 to 12 values by name, the families in turn, drawn with `seed`."""
+    rng = np.random.default_rng([seed, 41])
+    found = {}
+    for place in range(count):
+        family = list(_FAMILIES)[place % len(_FAMILIES)]
+        domain = int(rng.integers(5, 13))
+        law = _FAMILIES[family](rng, domain)
+        found[f"{family}, {domain} values ({place})"] = law / law.sum()
+    return found
+
+
+def _scale(rng: np.random.Generator, domain: int) -> Vector:
+    """How satisfied people are: a bell, its middle above that of the scale or below."""
+    middle, width = rng.uniform(0.3, 0.8), rng.uniform(0.12, 0.35)
+    return np.exp(-0.5 * ((_middles(domain) - middle) / width) ** 2)
+
+
+def _polarised(rng: np.random.Generator, domain: int) -> Vector:
+    """Both ends of a scale, and a few people in between."""
+    place, (low, high) = _middles(domain), rng.uniform(0.3, 0.9, 2)
+    ends = rng.uniform(0.3, 0.7) * np.exp(-3 * place / low) + 0.5 * np.exp(-3 * (1 - place) / high)
+    return np.asarray(ends + 0.03)
+
+
+def _parties(rng: np.random.Generator, domain: int) -> Vector:
+    """A power of the rank, and every party off it by about a quarter."""
+    rank = np.arange(1.0, domain + 1)
+    return np.asarray(rank ** -rng.uniform(0.5, 1.6) * np.exp(0.25 * rng.normal(size=domain)))
+
+
+def _weekdays(rng: np.random.Generator, domain: int) -> Vector:
+    """Nearly even."""
+    return np.exp(rng.uniform(0.03, 0.3) * rng.normal(size=domain))
+
+
+def _months(rng: np.random.Generator, domain: int) -> Vector:
+    """A season."""
+    return np.asarray(
+        1 + rng.uniform(0.05, 0.6) * np.sin(2 * np.pi * (_middles(domain) + rng.uniform()))
+    )
+
+
+def _majority(rng: np.random.Generator, domain: int) -> Vector:
+    """One value has a half to 85 per cent, the others fall by a factor."""
+    share = rng.uniform(0.5, 0.85)
+    rest = rng.uniform(0.4, 0.8) ** np.arange(domain - 1)
+    return np.append(share, (1 - share) * rest / rest.sum())
+
+
+def _colours(rng: np.random.Generator, domain: int) -> Vector:
+    """Each falls by the same factor."""
+    return np.asarray(rng.uniform(0.4, 0.85) ** np.arange(domain))
+
+
+def _anything(rng: np.random.Generator, domain: int) -> Vector:
+    """Every table of shares is as likely as any other."""
+    return np.asarray(rng.dirichlet(np.ones(domain)))
+
+
+def _middles(domain: int) -> Vector:
+    return np.asarray((np.arange(domain) + 0.5) / domain)
+
+
+_FAMILIES: Mapping[str, Callable[[np.random.Generator, int], Vector]] = {
+    "scale": _scale,
+    "polarised": _polarised,
+    "parties": _parties,
+    "weekdays": _weekdays,
+    "months": _months,
+    "majority": _majority,
+    "colours": _colours,
+    "anything": _anything,
+}

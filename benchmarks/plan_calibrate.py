@@ -3,6 +3,7 @@
     python -m benchmarks.plan_calibrate            seven minutes or more; rewrites
                                                    src/rumor/kinds/planning/calibration.py
         --noise 0.4 10                             only rows of this noise, the others as they are
+        --values 5 50                              only these numbers of values, likewise
 
 On Zipf's law over D values, the ratio of the root mean squared errors of "auto" and of
 inversion depends, to a few per cent, on three numbers alone and hardly on the mechanism:
@@ -96,15 +97,17 @@ def key_ratio(keys: int, noise: float, trials: int, rng: np.random.Generator) ->
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--noise", nargs=2, type=float, default=(0.0, math.inf))
-    low, high = parser.parse_args(arguments).noise
-    whole = (low, high) == (0.0, math.inf)
+    parser.add_argument("--values", nargs=2, type=float, default=(0.0, math.inf))
+    options = parser.parse_args(arguments)
+    (low, high), (fewest, most) = options.noise, options.values
+    whole = (low, high) == (fewest, most) == (0.0, math.inf)
     rng = np.random.default_rng(1)
     # The whole may have other axes than the table that is there.
     shape = (len(TRIALS), len(NOISE), len(DIGITS))
     table: NDArray[np.float64] = np.ones(shape) if whole else np.array(RATIOS)
     for i, (domain, trials) in enumerate(track(list(TRIALS.items()))):
         for j, noise in enumerate(NOISE):
-            if not low <= noise <= high:
+            if not (low <= noise <= high and fewest <= domain <= most):
                 continue
             for k in reversed(range(len(DIGITS))):
                 people, miss = people_and_miss(domain, noise, DIGITS[k])

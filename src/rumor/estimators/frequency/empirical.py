@@ -32,10 +32,16 @@ _EVEN_ODDS = 4.0
 _FEW_EVEN_ODDS = 0.1
 _VALUES_PER_EVEN = 20.0
 _PER_ATOM = 4.0
-# From fewer values there is no law to learn, and with fewer reports in some block of a
-# blocked oracle its share is not known: the projection serves.
+# From fewer values there is no law to learn: the projection serves.
 _FEWEST_VALUES = 5
-_FEWEST_TRIALS = 300.0
+# With few reports in some block of a blocked oracle its share is not known: the projection
+# serves up to the first number, and gives way until the second.
+_UNKNOWN_BLOCK, _KNOWN_BLOCK = 30.0, 300.0
+# One report may change the log odds of two models by so much.
+_LONGEST_STEP = 0.6
+# A share is at the edge of detection when it is so many standard errors of no share.
+_DETECTED = 5.0
+_NEVER = 1e-300
 _PEOPLE_EPSILON = 5.0
 
 
@@ -61,22 +67,37 @@ def oracle_auto(
     drawn from, or the histogram of these "people", which is known better at large epsilon.
     """
     oracle, summary = material.oracle, material.summary
-    items = oracle.item_channel(summary.tally, summary.reports)
-    few = oracle.domain < _FEWEST_VALUES
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
-        few = True
-    if few:
         return project(material.unbiased), {"estimator": "projection"}
-    found = shrink(items)
-    frequency = found.frequency
-    if target == "people":
+    items = oracle.item_channel(summary.tally, summary.reports)
+    frequency, told = default_frequency(items, material.unbiased)
+    if target == "people" and told["estimator"] != "projection":
         frequency = towards_people(items, frequency)
-    return frequency, {
+    return frequency, told
+
+
+def default_frequency(items: ItemCounts, unbiased: Vector) -> tuple[Vector, dict[str, object]]:
+    """Return the default estimate from the counts in `items` and the shares in `unbiased`."""
+    part = 1.0 if unbiased.size < _FEWEST_VALUES else _projected_part(items)
+    projected = project(unbiased)
+    if part == 1:
+        return projected, {"estimator": "projection"}
+    found = shrink(items)
+    return part * projected + (1 - part) * found.frequency, {
         "estimator": "empirical Bayes",
         "evidence": found.evidence,
         "fitted": found.fitted,
     }
+
+
+def _projected_part(items: ItemCounts) -> float:
+    """The weight of the projection, where some block of a blocked oracle has few reports."""
+    if items.most == 1 or np.ndim(items.trials) == 0:
+        return 0.0
+    fewest = max(float(np.min(items.trials)), _UNKNOWN_BLOCK)
+    known = math.log(fewest / _UNKNOWN_BLOCK) / math.log(_KNOWN_BLOCK / _UNKNOWN_BLOCK)
+    return max(1 - known, 0.0)
 
 
 def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
@@ -91,12 +112,13 @@ def shrink(items: ItemCounts) -> Shrunk:
     """The posterior mean of every frequency, averaged over the laws."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
-    moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain))
+    trust = _trust(items)
+    moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain), trust)
     fitted = 0.0
     # From few values no law of its own is learned: a fit would merge neighbours.
     if few_share(grid.domain) < 1:
         free, penalty = _fitted_moments(table, average)
-        fitted = logistic(free.evidence - moments.evidence - penalty)
+        fitted = logistic(trust * (free.evidence - moments.evidence - penalty))
         fitted *= 1 - few_share(grid.domain)
         moments = moments.mixed(free, fitted)
     means = np.maximum(moments.means, 0.0)[table.where]
@@ -132,25 +154,41 @@ def _even_odds(domain: int) -> float:
     return float(between(domain, _FEW_EVEN_ODDS, max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)))
 
 
-def _ladder_moments(table: CountTable, noise: float) -> tuple[_Moments, Vector]:
+def _trust(items: ItemCounts) -> float:
+    """The factor of log odds with which models are weighed: 1 unless one report could decide.
+
+    A report that supports a value is so many times likelier if the value has a share at the edge
+    of detection than if it has none; the log odds of "all are equal" change as much. Where that
+    is a long step, the answer would change at one report from one model's to the other's.
+    """
+    odds = float(np.max(items.gain / np.maximum(items.miss, _NEVER)))
+    if items.most < 1:
+        odds = min(odds, items.most / (1 - items.most))
+    expected = float(np.min(items.trials)) * float(np.mean(items.miss))
+    step = math.log1p(min(odds, _DETECTED / math.sqrt(max(expected, _NEVER))))
+    return min(1.0, _LONGEST_STEP / step)
+
+
+def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Moments, Vector]:
     """The moments under the ladder and "all are equal", and the average of these laws."""
     grid, even = table.grid, 1 / table.grid.domain
     laws, odds = ladder(grid, noise)
     posterior = table.condition(laws)
-    even_odds, total = _even_odds(grid.domain), float(odds.sum())
-    evidence = np.append(
-        posterior.evidence + np.log(odds), table.even_evidence() + math.log(even_odds * total)
-    )
-    evidence -= math.log(total * (1 + even_odds))
-    best = evidence.max()
+    even_odds, base = _even_odds(grid.domain), table.even_evidence()
+    evidence = posterior.evidence + np.log(odds / odds.sum())
+    # Counts that no law of the ladder explains leave "all are equal".
+    best = max(float(evidence.max()), base)
     weights = np.exp(evidence - best)
-    together = float(best + math.log(weights.sum()))
-    weights /= weights.sum()
-    means = posterior.means @ weights[:-1] + weights[-1] * even
-    squares = (posterior.variances + posterior.means**2) @ weights[:-1] + weights[-1] * even**2
-    average = np.exp(laws) @ weights[:-1]
-    average[grid.even] += weights[-1]
-    return _Moments(means, squares, together), average / average.sum()
+    sum_of_weights = max(float(weights.sum()), _NEVER)
+    ladder_evidence = best + math.log(sum_of_weights)
+    equal = logistic(trust * (base + math.log(even_odds) - ladder_evidence))
+    weights *= (1 - equal) / sum_of_weights
+    means = posterior.means @ weights + equal * even
+    squares = (posterior.variances + posterior.means**2) @ weights + equal * even**2
+    average = np.exp(laws) @ weights
+    average[grid.even] += equal
+    together = np.logaddexp(ladder_evidence, base + math.log(even_odds)) - math.log1p(even_odds)
+    return _Moments(means, squares, float(together)), average / average.sum()
 
 
 def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:

@@ -12,6 +12,7 @@ from rumor.core.settings import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.bayes import channel_bayes, channel_em, oracle_bayes, oracle_em
+from rumor.estimators.frequency.channel_items import channel_items
 from rumor.estimators.frequency.columns import Columns, columns_of, is_sparse, require_whole
 from rumor.estimators.frequency.diagnostics import (
     POWER,
@@ -20,7 +21,7 @@ from rumor.estimators.frequency.diagnostics import (
     deviation,
     evenness,
 )
-from rumor.estimators.frequency.empirical import oracle_auto
+from rumor.estimators.frequency.empirical import default_frequency, oracle_auto
 from rumor.estimators.frequency.likelihood import MatrixLikelihood
 from rumor.estimators.frequency.linear import (
     MENDING,
@@ -94,7 +95,7 @@ def estimate_channel(
 ) -> Estimate:
     """The frequencies behind an explicit channel's outputs.
 
-    "auto" is the projection where the channel can be inverted, and "bayes" where it cannot;
+    "auto" is what it is for an oracle where the channel can be inverted, and "bayes" where not;
     standard errors and intervals are those of the inverse, and unknown without one. To "bayes"
     and "em" the seen columns will do (`rumor.estimators.frequency.columns`).
     """
@@ -111,8 +112,8 @@ def estimate_channel(
         return _from_columns(columns, "bayes" if method == "auto" else method, options)
     matrix, seen = columns.whole
     inverse = inverse_of(matrix, seen)
-    if method == "auto":
-        method = "bayes" if inverse is None else "projection"
+    if method == "auto" and inverse is None:
+        method = "bayes"
     if inverse is not None:
         unbiased, stderr = linear_estimate(inverse, columns.counts)
     elif method in MENDING:
@@ -121,6 +122,9 @@ def estimate_channel(
         unbiased = stderr = np.full(matrix.shape[0], np.nan)
     if method in MENDING:
         frequency, told = MENDING[method](unbiased), dict[str, object]()
+    elif method == "auto":
+        items = channel_items(matrix, seen, unbiased, stderr)
+        frequency, told = default_frequency(items, unbiased)
     else:
         frequency, told = _most_likely(columns, method, options)
     return Estimate(
