@@ -242,6 +242,25 @@ def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path:
         expect(page.locator("#remarks li").first).to_contain_text(re.compile(r"bus and train: \d"))
         page.get_by_text("As a table").click()
         expect(page.locator("#table")).to_contain_text("Shares have no sum")
+        kept = "Of whoever chose more than 2 options, 2 were kept at random: only those are counted"
+        expect(page.locator("#remarks")).to_contain_text(kept)
+
+
+def test_keys_above_a_cap_are_said_to_be_left_out(open_page: OpenPage, tmp_path: Path) -> None:
+    mechanism = {"name": "key-set", "over_cap": "sample"}
+    asked = {"keys": ["maps", "chat", "mail"], "cap": 2, "epsilon": 4.0, "mechanism": mechanism}
+    question = {"id": "apps", "kind": "keyvalue", "text": "Hours?", "low": 0, "high": 4, **asked}
+    wish = {"name": "Apps", "series": "apps", "contact": "nobody@example.org"}
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(Collection.resolve({**wish, "questions": [question]}))
+    store.write([batch(entry, "apps", np.tile([1.0, 2.0, 3.0], (600, 1)))])
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(store, "apps", tokens=Tokens(tmp_path / "tokens"))) as url:
+        page = open_page()
+        page.goto(f"{url}/#token={token}")
+        expect(page.locator("#shares svg .layer_0_marks path")).to_have_count(3)
+        kept = "Of whoever held more than 2 keys, 2 were kept at random: only those are counted"
+        expect(page.locator("#remarks")).to_contain_text(f"{kept}, and intervals allow for")
 
 
 def test_how_the_answers_moved(open_page: OpenPage) -> None:

@@ -12,7 +12,7 @@ import rumor
 from rumor.core.types import Vector
 from rumor.kinds.text.result import WordEstimate
 from rumor.mechanisms.rappor_simulation import simulate_counts
-from rumor.results.intervals import Tails, FoundIntervals, stderr_of_test
+from rumor.results.intervals import FoundIntervals, Tails, stderr_of_test
 
 NOBODY = 400
 

@@ -282,7 +282,7 @@ class KeySet(CappedMechanism):
 
     @property
     def most_shown(self) -> int:
-        """A set."""
+        """As many as a set has."""
         return self.size
 
     @functools.cached_property

@@ -320,8 +320,8 @@ class FoundIntervals(NormalIntervals):
 def stderr_of_test(center: Vector, p_value: Vector, least: float) -> Vector:
     """Return the standard errors at which the normal law has these p-values of `center`.
 
-    They are 0, and say nothing, where a p-value is the `least` that there is: no evidence is too
-    strong for it.
+    They are 0, and say nothing, where a p-value is the `least` that there is: how far a value lies
+    beyond it is not known.
     """
     known = (p_value > least * (1 + 1e-9)) & (p_value < 0.5) & (center > 0)
     stderr = np.zeros(center.size)
