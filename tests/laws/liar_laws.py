@@ -78,6 +78,35 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     assert abs(added - bound) < DEVIATIONS * attack.noise, f"added {added:.4g}, not {bound:.4g}"
 
 
+def law_fakes_take_what_the_bound_says(mechanism: Mechanism) -> None:
+    """From everybody who holds a value, or the high end, to the report that lowers it most."""
+    if mechanism.round > 1:
+        assert "from round 1" in refused(lambda: mechanism.fake_loss(PEOPLE, FAKES))
+        return
+    loss = mechanism.fake_loss(PEOPLE, FAKES)
+    assert mechanism.fake_loss(PEOPLE, 0) == 0
+    assert 0 < mechanism.fake_loss(PEOPLE, FAKES // 2) < loss, "fewer fakes take less"
+    refused(lambda: mechanism.fake_loss(PEOPLE, PEOPLE + 1))
+    told = fake_clients(mechanism, PEOPLE)
+    assert told.takes == mechanism.fake_loss(PEOPLE, PEOPLE // 100)
+    assert told.to_dict()["takes"] == told.takes
+    assert told.raised.said(told.takes) in told.sentence()
+    one, gain = mechanism.fake_loss(1, 1), mechanism.fake_gain(1, 1)
+    # As many fakes among as many are that part of the reports, whichever way they push.
+    assert loss / one == pytest.approx(mechanism.fake_gain(PEOPLE, FAKES) / gain)
+    if isinstance(mechanism, Rappor):
+        return
+    if isinstance(mechanism, Wave):
+        assert one == pytest.approx(gain), "both ends of the range are alike"
+        return
+    attack = _attack(mechanism)
+    outputs = np.vstack([mechanism.outputs(public) for public in mechanism.publics()])
+    alone = [attack.raised(row[None]) for row in outputs]
+    whole = mechanism.grid.span if isinstance(mechanism, MeanMechanism) else 1.0
+    least = min(value for value in alone if math.isfinite(value))
+    assert one == pytest.approx(whole - least, rel=1e-9), "of one report"
+
+
 def _attack(mechanism: Mechanism) -> Attack:
     """On the last value, the mean, or the first key."""
     if isinstance(mechanism, FrequencyOracle):
@@ -231,7 +260,7 @@ def _on_a_cell(mixed: Mixed) -> Attack:
 
 def _words(rappor: Rappor, bound: float) -> None:
     """A word's own bits and no others, in every cohort: it is told as what this adds, "about"."""
-    assert "could add about" in fake_clients(rappor, PEOPLE).sentence()
+    assert ", about" in fake_clients(rappor, PEOPLE).sentence()
     ((held, word),) = rappor.pairs_to_compare()
     honest = rappor.privatize([str(held)] * (PEOPLE - FAKES), random=Seeded(120))
     filters = [rappor.bloom.filter(str(word), cohort) for cohort in range(rappor.cohorts)]

@@ -8,6 +8,7 @@ import rumor
 from rumor.mechanisms import REGISTRY, MeanMechanism, Mechanism
 from tests.laws.liar_laws import (
     law_fakes_add_what_the_bound_says,
+    law_fakes_take_what_the_bound_says,
     law_furthest_estimate_is_that_of_a_report,
 )
 
@@ -22,6 +23,11 @@ MEANS = [p for p in EXAMPLES if isinstance(p.values[0], MeanMechanism)]
 @pytest.mark.parametrize("mechanism", EXAMPLES)
 def test_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     law_fakes_add_what_the_bound_says(mechanism)
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES)
+def test_fakes_take_what_the_bound_says(mechanism: Mechanism) -> None:
+    law_fakes_take_what_the_bound_says(mechanism)
 
 
 @pytest.mark.parametrize("mechanism", MEANS)

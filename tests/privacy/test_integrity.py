@@ -163,12 +163,19 @@ def test_every_estimate_says_what_fake_clients_could_add(example: str) -> None:
         bound = fake_clients(question.mechanism, 10_000)
         assert bound.clients == 100
         assert bound.adds > 0
-        most = "about" if question.kind == "text" and bound.raised.what == "a word" else "up to"
-        assert bound.sentence().startswith(f"100 reports of fake clients could add {most} ")
+        most = "about" if question.kind == "text" and bound.raised.what == "a word" else "at most"
+        assert bound.sentence().startswith("100 fake reports could raise ")
+        assert bound.sentence().endswith(f", {most}")
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
     result = rumor.estimate(oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)))
-    sentence = fake_clients(oracle, 300).sentence()
+    noise = float(result.stderr.max())
+    sentence = fake_clients(oracle, 300).with_shares(noise).sentence()
     assert sentence in result.table()
+    assert ", and move the share shown by " in sentence
+    linear = rumor.estimate(
+        oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)), method="inversion"
+    )
+    assert fake_clients(oracle, 300).sentence() in linear.table()
     assert result.to_dict()["diagnostics"]["fake_clients"]["sentence"] == sentence  # type: ignore[index]
 
 
@@ -231,7 +238,7 @@ def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = ["liars", "examples/survey.toml", "--seed", "1"]
     assert main([*command, str(tmp_path / "honest.parquet"), "--fakes", "60"]) == 0
     text = capsys.readouterr().out
-    assert "medicine: 6,000 reports; 60 reports of fake clients could add up to" in text
+    assert "medicine: 6,000 reports; 60 fake reports could raise the interval of a value by" in text
     assert "likely" not in text
     assert main([*command, str(tmp_path / "mixed.parquet"), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

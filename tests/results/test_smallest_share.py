@@ -48,7 +48,7 @@ def test_too_few_reports_tell_no_share_from_zero() -> None:
     assert RareCount(0, 0.4, 0.2).smallest_share(0.001) is None
     oracle = rumor.SubsetSelection(domain=50, epsilon=0.5)
     result = rumor.estimate(oracle, oracle.privatize([1], random=rumor.Seeded(1)))
-    assert "no share has an interval above 0 in this table with power 90%" in result.table()
+    assert "smallest share told from 0 in this table: none" in result.table()
 
 
 def _found(mechanism: rumor.Mechanism, share: float, people: int, tables: int) -> float:
@@ -108,14 +108,15 @@ def test_the_table_says_what_belongs_to_its_intervals() -> None:
         share = result.smallest_shown(view.on_screen())
         assert share is not None
         shares[name] = share
-        said = f"smallest share with an interval above 0 in this table: {share:.2%} (power 90%)"
+        said = f"smallest share told from 0 in this table: {share:.2%}"
         assert said in result.table(view)
+        assert "(power 90%)" in result.table(view)
     assert shares["named"] < shares["all"] < shares["ranked"] < shares["strict"]
     named = result.diagnostics["detectable"]
     assert shares["named"] == pytest.approx(named, rel=0.02)
-    assert f"of a value named in advance: {named:.2%}" in result.table()
+    assert f"if named in advance: {named:.2%} (power 90%)" in result.table()
     assert result.to_dict(RANKED)["smallest_shown"] == shares["ranked"]
-    assert "named in advance:" not in result.table(order="given")
+    assert "if named in advance" not in result.table(order="given")
 
 
 @pytest.mark.parametrize("kind", ["choice", "set"])

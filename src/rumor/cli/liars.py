@@ -27,7 +27,7 @@ def liars(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for crafted reports, and bound what fakes can add.
+    """Look for crafted reports, and bound what fakes can move.
 
     Two statistics are held against the channel: whether reports support the most frequent
     values together more often than honest ones do, and whether too many of them have very few
@@ -48,7 +48,7 @@ def liars(
     mechanism, total = source.question.mechanism, source.reports
     bound = fake_clients(mechanism, max(total, 1))
     if fakes is not None:
-        bound = FakeClients(fakes, mechanism.fake_gain(total, fakes), mechanism.raised)
+        bound = FakeClients.among(mechanism, total, fakes)
     findings = _findings(mechanism, _gathered(source, most), seed)
     if as_json:
         print_json(

@@ -320,17 +320,25 @@ class Mechanism(abc.ABC):
         """The bits of a report, where reports are bits; None elsewhere."""
         return None
 
-    # What fake clients can add
+    # How far fake clients can move an estimate
 
     def fake_gain(self, reports: int, fakes: int) -> float:
         """The most that so many fakes among all `reports` can add to one estimate (liars.py)."""
-        checked_size("reports", reports, 1, MAX_REPORTS)
-        checked_size("fakes", fakes, 0, reports)
+        _check_fakes(reports, fakes)
         return self._fake_gain(reports, fakes)
+
+    def fake_loss(self, reports: int, fakes: int) -> float:
+        """The most that so many fakes among all `reports` can take from one estimate (liars.py)."""
+        _check_fakes(reports, fakes)
+        return self._fake_loss(reports, fakes)
 
     @abc.abstractmethod
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """The same for numbers that were checked; told of as `raised` says."""
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """As much as fakes add, unless a mechanism says otherwise."""
+        return self._fake_gain(reports, fakes)
 
     # What an audit asks
 
@@ -401,6 +409,11 @@ class Mechanism(abc.ABC):
     def __repr__(self) -> str:
         inner = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
         return f"{type(self).__name__}({inner}; epsilon {self.epsilon:.6g})"
+
+
+def _check_fakes(reports: object, fakes: object) -> None:
+    most = checked_size("reports", reports, 1, MAX_REPORTS)
+    checked_size("fakes", fakes, 0, most)
 
 
 def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:

@@ -230,6 +230,11 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         """A supporting report counts once for its value."""
         return 1 / float(self.exact_gain)
 
+    @property
+    def smallest_contribution(self) -> float:
+        """Another report of the value's block counts once against it."""
+        return -1 / float(self.exact_gain)
+
     def score(self, tally: Tally, reports: int) -> Score:
         """Supporting minus other reports of the block; how it varies, the block's total says.
 

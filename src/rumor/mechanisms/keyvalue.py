@@ -194,7 +194,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         """The cap, where a report draws from fewer keys than a person may hold."""
         return None
 
-    # What fake clients can add
+    # How far fake clients can move a share or a mean
 
     def _about(self, reports: int, fakes: int) -> float:
         """How many reports are about a key of which all fakes speak, on average."""
@@ -207,12 +207,30 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
             return 0.0
         return fakes / self._about(reports, fakes) * (1 - rates.miss) / rates.gain
 
-    def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
-        """How far fakes can raise the mean of a key that this share of people hold at the low end.
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """All fakes speak of a key that everybody holds, and report nothing."""
+        rates = self.rates
+        if not fakes:
+            return 0.0
+        return fakes / self._about(reports, fakes) * (1 + rates.miss / rates.gain)
 
-        They all report the key with a plus, which raises its frequency as well; at most the range.
+    def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
+        """How far fakes can move the mean of a key that this share of people hold at one end.
+
+        They all report the key with the other sign, which raises its frequency as well; at most
+        the range. Of a key so rare that fakes who report nothing bring its share to zero, the mean
+        is a ratio to as little as they like: the whole range.
         """
-        rates, part = self.rates, fakes / self._about(reports, fakes)
+        return self.mean_moved(fakes / self._about(reports, fakes), share)
+
+    def mean_moved(self, part: float, share: float) -> float:
+        """Return how far fakes who are this `part` of the reports about a key move its mean.
+
+        The others hold the key in this `share`, and all at one end of the range.
+        """
+        rates = self.rates
+        if (1 - part) * share <= part * rates.miss / rates.gain:
+            return self.grid.span
         held = (1 - part) * share + part * (1 - rates.miss) / rates.gain
         product = -(1 - part) * share + part / rates.sign_gain
         return min(1.0, (product / held + 1) / 2) * self.grid.span

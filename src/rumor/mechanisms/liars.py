@@ -1,16 +1,26 @@
-"""What fake clients can do to an estimate: the argument, and the bound as it is told.
+"""How far fake clients can move what is shown: the argument, and the bound as it is told.
 
 A report that could have come from anybody can be made by anybody, so a fake client chooses
 the report that pushes furthest. The bound is on the linear estimate, from m fakes among all
-n reports, against honest people none of whom holds the value (or who all hold the low end
-of the range). No honest behaviour of the others can make it larger. Each family of mechanisms
-says for itself what is raised and how far (`Mechanism.raised`, `Mechanism.fake_gain`):
+n reports: upwards against honest people none of whom holds the value (or who all hold the low
+end of the range), downwards against people who all do. No honest behaviour of the others can
+make it larger. Each family of mechanisms says for itself what is moved and how far
+(`Mechanism.raised`, `Mechanism.fake_gain`, `Mechanism.fake_loss`):
 
-- a frequency: m/n times the largest contribution of a report, (1 - miss) / gain;
-- a mean: m/n times the distance from the low end to the furthest estimate of one report;
+- a frequency: m/n times the largest contribution of a report, (1 - miss) / gain, or times the
+  distance from 1 to the smallest, hit / gain;
+- a mean: m/n times the distance from one end to the furthest estimate of one report;
 - a key's frequency: all fakes speak of one key, of which only a share of the others does;
 - a word: its bits set and all others clear, in any cohort; each other word left alone,
   least squares then moves by m/n over q* - p*.
+
+Intervals are made of linear estimates, and move with them: with fakes among the reports, the
+truth lies within the interval that is shown or beyond one of its ends by at most the bound,
+whatever method gives the share between them. That share itself is fitted to all values together,
+and may be moved further than its interval: the projection by at most the sum of both bounds
+(it adds one number to all shares that it keeps, which moves no further than the largest of them).
+Other methods stay within some standard errors of such a share, with fakes and without: no attack
+of benchmarks/fakes_shown.py moved a share by more than the sum and four standard errors.
 
 Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential Privacy Protocols", 2021.
 """
@@ -18,7 +28,7 @@ Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential Privacy Protoco
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,19 +36,21 @@ if TYPE_CHECKING:
 
 # What a collector should reckon with: one liar in a hundred.
 LIARS = 0.01
+# A fitted share moves with the linear ones, and within so many standard errors besides.
+FITTED = 4.0
 
 
 @dataclass(frozen=True)
 class Raised:
-    """What fakes raise: "a value", "the mean", "a key's share" or "a word"."""
+    """What fakes move: "a value", "the mean", "a key's share" or "a word"."""
 
     what: str
     share: bool = True
     """Whether it is a share of everybody, and not in a unit of its own."""
     bounded: bool = True
-    """Whether the gain is a bound, and not what a plain attack adds."""
+    """Whether gain and loss are bounds, and not what a plain attack comes to."""
 
-    def shown(self, adds: float) -> str:
+    def said(self, adds: float) -> str:
         """So much of it in words: shares as percentages, others in their own unit."""
         if not self.share:
             return f"{adds:.2g}"
@@ -47,27 +59,58 @@ class Raised:
 
 @dataclass(frozen=True)
 class FakeClients:
-    """How far so many fake clients can raise an estimate."""
+    """How far so many fake clients can raise an estimate and its interval, or lower them."""
 
     clients: int
     adds: float
+    takes: float
     raised: Raised
+    shown: float | None = None
+    """How far the share that a method shows can be moved either way, where methods fit shares."""
+
+    @classmethod
+    def among(cls, mechanism: Mechanism, reports: int, clients: int) -> FakeClients:
+        """Return the bound for so many clients among all `reports`."""
+        gain, loss = (of(reports, clients) for of in (mechanism.fake_gain, mechanism.fake_loss))
+        return cls(clients, gain, loss, mechanism.raised)
+
+    @classmethod
+    def of_trials(cls, mechanism: Mechanism, reports: int, trials: float) -> FakeClients:
+        """Return the bound where no more than `trials` of all `reports` are about a thing."""
+        clients = fakes_among(reports)
+        part = clients / max(trials, clients)
+        gain, loss = (part * of(1, 1) for of in (mechanism.fake_gain, mechanism.fake_loss))
+        return cls(clients, gain, loss, mechanism.raised)
+
+    def with_shares(self, stderr: float) -> FakeClients:
+        """Return the bound with that on shares fitted to all values, from the largest `stderr`."""
+        return replace(self, shown=self.adds + self.takes + FITTED * stderr)
 
     def sentence(self) -> str:
         """The bound in words."""
-        most = "up to" if self.raised.bounded else "about"
-        added = f"could add {most} {self.raised.shown(self.adds)} to {self.raised.what}"
-        if self.clients == 1:
-            return f"one report of a fake client {added}"
-        return f"{self.clients:,} reports of fake clients {added}"
+        raised = self.raised
+        what = f"the interval of {raised.what}" if raised.share else raised.what
+        who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
+        moved = (
+            f"{who} could raise {what} by {raised.said(self.adds)} or lower it by "
+            f"{raised.said(self.takes)}"
+        )
+        if self.shown is not None:
+            moved += f", and move the share shown by {raised.said(self.shown)}"
+        return f"{moved}, {'at most' if raised.bounded else 'about'}"
 
     def to_dict(self) -> dict[str, object]:
         """The bound as plain data."""
-        facts = {"clients": self.clients, "adds": self.adds, "to": self.raised.what}
-        return {**facts, "sentence": self.sentence()}
+        moved = {"clients": self.clients, "adds": self.adds, "takes": self.takes}
+        told = {"shown": self.shown, "to": self.raised.what, "sentence": self.sentence()}
+        return {**moved, **told}
+
+
+def fakes_among(reports: int, share: float = LIARS) -> int:
+    """Return how many clients this share of all `reports` is, at least one."""
+    return max(1, math.ceil(share * reports))
 
 
 def fake_clients(mechanism: Mechanism, reports: int, share: float = LIARS) -> FakeClients:
     """The bound for this share of all reports, at least one."""
-    clients = max(1, math.ceil(share * reports))
-    return FakeClients(clients, mechanism.fake_gain(reports, clients), mechanism.raised)
+    return FakeClients.among(mechanism, reports, fakes_among(reports, share))

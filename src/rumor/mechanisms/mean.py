@@ -123,20 +123,34 @@ class MeanMechanism(DeclaredParameters):
     @functools.cached_property
     def furthest_estimate(self) -> float:
         """The largest estimate that a single report can give, far above the range."""
+        return float(self._furthest_estimates.max())
+
+    @functools.cached_property
+    def lowest_estimate(self) -> float:
+        """The smallest estimate that a single report can give, far below the range."""
+        return float(self._furthest_estimates.min())
+
+    @functools.cached_property
+    def _furthest_estimates(self) -> Vector:
         if list(self.publics()) != [b""]:  # `outputs` has those of one public part alone
             raise InputError(f"no bound on fake clients is known for {self!r}")
-        return float(self.estimates(self.furthest_outputs()).max())
+        return self.estimates(self.furthest_outputs())
 
     def furthest_outputs(self) -> Reports:
-        """Outputs one of which gives the largest estimate: all, unless a mechanism knows better.
+        """Outputs among which are those of the largest and the smallest estimate.
 
-        One with a million of them should: each is looked at on its own.
+        All of them, unless a mechanism knows better. One with a million of them should: each is
+        looked at on its own.
         """
         return self.outputs()
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """The distance from the low end to the furthest estimate of one report, for each fake."""
         return fakes / reports * (self.furthest_estimate - self.grid.low)
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """The distance from the high end to the lowest estimate of one report, for each fake."""
+        return fakes / reports * (self.grid.high - self.lowest_estimate)
 
     def repeated(self, value: object, count: int) -> object:
         """A column of numbers."""

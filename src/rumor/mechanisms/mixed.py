@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -343,13 +343,21 @@ class Mixed(PlacedAnswers):
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """All of them speak of one table, as only its part of the others does."""
+        return self._moved(reports, fakes, lambda oracle: oracle.largest_contribution)
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """All of them speak of one table, and against a cell in which everybody is."""
+        return self._moved(reports, fakes, lambda oracle: 1 - oracle.smallest_contribution)
+
+    def _moved(self, reports: int, fakes: int, each: Callable[[SubsetSelection], float]) -> float:
+        """Return how far fakes move a cell of the table that moves furthest, by `each` of them."""
         if not fakes:
             return 0.0
-        tables = [one for one in self.components if len(one.asks) > 1]
         others = reports - fakes
         return max(
-            fakes * one.oracle.largest_contribution / (others * float(one.share) + fakes)
-            for one in tables
+            fakes * each(one.oracle) / (others * float(one.share) + fakes)
+            for one in self.components
+            if len(one.asks) > 1
         )
 
 

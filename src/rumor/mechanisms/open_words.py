@@ -327,8 +327,16 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """All of them speak of whole words, as few of the others do."""
+        return self._part(reports, fakes) * (1 - 1 / self.buckets) / self.gain
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """All of them name another bucket than that of a word which everybody holds."""
+        return self._part(reports, fakes) * (1 + 1 / (self.buckets * self.gain))
+
+    def _part(self, reports: int, fakes: int) -> float:
+        """Return the part that fakes have of the reports about whole words."""
         others = (reports - fakes) * self.weights[-1] / self._ends[-1]
-        return fakes * (1 - 1 / self.buckets) / ((others + fakes) * self.gain) if fakes else 0.0
+        return fakes / (others + fakes) if fakes else 0.0
 
 
 def _checked_weights(weights: object) -> tuple[int, ...]:

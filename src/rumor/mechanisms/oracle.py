@@ -279,6 +279,15 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         """The largest contribution of a report, for each fake."""
         return fakes / reports * self.largest_contribution
 
+    @property
+    def smallest_contribution(self) -> float:
+        """The least that one report adds to a value's estimate, times reports: below zero."""
+        return -self.miss / self.gain
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """The smallest contribution instead of that of a person who holds the value, 1."""
+        return fakes / reports * (1 - self.smallest_contribution)
+
     def score(self, tally: Tally, reports: int) -> Score:
         """The support counts as a score: binomial, or a sum of two binomials."""
         p, q = self.hit, self.miss

@@ -110,8 +110,8 @@ class Piecewise(MeanMechanism, NearOrFar):
         return mean, unit**2 * float((second - first**2) / slope**2)
 
     def furthest_outputs(self) -> Reports:
-        """The last: estimates lie on a line that rises."""
-        return little_endian(np.array([self.alphabet - 1]), self.width)
+        """The first and the last: estimates lie on a line that rises."""
+        return little_endian(np.array([0, self.alphabet - 1]), self.width)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
         """The second moment of one output less the squared first, over the squared slope."""

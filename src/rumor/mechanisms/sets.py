@@ -228,14 +228,19 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
         """The same of pairs, where they are counted."""
 
-    # What fake clients can add
+    # How far fake clients can move a share
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """All fakes support one option, of which only a share of the others speaks."""
-        if not fakes:
-            return 0.0
-        about = (reports - fakes) * self.share + fakes
-        return fakes / about * (1 - self.miss) / self.gain
+        return self._part(reports, fakes) * (1 - self.miss) / self.gain
+
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """All fakes speak of an option that everybody chose, and do not support it."""
+        return self._part(reports, fakes) * self.hit / self.gain
+
+    def _part(self, reports: int, fakes: int) -> float:
+        """Return the part that fakes have of the reports about an option."""
+        return fakes / ((reports - fakes) * self.share + fakes) if fakes else 0.0
 
 
 def pair_weights(

@@ -157,6 +157,11 @@ class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
         start, slope = self.line
         return fakes / reports * self.scale.unit * float((self.alphabet - 1 - start) / slope)
 
+    def _fake_loss(self, reports: int, fakes: int) -> float:
+        """From the last position to the estimate of the first output, for each fake."""
+        start, slope = self.line
+        return fakes / reports * self.scale.unit * float(self.domain - 1 + start / slope)
+
 
 def _spacings(wish: object) -> tuple[float, ...]:
     listed = list(wish) if isinstance(wish, (list, tuple)) else [wish]

@@ -176,17 +176,15 @@ class Estimate(RankedRows):
         noise, named = self.diagnostics.get("noise"), self.diagnostics.get("detectable")
         if not isinstance(noise, float):
             return []
-        shown, power = self.smallest_shown(view), percent(POWER)
-        said = f"standard error at share 0: {percent(noise, 2)}; "
-        if shown is None:
-            said += f"no share has an interval above 0 in this table with power {power}"
-        else:
-            said += (
-                f"smallest share with an interval above 0 in this table: {percent(shown, 2)} "
-                f"(power {power})"
-            )
+        shown = self.smallest_shown(view)
+        found = "none" if shown is None else percent(shown, 2)
+        said = (
+            f"standard error at share 0: {percent(noise, 2)}; smallest share told from 0 in this "
+        )
+        said += f"table: {found}"
         if view.chosen and isinstance(named, float):
-            said += f", of a value named in advance: {percent(named, 2)}"
+            said += f", if named in advance: {percent(named, 2)}"
+        said += f" (power {percent(POWER)})"
         return [said]
 
     _ASIDE: ClassVar[tuple[str, str]] = ("value", "std. error")

@@ -192,12 +192,17 @@ def frequency_estimate(
         # Counts out of a fixed number of reports are exactly binomial.
         exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
         groups=OracleGroups(oracle, summary.tally, summary.reports),
-        diagnostics={**_facts(oracle, summary), **(told or {})},
+        diagnostics={**_facts(oracle, summary, method), **(told or {})},
     )
 
 
-def _facts(oracle: FrequencyOracle, summary: Summary) -> dict[str, object]:
+def _facts(oracle: FrequencyOracle, summary: Summary, method: str) -> dict[str, object]:
     """Noise level, smallest detectable frequency, and a warning where it is due."""
+    fakes = fake_clients(oracle, summary.reports)
+    if method != "inversion":
+        plausible = np.clip(oracle.unbiased(summary.tally, summary.reports), 0.0, 1.0)
+        noise = np.sqrt(oracle.variance(plausible, summary.reports))
+        fakes = fakes.with_shares(float(noise.max()))
     even = evenness(oracle.item_channel(summary.tally, summary.reports))
     found: dict[str, object] = {
         "noise": deviation(oracle, 0.0, summary.reports),
@@ -205,7 +210,7 @@ def _facts(oracle: FrequencyOracle, summary: Summary) -> dict[str, object]:
         "test_level": TEST_LEVEL,
         "power": POWER,
         "even_p": even,
-        "fake_clients": fake_clients(oracle, summary.reports).to_dict(),
+        "fake_clients": fakes.to_dict(),
     }
     if even > _EVEN:
         found["warning"] = (

@@ -21,8 +21,8 @@ from rumor.estimators.joint.nearest import consistent_tables
 from rumor.kinds.evidence import summarized
 from rumor.kinds.joint.pair_table import PairTable
 from rumor.kinds.joint.result import Asked, JointEstimate
-from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.liars import FakeClients, fakes_among
+from rumor.mechanisms.mixed import Counted, Mixed
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
 """Every method, and its options."""
@@ -37,10 +37,25 @@ def estimate(
     counted = mechanism.counted(summary.tally)
     asked = [Asked(one.component.asks, one.reports) for one in counted]
     found = linear(mechanism.parts.sizes, seen_in(counted))
-    told = {"fake_clients": fake_clients(mechanism, summary.reports).to_dict()}
+    told = {"fake_clients": _fakes(mechanism, counted, found).to_dict()}
     return joint_estimate(
         mechanism.parts, found, chosen, asked, summary.reports, mechanism.epsilon, told
     )
+
+
+def _fakes(mechanism: Mixed, counted: Sequence[Counted], found: Linear) -> FakeClients:
+    """Return how far fakes who are all asked the same part of the question move a cell.
+
+    A part that few are asked for alone moves the cells of its tables too, by less than its own
+    values.
+    """
+    fakes = fakes_among(sum(one.reports for one in counted))
+    oracles = [one.component.oracle for one in counted]
+    share = [fakes / max(one.reports, fakes) for one in counted]
+    adds = max(o.fake_gain(1, 1) * part for o, part in zip(oracles, share, strict=True))
+    takes = max(o.fake_loss(1, 1) * part for o, part in zip(oracles, share, strict=True))
+    noise = max(float(found.pair(pair).deviation.max()) for pair in found.coordinates.pairs)
+    return FakeClients(fakes, adds, takes, mechanism.raised).with_shares(noise)
 
 
 def joint_estimate(

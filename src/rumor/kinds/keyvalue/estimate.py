@@ -40,7 +40,7 @@ from rumor.kinds.keyvalue.intervals import (
 )
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
-from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.liars import FakeClients
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
 from rumor.results.kept import FullSlots
@@ -174,7 +174,7 @@ def _result(
         kept=mechanism.kept,
         diagnostics={
             **diagnostics,
-            "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
+            "fake_clients": _fakes(mechanism, summary.reports, counts, linear),
         },
     )
 
@@ -190,6 +190,21 @@ def _intervals(
     hits = float(counts.plus.sum() + counts.minus.sum())
     slots = FullSlots.of(kept, hits, summary.reports, rates.miss, rates.gain)
     return ReachingKeyIntervals(*_parts(plain), slots)
+
+
+def _fakes(
+    mechanism: KeyValueMechanism, reports: int, counts: KeyCounts, linear: LinearKeys
+) -> dict[str, object]:
+    """Return how far fakes who all speak of one key move its share, and the leading key's mean."""
+    bound = FakeClients.of_trials(mechanism, reports, float(np.min(counts.trials)))
+    bound = bound.with_shares(float(np.sqrt(np.max(linear.var_f))))
+    leader = int(np.argmax(linear.f))
+    # The share of honest people is no smaller than what fakes leave of the one that was seen.
+    share = min(float(linear.f[leader]), 1.0) - bound.adds
+    moves = mechanism.mean_moved(bound.clients / max(counts.trials[leader], bound.clients), share)
+    mean = f"they could move the mean of the most frequent key by {moves:.2g}"
+    sentence = f"{bound.sentence()}; {mean}"
+    return {**bound.to_dict(), "mean_moves": moves, "sentence": sentence}
 
 
 def _parts(intervals: KeyIntervals) -> tuple[KeyCounts, KeyRates, float, float]:

@@ -36,7 +36,7 @@ from rumor.kinds.planning.planned import (
 )
 from rumor.kinds.planning.planned_mean import EVEN
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.liars import LIARS
+from rumor.mechanisms.liars import LIARS, fake_clients
 
 if TYPE_CHECKING:
     import altair as alt
@@ -203,7 +203,7 @@ class Plan:
         head += ["detectable", *(["in table"] if ranked else []), "bytes"]
         head += [*self.best.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
-        head += [f"{LIARS:.0%} liars add"]
+        head += [f"{LIARS:.0%} fakes add", "take"]
         body = []
         for option in self.options:
             row = [option.name, show(option.error)]
@@ -219,7 +219,8 @@ class Plan:
                     f"{option.epsilon_total:,.4g}",
                     "no limit" if math.isinf(ever) else f"{ever:.4g}",
                 ]
-            body.append([*row, self._liars(option.shift)])
+            moved = option.fakes
+            body.append([*row, self._liars(moved.adds), self._liars(moved.takes)])
         return head, body
 
     def _noticed(self, smallest: float) -> str:
@@ -263,7 +264,8 @@ class Plan:
                     "epsilon": option.epsilon,
                     "epsilon_total": option.epsilon_total,
                     "epsilon_permanent": option.mechanism.epsilon_permanent,
-                    "one_percent_liars_add": option.shift,
+                    "one_percent_liars_add": option.fakes.adds,
+                    "one_percent_liars_take": option.fakes.takes,
                 }
                 for option in self.options
             ],
@@ -560,7 +562,7 @@ def _expected(
         default=topic.default(mechanism, users),
         detectable=topic.detectable(mechanism, users),
         shown=topic.shown(mechanism, users),
-        shift=mechanism.fake_gain(users, math.ceil(LIARS * users)),
+        fakes=fake_clients(mechanism, users),
         epsilon=mechanism.epsilon_in_all(1),
         epsilon_total=mechanism.epsilon_in_all(wish.reports),
     )

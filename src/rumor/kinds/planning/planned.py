@@ -16,6 +16,7 @@ from rumor.estimators.compare.power import Between
 from rumor.kinds.planning.forecast_range import Range
 from rumor.kinds.planning.permanent import LIFETIME
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.liars import FakeClients
 
 MAX_USERS = 10**12
 MAX_DOMAIN = 1_000_000
@@ -97,8 +98,8 @@ class Option(Candidate[M]):
     shown: float | None
     """The smallest frequency that has an interval above 0 in the table of the estimate, with
     power 90 %; None where no table is ranked."""
-    shift: float
-    """How much one liar in a hundred can add to a value."""
+    fakes: FakeClients
+    """How far one fake in a hundred can move a value."""
     epsilon: float
     """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
     epsilon_total: float

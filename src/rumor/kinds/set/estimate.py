@@ -19,7 +19,7 @@ from rumor.estimators.sets.pairs import pair_shares
 from rumor.estimators.sets.shares import clipped, shrunk, with_trials
 from rumor.kinds.evidence import summarized
 from rumor.kinds.set.result import PairEstimate, PairIntervals, SetEstimate
-from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.liars import FakeClients
 from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
@@ -65,7 +65,7 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
         method=method,
         intervals=reaching(ends, slots),
         exact=reaching(exact, slots),
-        diagnostics={**_facts(mechanism, summary), **told},
+        diagnostics={**_facts(mechanism, summary, method, float(np.sqrt(variance.max()))), **told},
         cap=mechanism.cap,
         kept=mechanism.kept,
         pairs=_pairs(mechanism, summary, shares, slots) if mechanism.pairs else None,
@@ -88,9 +88,14 @@ def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts,
     return items, Score(excess, mechanism.gain, mechanism.spread(about))  # type: ignore[arg-type]
 
 
-def _facts(mechanism: SetMechanism, summary: Summary) -> dict[str, object]:
-    """Noise level, smallest share that is noticed, and what fakes could add."""
+def _facts(
+    mechanism: SetMechanism, summary: Summary, method: str, noise: float
+) -> dict[str, object]:
+    """Noise level, smallest detectable share, and how far fakes could move a share."""
     from rumor.kinds.planning.measures import told_apart
+
+    fewest = float(np.min(mechanism.items(summary.tally, summary.reports).trials))
+    fakes = FakeClients.of_trials(mechanism, summary.reports, fewest)
 
     def deviation(f: float) -> float:
         return float(np.sqrt(mechanism.variance(f, summary.reports)))
@@ -100,7 +105,7 @@ def _facts(mechanism: SetMechanism, summary: Summary) -> dict[str, object]:
         "detectable": told_apart(deviation, TEST_LEVEL),
         "test_level": TEST_LEVEL,
         "power": POWER,
-        "fake_clients": fake_clients(mechanism, summary.reports).to_dict(),
+        "fake_clients": (fakes if method == "inversion" else fakes.with_shares(noise)).to_dict(),
     }
 
 
