@@ -26,10 +26,9 @@ from typing import Protocol
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.oracle import ItemCounts, Score
+from rumor.mechanisms.oracle import Score
 
 Bounds = tuple[Vector, Vector]
 
@@ -197,66 +196,6 @@ def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Ve
         fits = accepts(middle)
         inside, outside = np.where(fits, middle, inside), np.where(fits, outside, middle)
     return np.asarray(inside)
-
-
-@dataclass(frozen=True)
-class ExactIntervals:
-    """Intervals that cover at least as often as they say, whatever the count (Clopper-Pearson).
-
-    For people drawn from a population, where a count is exactly binomial.
-    """
-
-    items: ItemCounts
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The same chance of a miss on both sides of every value."""
-        tail, size = NormalDist().cdf(-z), self.items.counts.size
-        return self.tails(np.arange(size), Tails.alike(tail, tail, size), of)
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Quantiles of beta laws, as frequencies."""
-        if of != "population":
-            raise InputError(f'exact intervals are of the "population" only; got {shown(of)}')
-        columns = (self.items.counts, self.items.trials, self.items.miss, self.items.gain)
-        counts, trials, miss, gain = (
-            np.broadcast_to(np.asarray(c, np.float64), self.items.counts.shape)[rows]
-            for c in columns
-        )
-        low, high = binomial_ends(counts, trials, tails)
-        return np.asarray((low - miss) / gain), np.asarray((high - miss) / gain)
-
-
-def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
-    """The chances of success at which a count this large, or this small, is that rare."""
-    special = needed("scipy.special", "an interval of counts")
-
-    others = trials - counts
-    with np.errstate(invalid="ignore"):
-        low = np.where(counts > 0, special.betaincinv(counts, others + 1, tails.lower), 0.0)
-        high = np.where(others > 0, special.betainccinv(counts + 1, others, tails.upper), 1.0)
-    return low, high
-
-
-@dataclass(frozen=True)
-class CountIntervals:
-    """Intervals of an oracle's frequencies, from what its reports support.
-
-    A value named in advance has the score test's; where tails are small, the normal law is
-    not good enough for small counts, and the binomial itself serves. Held fixed, people's
-    counts are no binomials: the score test remains.
-    """
-
-    score: ScoreIntervals
-    exact: ExactIntervals
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The score test's."""
-        return self.score.bounds(z, of)
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The binomial's; of these people, the score test's."""
-        way: Intervals = self.exact if of == "population" else self.score
-        return way.tails(rows, tails, of)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from rumor.core.errors import InputError, shown
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle, Score
-from rumor.results.intervals import ScoreIntervals, critical_value
+from rumor.results.counts import FEW, bounded_ends
+from rumor.results.intervals import ScoreIntervals, Tails, critical_value, each_outside
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class ChannelGroups:
         spread: dict[Target, tuple[float | Vector, float, float]] = {
             "population": (square, 0.0, -1.0)
         }
-        return Score(np.array([mean]), 1.0, spread), round(total)
+        ends = float(added.min()), float(added.max())
+        return Score(np.array([mean]), 1.0, spread, ends), round(total)
 
 
 def group_share(
@@ -96,12 +98,27 @@ def group_share(
     if of not in score.spread:
         raise InputError(f'this estimate has intervals of the "population" only; got {shown(of)}')
     unbiased = float(score.excess[0] / score.gain)
-    low, high = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    ends = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    low, high = float(ends[0][0]), float(ends[1][0])
     v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
     plausible = min(max(unbiased, 0.0), 1.0)
     variance = max(v0 + v1 * plausible + v2 * plausible**2, 0.0)
     stderr = float(np.sqrt(variance / reports)) / score.gain
-    return Share(values, unbiased, stderr, float(low[0]), float(high[0]), level, of)
+    if score.ends is not None and reports * variance < FEW * min(score.ends[1] - score.ends[0], 1):
+        few = _few_ends(score, score.ends, reports, level)
+        low, high = min(low, few[0]), max(high, few[1])
+    return Share(values, unbiased, stderr, low, high, level, of)
+
+
+def _few_ends(
+    score: Score, within: tuple[float, float], reports: int, level: float
+) -> tuple[float, float]:
+    """Return ends of a share that few reports tell of, each of which adds no more than `within`."""
+    tail, (least, most) = each_outside(level, 1) / 2, (np.array([end]) for end in within)
+    trials = np.array([float(reports)])
+    found = bounded_ends(score.excess, trials, (least, most), Tails.alike(tail, tail, 1))
+    low, high = (float(np.clip(end[0] / score.gain, 0.0, 1.0)) for end in found)
+    return low, high
 
 
 def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:

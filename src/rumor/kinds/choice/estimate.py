@@ -34,8 +34,9 @@ from rumor.kinds.evidence import reports_in, summarized
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import CountIntervals, ExactIntervals
 from rumor.results.estimate import Estimate
-from rumor.results.intervals import CountIntervals, ExactIntervals, NormalIntervals, ScoreIntervals
+from rumor.results.intervals import NormalIntervals, ScoreIntervals
 from rumor.results.shares import ChannelGroups, OracleGroups
 
 _EM_OPTIONS = (
@@ -185,8 +186,7 @@ def frequency_estimate(
             ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
             ExactIntervals(items),
         ),
-        # Counts out of a fixed number of reports are exactly binomial.
-        exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
+        exact=ExactIntervals(items),
         groups=OracleGroups(oracle, summary.tally, summary.reports),
         diagnostics={**_facts(oracle, summary), **(told or {})},
     )

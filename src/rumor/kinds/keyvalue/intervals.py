@@ -17,7 +17,8 @@ import numpy as np
 from rumor.core.types import Rows
 from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
-from rumor.results.intervals import Bounds, Tails, binomial_ends
+from rumor.results.counts import binomial_ends
+from rumor.results.intervals import Bounds, Tails
 
 
 @dataclass(frozen=True)

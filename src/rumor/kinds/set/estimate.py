@@ -23,7 +23,8 @@ from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
-from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
+from rumor.results.counts import CountIntervals, ExactIntervals
+from rumor.results.intervals import ScoreIntervals
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
 """Every method, and its options."""
