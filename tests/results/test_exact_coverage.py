@@ -268,3 +268,45 @@ def test_means_of_numbers_are_covered(
             low, high = rumor.estimate(mechanism, sample).interval(0.95)
             covered += low - ROUNDING <= truth <= high + ROUNDING
         assert covered / runs >= 0.95 - 0.05, (rare, covered / runs)
+
+
+# Differences of two groups
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (5, 20), (20, 20)])
+def test_differences_of_small_groups_are_covered(n: int, m: int) -> None:
+    """Every pair of counts of one value in two groups, whose shares are equal or not."""
+    oracle, truths = (
+        RandomizedResponse(domain=50, epsilon=6.0),
+        np.array([0.0, 0.01, 0.1, 0.6, 1.0]),
+    )
+    ends = np.empty((2, n + 1, m + 1))
+    for one, other in np.ndindex(n + 1, m + 1):
+        first, second = np.zeros((2, 50), dtype=np.int64)
+        first[:2], second[:2] = (one, n - one), (other, m - other)
+        found = rumor.compare(oracle, Summary(oracle, n, first), Summary(oracle, m, second))
+        ends[:, one, other] = [end[0] for end in found.interval(0.95)]
+    laws = [law(oracle, size, truths, "population") for size in (n, m)]
+    for i, j in np.ndindex(truths.size, truths.size):
+        difference = truths[j] - truths[i]
+        hold = (ends[0] <= difference + ROUNDING) & (difference <= ends[1] + ROUNDING)
+        assert laws[0][i] @ hold @ laws[1][j] >= least(0.95), (truths[i], truths[j])
+
+
+# A channel of one's own
+
+
+@pytest.mark.parametrize("n", [1, 5, 30])
+def test_rows_of_a_channel_are_covered(n: int) -> None:
+    """Randomised response as a matrix: what a report adds to a row takes two values."""
+    oracle, domain = RandomizedResponse(domain=10, epsilon=4.0), 10
+    channel = np.full((domain, domain), oracle.miss) + oracle.gain * np.eye(domain)
+    ends = []
+    for count in range(n + 1):
+        seen = np.zeros(domain)
+        seen[:2] = count, n - count
+        found = rumor.estimate(channel, seen, method="inversion").interval(0.95)
+        ends.append([end[0] for end in found])
+    low, high = np.array(ends).T
+    chances = law(oracle, n, SHARES, "population")
+    assert ((chances * held((low, high), SHARES)).sum(axis=1) >= least(0.95)).all()

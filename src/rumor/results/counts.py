@@ -34,7 +34,7 @@ from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts
-from rumor.results.intervals import Bounds, ScoreIntervals, Tails
+from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
 
 FEW = 400.0  # variance of a count below which its distribution is not taken for normal
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed
@@ -82,6 +82,15 @@ class ExactIntervals:
         tail = NormalDist().cdf(-z)
         return Tails.alike(tail, tail, self.items.counts.size)
 
+    def few_bounds(self, z: float) -> Bounds:
+        """Return the ends of small counts, not cut off at 0 and 1; no ends of all others.
+
+        A lower end that is missing is infinite, an upper one minus infinity.
+        """
+        few = self.is_few(np.arange(self.items.counts.size))
+        low, high = self.bounds(z, "population")
+        return np.where(few, low, np.inf), np.where(few, high, -np.inf)
+
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Quantiles of beta laws, as frequencies."""
         if of != "population":
@@ -102,11 +111,7 @@ class ExactIntervals:
         )
 
     def redrawn(self, tail: float) -> Bounds:
-        """Return between which ends other people of a population could put small counts' estimates.
-
-        An estimate lies beyond either end with a probability of twice the `tail`. Of a count
-        that is not small nothing is said: its lower end is infinite, its upper one minus infinity.
-        """
+        """Return between which ends small counts could put their estimates, if drawn again."""
         size = self.items.counts.size
         rows = np.flatnonzero(self.is_few(np.arange(size)))
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
@@ -262,6 +267,10 @@ class CountIntervals:
             return self.exact.tails(rows, tails, of)
         return self._stretched(self.score.tails(rows, tails, of), rows, tails, of)
 
+    def redrawn(self, tail: float) -> Bounds:
+        """Return the exact intervals' ends."""
+        return self.exact.redrawn(tail)
+
     def _stretched(self, ends: Bounds, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Stretch the ends of rows whose count is small to hold the exact ones."""
         at = np.flatnonzero(self._is_few(rows, of))
@@ -295,3 +304,51 @@ class CountIntervals:
         if people is None:
             return low, high
         return people.ends(CountColumns.of(self.exact.items, rows).counts, tails, (low, high))
+
+
+@dataclass(frozen=True)
+class BoundedIntervals:
+    """Normal intervals of means over reports, each of which adds a number within two bounds.
+
+    Few reports may not show how far such numbers vary. Where their sum has a variance below 400,
+    in squares of what a report can change, intervals are stretched to `bounded_ends`.
+    """
+
+    normal: NormalIntervals
+    trials: Vector
+    within: Bounds
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Return the ends for a two-sided normal quantile."""
+        ends, tail = self.normal.bounds(z, of), NormalDist().cdf(-z)
+        size = self.trials.size
+        return self._stretched(ends, np.arange(size), Tails.alike(tail, tail, size))
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Return the ends of these rows, each side with its own tail."""
+        return self._stretched(self.normal.tails(rows, tails, of), rows, tails)
+
+    def redrawn(self, tail: float) -> Bounds:
+        """Return between which ends few reports could put their means, if drawn again."""
+        low, high = self.normal.redrawn(tail)
+        rows = np.flatnonzero(self._is_few(np.arange(self.trials.size)))
+        least, span = self.within[0][rows], (self.within[1] - self.within[0])[rows]
+        trials = np.maximum(self.trials[rows], 1.0)
+        share = np.clip((self.normal.center[rows] - least) / span, 0.0, 1.0)
+        fewest, most = counts_again(trials * share, trials, tail)
+        low[rows], high[rows] = least + span * fewest / trials, least + span * most / trials
+        return low, high
+
+    def _stretched(self, ends: Bounds, rows: Rows, tails: Tails) -> Bounds:
+        at = np.flatnonzero(self._is_few(rows))
+        few, sided = rows[at], Tails(tails.lower[at], tails.upper[at])
+        within = self.within[0][few], self.within[1][few]
+        least, most = bounded_ends(self.normal.center[few], self.trials[few], within, sided)
+        low, high = ends[0].copy(), ends[1].copy()
+        low[at], high[at] = np.minimum(low[at], least), np.maximum(high[at], most)
+        return low, high
+
+    def _is_few(self, rows: Rows) -> Mask:
+        span = self.within[1][rows] - self.within[0][rows]
+        variance = np.square(self.normal.stderr[rows] * self.trials[rows])
+        return np.asarray((variance < FEW * span**2) & (span > 0))

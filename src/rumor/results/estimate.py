@@ -16,8 +16,14 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
-from rumor.results.counts import ExactIntervals
-from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
+from rumor.results.intervals import (
+    Bounds,
+    Intervals,
+    RankedIntervals,
+    Tails,
+    critical_value,
+    simultaneous_tails,
+)
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
 from rumor.results.selection import prefix_tails, rank_tails, ranked, ranks
@@ -35,8 +41,8 @@ class Estimate(RankedRows):
     _COVERED = "rows shown hold the true share, wherever the list is cut"
     _NAMED = "a value"
 
-    intervals: Intervals = field(repr=False)
-    exact: ExactIntervals | None = field(default=None, repr=False)
+    intervals: RankedIntervals = field(repr=False)
+    exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
 
     def interval(
@@ -59,7 +65,7 @@ class Estimate(RankedRows):
         contain it.
         """
         z, target = critical_value(level, 1), checked_target(of)
-        way: Intervals | None = self.exact if exact else self.intervals
+        way = self.exact if exact else self.intervals
         if way is None:
             raise InputError("exact intervals need binomial counts; this estimate has none")
         if not simultaneous:
@@ -87,8 +93,7 @@ class Estimate(RankedRows):
     def _tails(self, rows: Rows, view: View) -> Tails:
         """By rank."""
         order = ranked(self.frequency, self.unbiased)
-        redrawn = None if self.exact is None else self.exact.redrawn
-        tails = rank_tails(view.level, order, self.unbiased, self.stderr, redrawn)
+        tails = rank_tails(view.level, order, self.unbiased, self.stderr, self.intervals.redrawn)
         at = ranks(order, rows)
         return Tails(tails.lower[at], tails.upper[at])
 

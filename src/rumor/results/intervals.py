@@ -60,6 +60,18 @@ class Intervals(Protocol):
         ...
 
 
+class RankedIntervals(Intervals, Protocol):
+    """Intervals of rows that may be shown because they came out on top."""
+
+    def redrawn(self, tail: float) -> Bounds:
+        """Return between which ends small counts could put their estimates, if drawn again.
+
+        An estimate lies beyond either end with a probability of twice the `tail`. Of an estimate
+        that is normal nothing is said: its lower end is infinite, its upper one minus infinity.
+        """
+        ...
+
+
 def checked_level(level: object) -> float:
     """A level of confidence, or the sentence that says what one is."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
@@ -216,6 +228,10 @@ class NormalIntervals:
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """As many standard errors on either side as its tail takes."""
         return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
+
+    def redrawn(self, tail: float) -> Bounds:
+        """Return nothing: all are normal."""
+        return np.full(self.center.size, np.inf), np.full(self.center.size, -np.inf)
 
     def _stderr(self, of: Target) -> Vector:
         if of == "population":

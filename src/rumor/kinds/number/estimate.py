@@ -81,8 +81,9 @@ class FewNumbers:
             student = -float(special.stdtrit(self.reports - 1, NormalDist().cdf(-z)))
             reach = student * self.stderr
         least, most = _few_ends(self.mean, self.reports, self.ends, z)
-        low, high = min(self.mean - reach, least), max(self.mean + reach, most)
-        return np.array([low]), np.array([high])
+        ends = min(self.mean - reach, least), max(self.mean + reach, most)
+        low, high = (np.clip([end], *self.ends) for end in ends)
+        return low, high
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Return one end of each of two such intervals."""
