@@ -59,9 +59,9 @@ class Estimate(RankedRows):
         noise of the mechanism alone). Each value's interval covers with the level given;
         when `simultaneous`, all of them at once do. Of the values that come out on top, fewer
         are covered than that: tables and charts, which show those, widen their intervals
-        (rumor.results.selection). When `exact`, they cover at least as
-        often as they say however few the reports (Clopper and Pearson), and are wider. Ends
-        are clipped to [0, 1] and, where the method's answer lies outside, stretched to
+        (rumor.results.selection). Small counts have exact intervals (rumor.results.counts);
+        when `exact`, all have (Clopper and Pearson): they cover at least as often as they say,
+        and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside, stretched to
         contain it.
         """
         z, target = critical_value(level, 1), checked_target(of)
