@@ -218,7 +218,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
             return ItemCounts(counts, float(reports), 0.5 + gain / 2, 0.5, self.dispersion)
         trials = np.maximum(totals, 1).astype(np.float64)
         lift, drawn = gain * reports / (2 * trials), float(reports)
-        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, drawn)
+        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, reports=drawn)
 
     @property
     def largest_contribution(self) -> float:

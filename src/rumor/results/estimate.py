@@ -61,8 +61,8 @@ class Estimate(RankedRows):
         are covered than that: tables and charts, which show those, widen their intervals
         (rumor.results.selection). Small counts have exact intervals (rumor.results.counts);
         when `exact`, all have (Clopper and Pearson): they cover at least as often as they say,
-        and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside, stretched to
-        contain it.
+        and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside,
+        stretched to contain it.
         """
         z, target = critical_value(level, 1), checked_target(of)
         way = self.exact if exact else self.intervals
