@@ -16,7 +16,9 @@ from scipy import stats
 
 import rumor
 from rumor.core.types import Target, Vector
+from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse
+from rumor.mechanisms.keyvalue import KeyCounts
 from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
@@ -310,3 +312,24 @@ def test_rows_of_a_channel_are_covered(n: int) -> None:
     low, high = np.array(ends).T
     chances = law(oracle, n, SHARES, "population")
     assert ((chances * held((low, high), SHARES)).sum(axis=1) >= least(0.95)).all()
+
+
+# Means of keys
+
+
+@pytest.mark.parametrize("trials", [1, 6, 25])
+def test_means_of_keys_are_covered(trials: int) -> None:
+    """Every count of + and - of one key, out of the reports about it."""
+    rates = rumor.KeyValueBlock(keys=6, epsilon=4.0).rates
+    pairs = [(plus, minus) for plus in range(trials + 1) for minus in range(trials + 1 - plus)]
+    plus, minus = np.array(pairs).T
+    counts = KeyCounts(plus, minus, np.full(plus.size, trials))
+    alike = Tails.alike(0.025, 0.025, plus.size)
+    low, high = KeyIntervals(counts, rates, -1.0, 1.0).mean(np.arange(plus.size), alike)
+    for share, mean in itertools.product((0.1, 0.5, 0.9, 1.0), (-1.0, -0.6, 0.0, 0.9)):
+        seen, tilt = rates.miss + rates.gain * share, rates.sign_gain * share * mean
+        chances = [(seen + tilt) / 2, (seen - tilt) / 2, 1 - seen]
+        known = np.stack([plus, minus, trials - plus - minus], axis=1)
+        hold = (low <= mean + ROUNDING) & (mean <= high + ROUNDING)
+        covered = stats.multinomial.pmf(known, trials, chances) @ hold
+        assert covered >= least(0.95), (share, mean, covered)
