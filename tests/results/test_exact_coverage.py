@@ -333,3 +333,24 @@ def test_means_of_keys_are_covered(trials: int) -> None:
         hold = (low <= mean + ROUNDING) & (mean <= high + ROUNDING)
         covered = stats.multinomial.pmf(known, trials, chances) @ hold
         assert covered >= least(0.95), (share, mean, covered)
+
+
+# Joint tables
+
+
+@pytest.mark.parametrize("people", [3, 30])
+def test_cells_and_margins_of_few_people_are_covered(people: int) -> None:
+    """200 tables of two by three answers; four standard errors of 200 draws are 0.062."""
+    runs, rng = 200, np.random.default_rng(43)
+    mechanism = rumor.Mixed(parts=[2, 3], epsilon=5.0)
+    shares = np.array([[0.5, 0.2, 0.05], [0.2, 0.04, 0.01]])
+    truth = np.concatenate([shares.ravel(), shares.sum(axis=1), shares.sum(axis=0)])
+    covered = np.zeros(truth.size)
+    for run in range(runs):
+        held = rng.choice(6, people, p=shares.ravel())
+        table = np.column_stack([held // 3, held % 3])
+        low, high = rumor.estimate(
+            mechanism, mechanism.privatize(table, random=rumor.Seeded(run))
+        ).interval(0.95)
+        covered += (low <= truth + ROUNDING) & (truth <= high + ROUNDING)
+    assert (covered / runs >= 0.95 - 0.062).all(), covered / runs

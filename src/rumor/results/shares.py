@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,9 @@ from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle, Score
 from rumor.results.counts import FEW, bounded_ends
-from rumor.results.intervals import ScoreIntervals, Tails, critical_value, each_outside
+from rumor.results.intervals import ScoreIntervals, Tails, critical_value
+
+_ONE_COUNT = 1 + 1e-9  # how far apart the bounds are where a report counts for a group or does not
 
 
 @dataclass(frozen=True)
@@ -104,17 +107,29 @@ def group_share(
     plausible = min(max(unbiased, 0.0), 1.0)
     variance = max(v0 + v1 * plausible + v2 * plausible**2, 0.0)
     stderr = float(np.sqrt(variance / reports)) / score.gain
-    if score.ends is not None and reports * variance < FEW * min(score.ends[1] - score.ends[0], 1):
-        few = _few_ends(score, score.ends, reports, level)
+    few = few_share_ends(score, reports, critical_value(level, 1), of)
+    if few is not None:
         low, high = min(low, few[0]), max(high, few[1])
     return Share(values, unbiased, stderr, low, high, level, of)
 
 
-def _few_ends(
-    score: Score, within: tuple[float, float], reports: int, level: float
-) -> tuple[float, float]:
-    """Return ends of a share that few reports tell of, each of which adds no more than `within`."""
-    tail, (least, most) = each_outside(level, 1) / 2, (np.array([end]) for end in within)
+def few_share_ends(
+    score: Score, reports: int, z: float, of: Target = "population"
+) -> tuple[float, float] | None:
+    """Return ends of a share that few reports tell of; None where they are many.
+
+    Each report adds to the mean no more than the ends of its `score`.
+    """
+    if score.ends is None:
+        return None
+    v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
+    share = min(max(float(score.excess[0] / score.gain), 0.0), 1.0)
+    span = score.ends[1] - score.ends[0]
+    # Sums of many values are smooth earlier than a count, and their bounds further apart.
+    limit = FEW * span**2 if span <= _ONE_COUNT else FEW / 4
+    if reports * (v0 + v1 * share + v2 * share**2) >= limit:
+        return None
+    tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in score.ends)
     trials = np.array([float(reports)])
     found = bounded_ends(score.excess, trials, (least, most), Tails.alike(tail, tail, 1))
     low, high = (float(np.clip(end[0] / score.gain, 0.0, 1.0)) for end in found)
