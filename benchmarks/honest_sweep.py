@@ -20,8 +20,9 @@ from rumor.estimators.frequency.simplex import project
 from rumor.kinds.planning.forecast_range import drawn_tally
 from rumor.mechanisms.oracle import FrequencyOracle, Score
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import CountIntervals
 from rumor.results.estimate import Estimate
-from rumor.results.intervals import CountIntervals, ScoreIntervals
+from rumor.results.intervals import ScoreIntervals
 from rumor.results.view import View
 
 Vector = NDArray[np.float64]

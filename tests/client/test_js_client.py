@@ -500,6 +500,54 @@ def test_a_device_gives_the_permanent_answers_that_python_gives(tmp_path: Path) 
     assert [s["epsilon"] for s in results[10]] > [s["epsilon"] for s in results[6]]
 
 
+# One character to people, up to eight code points: skin tones, flags, families, keycaps.
+SEEN_AS_ONE = (
+    "\U0001f600", "\U0001f44d\U0001f3fd", "\U0001f1eb\U0001f1f7", "1\ufe0f\u20e3", "\u2764\ufe0f",
+    "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "\U0001f468\U0001f3fd\u200d\U0001f469\U0001f3fd\u200d\U0001f467\U0001f3fd",
+)  # fmt: skip
+FAMILY = SEEN_AS_ONE[6]
+LONG = ("a", "e" * 19, "e" * 200, "\U0001f600" * 150, "e\u0301" * 3, "q" * 40, "")
+
+
+def test_a_word_of_any_length_is_reported_as_python_reports_it(tmp_path: Path) -> None:
+    """Emoji and words beyond every length: no client cuts, refuses or counts one otherwise."""
+    asked: list[dict[str, object]] = [
+        {},
+        {"longest": 1},
+        {"longest": 3, "code": "utf-8"},
+        {"fits": [FAMILY]},
+        {"fits": [FAMILY], "code": "url", "longest": 2},
+        {"length": 1, "code": "utf-8"},
+        {"length": 7},
+        {"longest": 256, "typical": 3},
+    ]
+    many = {"kind": "words", "epsilon": 9.0, "reports_per_person": 1000}
+    contract = collection(*({**many, **one} for one in asked))
+    answers = [dict.fromkeys("abcdefgh", word) for word in (*SEEN_AS_ONE, *LONG)]
+    person = device(tmp_path / "device")
+    made = [person.prepare(contract, answer) for answer in answers]
+    person.close()
+    results = steps(
+        parsed(contract),
+        {"step": "open", "state": state()},
+        *({"step": "prepare", "answers": answer} for answer in answers),
+    )
+    assert [[e["report"] for e in each] for each in results[2:]] == [
+        [e.report.hex() for e in each] for each in made
+    ]
+    _, _, *told = steps(
+        parsed(contract), {"step": "open"}, *({"step": "told", "answers": a} for a in answers)
+    )
+    said = [[[note["message"] for note in notes] for notes in each] for each in told]
+    assert said == [[list(e.told) for e in each] for each in made]
+    # Of a family of four there is room where it was named, and a person is told where not.
+    family = made[SEEN_AS_ONE.index(FAMILY)]
+    assert [bool(e.told) for e in family] == [True, True, True, False, False, True, True, False]
+
+
 # --- The ledger -----------------------------------------------------------------------------
 
 

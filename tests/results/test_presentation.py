@@ -90,3 +90,20 @@ def test_labels_cannot_disturb_a_terminal() -> None:
 def test_columns_align_also_wide_characters() -> None:
     text = aligned(("a", "b"), [("家庭", "1"), ("xyz", "22")])
     assert text.splitlines() == ["a      b", "家庭   1", "xyz   22"]
+
+
+def test_emoji_that_are_joined_are_printed_whole() -> None:
+    """A family, a flag and a skin tone; a joiner beside anything else would hide in a word."""
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    rainbow, tone = "\U0001f3f3\ufe0f\u200d\U0001f308", "\U0001f469\U0001f3fd\u200d\U0001f680"
+    for emoji in (family, rainbow, tone):
+        assert one_line(emoji) == emoji
+    for text in (
+        "a\u200db",
+        "\u200d\U0001f468",
+        "\U0001f468\u200d",
+        "\U0001f468\u200d\u200d",
+        "a\u200d\U0001f468",
+    ):
+        assert "\u200d" not in one_line(text)
+        assert "\ufffd" in one_line(text)

@@ -10,7 +10,8 @@ import pytest
 import rumor
 from rumor.kinds.planning.plan import make_plan
 from rumor.mechanisms.oracle import ItemCounts
-from rumor.results.intervals import ExactIntervals, Tails
+from rumor.results.counts import ExactIntervals
+from rumor.results.intervals import Tails
 from rumor.results.selection import first_tail
 from rumor.results.smallest_share import POWER, RareCount
 from rumor.results.view import View

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from unicodedata import combining, east_asian_width
+from unicodedata import category, combining, east_asian_width
 
 _BAR_CELLS = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _LONGEST = 40
+_JOINER = "\u200d"  # makes one emoji of two
+_AS_EMOJI = "\ufe0f"  # asks for a sign to be shown as an emoji
 
 
 def percent(share: float, decimals: int | None = None) -> str:
@@ -42,8 +44,20 @@ def bar(share: float, full: float) -> str:
 
 def one_line(text: object) -> str:
     """Text that cannot disturb a terminal or a table: printable, on one line, not too long."""
-    printable = "".join(c if c.isprintable() else "�" for c in str(text))
+    whole = str(text)
+    printable = "".join(
+        c if c.isprintable() or _joins_emoji(whole, i) else "�" for i, c in enumerate(whole)
+    )
     return printable if len(printable) <= _LONGEST else printable[: _LONGEST - 1] + "…"
+
+
+def _joins_emoji(text: str, place: int) -> bool:
+    """Return whether a joiner that shows nothing itself stands between two emoji."""
+    if text[place] != _JOINER or not 0 < place < len(text) - 1:
+        return False
+    before, after = text[place - 1], text[place + 1]
+    emoji = before == _AS_EMOJI or category(before) in ("So", "Sk")
+    return emoji and category(after) == "So"
 
 
 def wrapped(text: str) -> str:

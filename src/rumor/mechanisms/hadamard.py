@@ -214,11 +214,13 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         block holds the value, it is odds / (odds + 1).
         """
         signed, totals = self._spectrum(tally)
+        counts, gain = np.asarray((signed + totals) // 2, dtype=np.int64), float(self.exact_gain)
+        if self.blocks == 1:
+            return ItemCounts(counts, float(reports), 0.5 + gain / 2, 0.5, self.dispersion)
         trials = np.maximum(totals, 1).astype(np.float64)
-        lift = float(self.exact_gain) * reports / (2 * trials)
-        counts = np.asarray((signed + totals) // 2, dtype=np.int64)
+        lift, drawn = gain * reports / (2 * trials), float(reports)
         most = self.odds / (self.odds + 1)
-        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, most)
+        return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, most, reports=drawn)
 
     def rare_rates(self, reports: int) -> tuple[float, float, float]:
         """Return those of the reports of a block where everybody is: half support the value."""
@@ -261,7 +263,8 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         weight[members] += 1
         added = walsh_hadamard(self._in_blocks(weight)).reshape(-1)
         mean, square = (float(tally @ added**power) / reports for power in (1, 2))
-        return centred_score(mean, gain, part, square, square)
+        ends = float(added.min()), float(added.max())
+        return centred_score(mean, gain, part, square, square, ends)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """Supporting minus other reports of the block, over what one person adds."""

@@ -57,6 +57,8 @@ MAX_WEIGHT = 1 << 10
 MAX_COUNTERS = 1 << 24
 # Where nothing else is said, a table of counters is held to this.
 _USUAL_COUNTERS = 1 << 22
+# What a person is told of a word that is too long, or that the code cannot write.
+UNNAMED = "the word does not fit this question: it is counted, and will not be named"
 
 
 class OpenWords(CountedIntegers, PermanentAnswers):
@@ -220,6 +222,11 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     def identity(self, value: object) -> str:
         """The word, in normal form."""
         return super().identity(_word(value))
+
+    def notes(self, value: object) -> tuple[str, ...]:
+        """Whether the word is counted, and cannot be named."""
+        fits = self.code.write(_word(value), self.stems.bits).ended
+        return () if fits else (UNNAMED,)
 
     # Reports
 

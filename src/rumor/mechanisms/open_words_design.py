@@ -1,8 +1,12 @@
 """Open words from what is wanted: how many levels there are, and how often each is asked.
 
-`longest` says up to how many characters words shall be named. Words of that length need different
+`longest` says up to how many characters words shall be named: code points, as the code expects
+them. Words of that length need different
 numbers of bits; two standard deviations above the mean, for letters as the code expects them, are
-room for all but a few in a hundred, and never more than as many of the longest. Levels up to the
+room for all but a few in a hundred, and never more than as many of the longest. What people see as
+one character may be many code points that the code does not expect, and no number of them says how
+many bits it takes: a family of four is one emoji, seven code points and as many bits as 38 Latin
+letters. `fits` names words that there must be room for, whatever they are made of. Levels up to the
 bits of a typical word have the same weight, and further ones less and less: short words are tested
 by all later levels anyway, and nobody knows how long the frequent words are. Whole words have a
 little less than a level's weight. Where all words have one length, as the code then says, nothing
@@ -20,7 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError
+from rumor.core.errors import InputError, shown
 from rumor.core.prefix_code import END, MAX_CHARACTERS, PrefixCode
 from rumor.mechanisms.open_words import MAX_LEVELS, OpenWords
 
@@ -50,18 +54,42 @@ def _most_bits(code: PrefixCode, longest: int) -> float:
 
 
 def levels_for(
-    code: PrefixCode, longest: int, typical: int | None = None, step: int = STEP
+    code: PrefixCode,
+    longest: int,
+    typical: int | None = None,
+    step: int = STEP,
+    fits: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """The weights of levels for words of up to so many characters, typically of so many."""
+    """The weights of levels for words of up to so many characters, typically of so many.
+
+    There is room for each word of `fits`, however long it is. Where one takes more than all levels
+    have, the levels up to its end have the same weight: each of its bits must be found.
+    """
     mean, _ = code.bits_per_character()
     depth = min(MAX_LEVELS - 1, max(1, math.ceil(_most_bits(code, longest) / step)))
+    needed = max((math.ceil(_room_for(code, word, step) / step) for word in fits), default=0)
     even = max(_EVEN_LEAST, depth // _EVEN_PART)
     if typical is not None:
         typical = checked_size("typical", typical, 1, longest)
         even = math.ceil((typical * mean + code.end_bits) / step)
+    if needed > depth:
+        depth = even = needed
     weights = [_WEIGHT * _DECAY ** max(0, level + 1 - even) for level in range(depth)]
     whole = _WHOLE if code.length is None else 1.0
     return tuple(max(1, round(weight)) for weight in (*weights, _WEIGHT * whole))
+
+
+def _room_for(code: PrefixCode, word: str, step: int) -> int:
+    """Return the bits of a `word` that shall be named, or refuse one that cannot be."""
+    written, most = code.write(word), step * (MAX_LEVELS - 1)
+    if not written.ended:
+        raise InputError(f"the code must be able to write every word of fits; got {shown(word)}")
+    if written.length > most:
+        raise InputError(
+            f"a word of fits must take at most {most:,} bits in the code; "
+            f"got {shown(word)}, which takes {written.length:,}"
+        )
+    return written.length
 
 
 def _alike(code: PrefixCode) -> bool:
@@ -91,6 +119,7 @@ def open_words(
     typical: int | None = None,
     step: int | None = None,
     cohorts: int = COHORTS,
+    fits: Sequence[str] = (),
 ) -> OpenWords:
     """The mechanism for words of up to so many characters, everything else chosen.
 
@@ -107,7 +136,14 @@ def open_words(
         step = _step_of_one_length(known, longest) if step is None else step
     longest = LONGEST if longest is None else longest
     step = STEP if step is None else step
-    weights = levels_for(known, longest, typical, step)
+    weights = levels_for(known, longest, typical, step, _checked_fits(fits))
     return OpenWords(
         epsilon=epsilon, code=known, step=step, weights=weights, key=key, cohorts=cohorts
     )
+
+
+def _checked_fits(fits: object) -> Sequence[str]:
+    words = fits if isinstance(fits, (list, tuple)) else None
+    if words is None or not all(isinstance(word, str) and word for word in words):
+        raise InputError(f"fits must be a list of words, each of them a text; got {shown(fits)}")
+    return words

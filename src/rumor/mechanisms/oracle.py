@@ -49,6 +49,8 @@ class ItemCounts:
     miss: float | Vector
     dispersion: float
     most: float = 1.0
+    reports: float | None = None
+    """The reports that trials are a random part of, where rates are those of the part seen."""
 
     @property
     def gain(self) -> float | Vector:
@@ -73,12 +75,22 @@ class Score:
     excess: Vector
     gain: float
     spread: Mapping[Target, tuple[float | Vector, float, float]]
+    ends: tuple[float, float] | None = None
+    """The least and the most that one report can add to the mean of a group, times reports."""
 
 
-def centred_score(mean: float, gain: float, part: float, inside: float, outside: float) -> Score:
+def centred_score(
+    mean: float,
+    gain: float,
+    part: float,
+    inside: float,
+    outside: float,
+    ends: tuple[float, float],
+) -> Score:
     """The score of a group's share from a mean that is gain (F - part) on average.
 
-    `inside` and `outside` are the second moments of what a member's and another's report adds.
+    `inside` and `outside` are the second moments of what a member's and another's report adds,
+    which lies between `ends`.
     """
     squares = (gain * (1 - part)) ** 2, (gain * part) ** 2
     fixed = inside - squares[0], outside - squares[1]
@@ -89,6 +101,7 @@ def centred_score(mean: float, gain: float, part: float, inside: float, outside:
             "population": (fixed[1], inside - outside + 2 * gain**2 * part, -(gain**2)),
             "people": (fixed[1], fixed[0] - fixed[1], 0.0),
         },
+        ends=(ends[0] + gain * part, ends[1] + gain * part),
     )
 
 
@@ -315,7 +328,20 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         second = gain - 2 * own + 2 * other
         inside, outside = (a * a * second + common for a in (1 - part, -part))
         weighted = (counts[members].sum() - part * counts.sum()) / reports
-        return centred_score(weighted, gain, part, inside, outside)
+        return centred_score(weighted, gain, part, inside, outside, self._group_ends(members.size))
+
+    def _group_ends(self, members: int) -> tuple[float, float]:
+        """Return the least and the most that a report counts for a group of so many `members`.
+
+        It supports as many values as it adds to counters; where that varies, any number.
+        """
+        each, others = self.counters_per_report, self.domain - members
+        least, most = (0, self.domain) if each is None or not self.counts_supports else (each, each)
+        part, (few, many) = (
+            members / self.domain,
+            (np.clip(n, least, most) for n in (others, members)),
+        )
+        return float(max(few - others, 0) - part * few), float(min(many, members) - part * many)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""

@@ -195,7 +195,8 @@ class Projective(CountedIntegers, FrequencyOracle):
         weight[members] += 1
         added = self._spread(weight)
         mean, square = (float(tally @ added**power) / reports for power in (1, 2))
-        return centred_score(mean, gain, part, square, square)
+        ends = float(added.min()), float(added.max())
+        return centred_score(mean, gain, part, square, square, ends)
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
         """From all points: how often two values are supported together depends on who else is.

@@ -16,15 +16,17 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
+from rumor.results.counts import CountIntervals
 from rumor.results.intervals import (
     Bounds,
-    CountIntervals,
     Intervals,
+    RankedIntervals,
     Tails,
     critical_value,
     each_outside,
     simultaneous_tails,
 )
+from rumor.results.kept import ReachingIntervals
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
 from rumor.results.selection import first_tail, prefix_tails, rank_tails, ranked, ranks
@@ -43,7 +45,7 @@ class Estimate(RankedRows):
     _COVERED = "rows shown hold the true share, wherever the list is cut"
     _NAMED = "a value"
 
-    intervals: Intervals = field(repr=False)
+    intervals: RankedIntervals = field(repr=False)
     exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
 
@@ -61,10 +63,10 @@ class Estimate(RankedRows):
         noise of the mechanism alone). Each value's interval covers with the level given;
         when `simultaneous`, all of them at once do. Of the values that come out on top, fewer
         are covered than that: tables and charts, which show those, widen their intervals
-        (rumor.results.selection). When `exact`, they cover at least as
-        often as they say however few the reports (Clopper and Pearson), and are wider. Ends
-        are clipped to [0, 1] and, where the method's answer lies outside, stretched to
-        contain it.
+        (rumor.results.selection). Small counts have exact intervals (rumor.results.counts);
+        when `exact`, all have (Clopper and Pearson): they cover at least as often as they say,
+        and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside,
+        stretched to contain it.
         """
         z, target = critical_value(level, 1), checked_target(of)
         way = self.exact if exact else self.intervals
@@ -95,7 +97,7 @@ class Estimate(RankedRows):
     def _tails(self, rows: Rows, view: View) -> Tails:
         """By rank."""
         order = ranked(self.frequency, self.unbiased)
-        tails = rank_tails(view.level, order, self.unbiased, self.stderr)
+        tails = rank_tails(view.level, order, self.unbiased, self.stderr, self.intervals.redrawn)
         at = ranks(order, rows)
         return Tails(tails.lower[at], tails.upper[at])
 
@@ -158,14 +160,18 @@ class Estimate(RankedRows):
 
         None where there is none, or where counts are not binomial.
         """
-        if not isinstance(self.intervals, CountIntervals):
+        # A cap does not touch lower ends: those of kept shares serve.
+        ends = (
+            self.intervals.kept if isinstance(self.intervals, ReachingIntervals) else self.intervals
+        )
+        if not isinstance(ends, CountIntervals):
             return None
         size, tail = len(self.values), 1 - view.level
         if view.chosen:
             tail = first_tail(view.level, size)
         elif view.simultaneous:
             tail = each_outside(view.level, size) / 2
-        return self.intervals.rare().smallest_share(tail)
+        return ends.rare().smallest_share(tail)
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The smallest share that the view's intervals tell from zero."""

@@ -26,11 +26,9 @@ from typing import Protocol
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.oracle import ItemCounts, Score
-from rumor.results.smallest_share import RareCount
+from rumor.mechanisms.oracle import Score
 
 Bounds = tuple[Vector, Vector]
 
@@ -59,6 +57,18 @@ class Intervals(Protocol):
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Ends of these rows, each missed with a chance of its own on either side."""
+        ...
+
+
+class RankedIntervals(Intervals, Protocol):
+    """Intervals of rows that may be shown because they came out on top."""
+
+    def redrawn(self, tail: float) -> Bounds:
+        """Return between which ends small counts could put their estimates, if drawn again.
+
+        An estimate lies beyond either end with a probability of twice the `tail`. Of an estimate
+        that is normal nothing is said: its lower end is infinite, its upper one minus infinity.
+        """
         ...
 
 
@@ -201,74 +211,6 @@ def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Ve
 
 
 @dataclass(frozen=True)
-class ExactIntervals:
-    """Intervals that cover at least as often as they say, whatever the count (Clopper-Pearson).
-
-    For people drawn from a population, where a count is exactly binomial.
-    """
-
-    items: ItemCounts
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The same chance of a miss on both sides of every value."""
-        tail, size = NormalDist().cdf(-z), self.items.counts.size
-        return self.tails(np.arange(size), Tails.alike(tail, tail, size), of)
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Quantiles of beta laws, as frequencies."""
-        if of != "population":
-            raise InputError(f'exact intervals are of the "population" only; got {shown(of)}')
-        columns = (self.items.counts, self.items.trials, self.items.miss, self.items.gain)
-        counts, trials, miss, gain = (
-            np.broadcast_to(np.asarray(c, np.float64), self.items.counts.shape)[rows]
-            for c in columns
-        )
-        low, high = binomial_ends(counts, trials, tails)
-        return np.asarray((low - miss) / gain), np.asarray((high - miss) / gain)
-
-
-def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
-    """The chances of success at which a count this large, or this small, is that rare."""
-    special = needed("scipy.special", "an interval of counts")
-
-    others = trials - counts
-    with np.errstate(invalid="ignore"):
-        low = np.where(counts > 0, special.betaincinv(counts, others + 1, tails.lower), 0.0)
-        high = np.where(others > 0, special.betainccinv(counts + 1, others, tails.upper), 1.0)
-    return low, high
-
-
-@dataclass(frozen=True)
-class CountIntervals:
-    """Intervals of an oracle's frequencies, from what its reports support.
-
-    A value named in advance has the score test's; where tails are small, the normal law is
-    not good enough for small counts, and the binomial itself serves. Held fixed, people's
-    counts are no binomials: the score test remains.
-    """
-
-    score: ScoreIntervals
-    exact: ExactIntervals
-
-    def rare(self) -> RareCount:
-        """Return the count of a value that nobody holds: that of the value with most noise."""
-        items = self.exact.items
-        columns = np.broadcast_arrays(*map(np.atleast_1d, (items.trials, items.miss, items.gain)))
-        trials, miss, gain = columns
-        noisiest = int(np.argmax(miss * (1 - miss) / np.maximum(trials * gain**2, _SMALLEST)))
-        return RareCount(*(float(column[noisiest]) for column in columns))
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The score test's."""
-        return self.score.bounds(z, of)
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The binomial's; of these people, the score test's."""
-        way: Intervals = self.exact if of == "population" else self.score
-        return way.tails(rows, tails, of)
-
-
-@dataclass(frozen=True)
 class NormalIntervals:
     """Estimate plus or minus z standard errors, where only those are known."""
 
@@ -286,6 +228,10 @@ class NormalIntervals:
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """As many standard errors on either side as its tail takes."""
         return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
+
+    def redrawn(self, tail: float) -> Bounds:
+        """Return nothing: all are normal."""
+        return np.full(self.center.size, np.inf), np.full(self.center.size, -np.inf)
 
     def _stderr(self, of: Target) -> Vector:
         if of == "population":

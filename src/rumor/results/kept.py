@@ -21,7 +21,7 @@ import numpy as np
 
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.kept import Kept
-from rumor.results.intervals import Bounds, Intervals, Tails
+from rumor.results.intervals import Bounds, RankedIntervals, Tails
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FullSlots:
 class ReachingIntervals:
     """Intervals of true shares, from those of kept shares."""
 
-    kept: Intervals
+    kept: RankedIntervals
     slots: FullSlots
     together: int = 1
 
@@ -91,8 +91,12 @@ class ReachingIntervals:
         low, high = self.kept.tails(rows, tails, of)
         return low, self.slots.reach(high, tails.quantiles()[1], self.together)
 
+    def redrawn(self, tail: float) -> Bounds:
+        """Return those of kept shares, which decide about the order of rows."""
+        return self.kept.redrawn(tail)
 
-def reaching(ends: Intervals, slots: FullSlots | None, together: int = 1) -> Intervals:
+
+def reaching(ends: RankedIntervals, slots: FullSlots | None, together: int = 1) -> RankedIntervals:
     """Return intervals of true shares where a contract takes people above the cap."""
     if slots is None or not slots.kept.may_exceed:
         return ends

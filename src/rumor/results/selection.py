@@ -15,7 +15,8 @@ Values that could not have been among the first k spend nothing. With all but a 
 2 beta, every estimate is within c standard errors of its truth, c the normal quantile of
 beta / D; two values further apart than twice that for both are in their true order. (Zrnic
 and Fithian, Locally simultaneous inference, Annals of Statistics 52, 2024.) That is why a
-clear winner has an interval hardly wider than one named in advance.
+clear winner has an interval hardly wider than one named in advance. Small counts are further apart
+than that by chance, and their own distribution says how far (`ExactIntervals.redrawn`).
 
 *Split.* Where R of M were chosen by any rule: a lower tail of alpha/2 times R / M; the false
 coverage rate of Benjamini and Yekutieli (Journal of the American Statistical Association 100,
@@ -24,13 +25,13 @@ coverage rate of Benjamini and Yekutieli (Journal of the American Statistical As
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.results.intervals import Tails
+from rumor.results.intervals import Bounds, Tails
 
 # The part of alpha that is spent on telling who could have been among the first.
 _SPENT = 0.05
@@ -44,14 +45,26 @@ def ranked(frequency: Vector, unbiased: Vector) -> Rows:
     return np.lexsort((np.arange(key.size), -tie, -key))
 
 
-def rank_tails(level: float, order: Rows, unbiased: Vector, stderr: Vector) -> Tails:
-    """Tails of the values in this order, which is that of the estimate; the first row's first."""
+def rank_tails(
+    level: float,
+    order: Rows,
+    unbiased: Vector,
+    stderr: Vector,
+    redrawn: Callable[[float], Bounds] | None = None,
+) -> Tails:
+    """Tails of the values in this order, which is that of the estimate; the first row's first.
+
+    `redrawn` gives, for a tail, the ends of what small counts could have come out as.
+    """
     alpha, size = 1 - level, order.size
     spent = alpha * _SPENT
     reach = -2 * NormalDist().inv_cdf(spent / size) * np.nan_to_num(stderr)
     center = np.nan_to_num(unbiased)
-    highest = np.sort(center + reach)
-    could = size - np.searchsorted(highest, (center - reach)[order], side="left")
+    lowest, highest = center - reach, center + reach
+    if redrawn is not None:
+        low, high = redrawn(spent / size)
+        lowest, highest = np.minimum(lowest, low), np.maximum(highest, high)
+    could = size - np.searchsorted(np.sort(highest), lowest[order], side="left")
     place = np.arange(1, size + 1)
     rivals = np.maximum.accumulate(np.maximum(place, could))
     return Tails((alpha / 2 - spent) * place / rivals, np.full(size, alpha / 2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,10 @@ from rumor.core.errors import InputError, shown
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle, Score
-from rumor.results.intervals import ScoreIntervals, critical_value
+from rumor.results.counts import FEW, bounded_ends
+from rumor.results.intervals import ScoreIntervals, Tails, critical_value
+
+_ONE_COUNT = 1 + 1e-9  # how far apart the bounds are where a report counts for a group or does not
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ class ChannelGroups:
         spread: dict[Target, tuple[float | Vector, float, float]] = {
             "population": (square, 0.0, -1.0)
         }
-        return Score(np.array([mean]), 1.0, spread), round(total)
+        ends = float(added.min()), float(added.max())
+        return Score(np.array([mean]), 1.0, spread, ends), round(total)
 
 
 def group_share(
@@ -96,12 +101,39 @@ def group_share(
     if of not in score.spread:
         raise InputError(f'this estimate has intervals of the "population" only; got {shown(of)}')
     unbiased = float(score.excess[0] / score.gain)
-    low, high = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    ends = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    low, high = float(ends[0][0]), float(ends[1][0])
     v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
     plausible = min(max(unbiased, 0.0), 1.0)
     variance = max(v0 + v1 * plausible + v2 * plausible**2, 0.0)
     stderr = float(np.sqrt(variance / reports)) / score.gain
-    return Share(values, unbiased, stderr, float(low[0]), float(high[0]), level, of)
+    few = few_share_ends(score, reports, critical_value(level, 1), of)
+    if few is not None:
+        low, high = min(low, few[0]), max(high, few[1])
+    return Share(values, unbiased, stderr, low, high, level, of)
+
+
+def few_share_ends(
+    score: Score, reports: int, z: float, of: Target = "population"
+) -> tuple[float, float] | None:
+    """Return ends of a share that few reports tell of; None where they are many.
+
+    Each report adds to the mean no more than the ends of its `score`.
+    """
+    if score.ends is None:
+        return None
+    v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
+    share = min(max(float(score.excess[0] / score.gain), 0.0), 1.0)
+    span = score.ends[1] - score.ends[0]
+    # Sums of many values are smooth earlier than a count, and their bounds further apart.
+    limit = FEW * span**2 if span <= _ONE_COUNT else FEW / 4
+    if reports * (v0 + v1 * share + v2 * share**2) >= limit:
+        return None
+    tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in score.ends)
+    trials = np.array([float(reports)])
+    found = bounded_ends(score.excess, trials, (least, most), Tails.alike(tail, tail, 1))
+    low, high = (float(np.clip(end[0] / score.gain, 0.0, 1.0)) for end in found)
+    return low, high
 
 
 def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:

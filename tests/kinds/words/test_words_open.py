@@ -25,6 +25,8 @@ from rumor.mechanisms.open_words import OpenWords
 ENGINES = {"duck": 9000, "fox": 5000, "owl": 3000, "heron": 2000, "lynx": 1000}
 
 
+# One emoji to people, seven code points, 195 bits in the code for Latin text.
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 FOUR = {"length": 4, "rows": [[1, "a"], [2, "b"]]}
 
 
@@ -59,6 +61,29 @@ def test_a_text_with_open_words_is_of_this_kind() -> None:
     assert plain.question("asked").mechanism.name == "rappor"
 
 
+def test_an_emoji_that_people_see_as_one_is_found_where_there_is_room_for_it() -> None:
+    """A family of four: 20 letters, the usual length, have 133 bits, and it takes 195."""
+    held = {FAMILY: 6000, "duck": 9000, "fox": 5000}
+    wishes: list[tuple[dict[str, Any], bool]] = [
+        ({"longest": 20}, False),
+        ({"fits": [FAMILY]}, True),
+    ]
+    for wish, named in wishes:
+        asked = mechanism(**wish)
+        result = decode_open(crowd(asked, held, 5))
+        assert {"duck", "fox"} <= set(result.found())
+        assert (FAMILY in result.found()) == named
+        assert bool(asked.notes(FAMILY)) != named, "a person is told"
+        assert asked.notes("duck") == ()
+    assert result.found()[FAMILY] == pytest.approx(0.3, abs=0.05)
+
+
+def test_room_for_words_that_fit_anyway_changes_no_contract() -> None:
+    assert collection(fits=["duck", "heron"]).digest == collection().digest
+    assert collection(fits=[]).digest == collection().digest
+    assert collection(fits=[FAMILY]).digest != collection().digest
+
+
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [
@@ -76,6 +101,10 @@ def test_a_text_with_open_words_is_of_this_kind() -> None:
         ),
         ({"longest": None, "length": 0}, "length must be an integer from 1 to 256; got 0"),
         ({"length": 5, "code": FOUR}, "length must be that of the code, 4; got 5"),
+        ({"fits": "duck"}, "fits must be a list of words, each of them a text; got 'duck'"),
+        ({"fits": [""]}, "fits must be a list of words, each of them a text; got"),
+        ({"fits": ["z" * 90]}, "must take at most 441 bits in the code; got"),
+        ({"fits": ["zebra"], "code": [[1, "a"], [2, "b", ""]]}, "able to write every word of fits"),
         ({"epsilon": -1}, "epsilon must be a number above 0"),
         ({"bits": 64}, "bits"),
     ],

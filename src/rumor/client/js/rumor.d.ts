@@ -107,6 +107,7 @@ export interface Envelope {
 export type Note = { readonly message: string } & (
   | { readonly code: "clipped"; readonly low: number; readonly high: number }
   | { readonly code: "over-cap"; readonly cap: number }
+  | { readonly code: "unnamed" }
 );
 
 /** What one question has cost so far. */

@@ -7,6 +7,7 @@ drawn towards each other: those of a small group are drawn further, and would di
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,13 +32,21 @@ class Sample:
     reports: float
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Between which the truth lies."""
+    exact: Callable[[float], Bounds] | None = None
+    """Ends, for a normal quantile, that intervals have to hold: those of few reports."""
 
     @classmethod
-    def of_score(cls, score: Score, reports: int, of: Target) -> Sample:
+    def of_score(
+        cls,
+        score: Score,
+        reports: int,
+        of: Target,
+        exact: Callable[[float], Bounds] | None = None,
+    ) -> Sample:
         """From a mean over reports, as oracles have it: shares."""
         mean = np.asarray(score.excess / score.gain)
         spread = _like(mean, *(v / score.gain**2 for v in score.spread[of]))
-        return cls(mean, spread, reports, (0.0, 1.0))
+        return cls(mean, spread, reports, (0.0, 1.0), exact)
 
     @classmethod
     def known(cls, mean: Vector, stderr: Vector) -> Sample:
@@ -52,9 +61,15 @@ class Sample:
 
     def at(self, rows: Rows) -> Sample:
         """Some of the estimates."""
-        return replace(
-            self, mean=self.mean[rows], spread=_like(*(v[rows] for v in (self.mean, *self.spread)))
-        )
+        spread, exact = _like(*(v[rows] for v in (self.mean, *self.spread))), self.exact
+
+        def ends(z: float) -> Bounds:
+            assert exact is not None
+            low, high = exact(z)
+            return low[rows], high[rows]
+
+        some = None if exact is None else ends
+        return replace(self, mean=self.mean[rows], spread=spread, exact=some)
 
     def variance(self, truth: Vector | float) -> Vector:
         """The variance of the estimates where this is the truth."""
@@ -74,13 +89,18 @@ class Sample:
     def bounds(self, z: float) -> Bounds:
         """Both roots of (mean - f)^2 = z^2 variance(f): Wilson's interval, not cut off anywhere.
 
-        Wilson (Journal of the American Statistical Association 22, 1927) for a binomial.
+        Wilson (Journal of the American Statistical Association 22, 1927) for a binomial. Where
+        reports are few, it is stretched to hold the `exact` ends.
         """
         k = z * z / self.reports
         v0, v1, v2 = self.spread
         a, b, c = 1 - k * v2, 2 * self.mean + k * v1, self.mean**2 - k * v0
         root = np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))
-        return np.asarray((b - root) / (2 * a)), np.asarray((b + root) / (2 * a))
+        low, high = np.asarray((b - root) / (2 * a)), np.asarray((b + root) / (2 * a))
+        if self.exact is None:
+            return low, high
+        least, most = self.exact(z)
+        return np.minimum(low, least), np.maximum(high, most)
 
 
 def _like(mean: Vector, *spread: Vector | float) -> tuple[Vector, Vector, Vector]:

@@ -33,8 +33,8 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
 }
 
 
-def inverse_of(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> Vector | None:
-    """The least-squares inverse, outputs seen by inputs; None where rows depend on each other.
+def inverse_of(channel: NDArray[np.float64]) -> Vector | None:
+    """The least-squares inverse, outputs by inputs; None where rows depend on each other.
 
     Of a channel with far more outputs than inputs it is found from the products of its rows,
     where these are well enough apart: as exact, without a decomposition of the whole.
@@ -43,10 +43,10 @@ def inverse_of(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> Vecto
     if outputs > _WIDE * inputs:
         products = channel @ channel.T
         if np.linalg.cond(products) < _WELL:
-            return np.asarray(np.linalg.solve(products, channel[:, seen > 0]).T)
+            return np.asarray(np.linalg.solve(products, channel).T)
     if np.linalg.matrix_rank(channel) < inputs:
         return None
-    return np.asarray(np.linalg.pinv(channel)[seen > 0])
+    return np.asarray(np.linalg.pinv(channel))
 
 
 def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vector, Vector]:
@@ -55,13 +55,13 @@ def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vec
     With more outputs than inputs the inverse is the least-squares one; it is unbiased
     whenever the rows of the matrix are linearly independent, and refused otherwise.
     """
-    inverse = inverse_of(channel, seen)
+    inverse = inverse_of(channel)
     if inverse is None:
         raise InputError(
             f"a channel can be inverted only when its rows are linearly independent; "
             f"got rank {np.linalg.matrix_rank(channel)} for {channel.shape[0]} inputs"
         )
-    return linear_estimate(inverse, seen[seen > 0])
+    return linear_estimate(inverse[seen > 0], seen[seen > 0])
 
 
 def linear_estimate(inverse: Vector, seen: Vector) -> tuple[Vector, Vector]:

@@ -16,6 +16,7 @@ from rumor.estimators.frequency.simplex import project
 from rumor.kinds.measures import Measures
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import ExactIntervals
 
 
 def measures(
@@ -24,7 +25,9 @@ def measures(
     """A share for each value."""
     score = oracle.score(summary.tally, summary.reports)
     values = range(oracle.domain) if oracle.labels is None else oracle.labels
-    return Measures.shares(values, Sample.of_score(score, summary.reports, of))
+    items = oracle.item_channel(summary.tally, summary.reports)
+    exact = ExactIntervals(items).few_bounds if of == "population" else None
+    return Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
 
 
 def overall(first: Summary, second: Summary) -> Overall | None:

@@ -35,8 +35,9 @@ from rumor.kinds.evidence import reports_in, summarized
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
 from rumor.results.estimate import Estimate
-from rumor.results.intervals import CountIntervals, ExactIntervals, NormalIntervals, ScoreIntervals
+from rumor.results.intervals import NormalIntervals, RankedIntervals, ScoreIntervals
 from rumor.results.shares import ChannelGroups, OracleGroups
 
 _EM_OPTIONS = (
@@ -111,11 +112,11 @@ def estimate_channel(
     if columns.whole is None:
         return _from_columns(columns, "bayes" if method == "auto" else method, options)
     matrix, seen = columns.whole
-    inverse = inverse_of(matrix, seen)
+    inverse = inverse_of(matrix)
     if method == "auto" and inverse is None:
         method = "bayes"
     if inverse is not None:
-        unbiased, stderr = linear_estimate(inverse, columns.counts)
+        unbiased, stderr = linear_estimate(inverse[seen > 0], columns.counts)
     elif method in MENDING:
         unbiased, stderr = invert(matrix, seen)  # says why not
     else:
@@ -135,10 +136,21 @@ def estimate_channel(
         reports=round(float(seen.sum())),
         epsilon=channel_epsilon(matrix),
         method=method,
-        intervals=NormalIntervals(unbiased, stderr),
-        groups=None if inverse is None else ChannelGroups(inverse, columns.counts),
+        intervals=_channel_intervals(inverse, unbiased, stderr, float(seen.sum())),
+        groups=None if inverse is None else ChannelGroups(inverse, seen),
         diagnostics=told,
     )
+
+
+def _channel_intervals(
+    inverse: Vector | None, unbiased: Vector, stderr: Vector, reports: float
+) -> RankedIntervals:
+    """Return intervals of the means of what each report adds; none without an inverse."""
+    normal = NormalIntervals(unbiased, stderr)
+    if inverse is None:
+        return normal
+    trials = np.full(unbiased.size, reports)
+    return BoundedIntervals(normal, trials, (inverse.min(axis=0), inverse.max(axis=0)))
 
 
 def _from_columns(columns: Columns, method: str, options: Mapping[str, Any]) -> Estimate:
@@ -189,8 +201,7 @@ def frequency_estimate(
             ScoreIntervals(oracle.score(summary.tally, summary.reports), summary.reports),
             ExactIntervals(items),
         ),
-        # Counts out of a fixed number of reports are exactly binomial.
-        exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
+        exact=ExactIntervals(items),
         groups=OracleGroups(oracle, summary.tally, summary.reports),
         diagnostics={**_facts(oracle, summary, method), **(told or {})},
     )

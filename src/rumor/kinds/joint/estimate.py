@@ -10,6 +10,7 @@ whatever the method.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rumor.core.parts import Parts
@@ -19,6 +20,7 @@ from rumor.estimators.joint.blend import averaged
 from rumor.estimators.joint.linear import Linear, linear, seen_in
 from rumor.estimators.joint.nearest import consistent_tables
 from rumor.kinds.evidence import summarized
+from rumor.kinds.joint.few_ends import few_cells, few_margin
 from rumor.kinds.joint.pair_table import PairTable
 from rumor.kinds.joint.result import Asked, JointEstimate
 from rumor.mechanisms.liars import FakeClients, fakes_among
@@ -38,8 +40,17 @@ def estimate(
     asked = [Asked(one.component.asks, one.reports) for one in counted]
     found = linear(mechanism.parts.sizes, seen_in(counted))
     told = {"fake_clients": _fakes(mechanism, counted, found).to_dict()}
-    return joint_estimate(
+    made = joint_estimate(
         mechanism.parts, found, chosen, asked, summary.reports, mechanism.epsilon, told
+    )
+    sizes = mechanism.parts.sizes
+    return replace(
+        made,
+        tables={
+            pair: replace(table, exact=few_cells(counted, pair))
+            for pair, table in made.tables.items()
+        },
+        exact_margins=[few_margin(counted, sizes, part) for part in range(len(sizes))],
     )
 
 

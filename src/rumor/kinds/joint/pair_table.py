@@ -25,6 +25,7 @@ from rumor.estimators.joint.association import (
 )
 from rumor.estimators.joint.coordinates import Matrix
 from rumor.estimators.joint.linear import Moments
+from rumor.kinds.joint.few_ends import FewEnds
 from rumor.results.intervals import critical_value
 
 
@@ -39,6 +40,8 @@ class PairTable:
     """The unbiased estimate of the cells, row by row, with its covariance."""
     independence: float
     """The weight of the model in which the two have nothing to do with each other."""
+    exact: FewEnds | None = field(default=None, repr=False)
+    """Ends that intervals of cells have to hold, at a normal quantile: those of few reports."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -53,7 +56,7 @@ class PairTable:
 
     def interval(self, z: float) -> tuple[Vector, Vector]:
         """Ends for the cells, row by row, at so many standard errors."""
-        return stretched(self.linear, self.shares.ravel(), z)
+        return stretched(self.linear, self.shares.ravel(), z, self.exact)
 
     def ratio_interval(self, z: float) -> tuple[Vector, Vector]:
         """Ends for the ratios, by Fieller; the upper ones may be infinite."""
@@ -123,7 +126,13 @@ def told(ends: Ends) -> dict[str, float | None]:
     return {name: x if math.isfinite(x) else None for name, x in vars(ends).items()}
 
 
-def stretched(linear: Moments, answer: Vector, z: float) -> tuple[Vector, Vector]:
-    """Ends around a linear estimate of shares, stretched to hold the answer."""
-    low, high = (np.clip(linear.mean + side * linear.deviation, 0.0, 1.0) for side in (-z, z))
+def stretched(
+    linear: Moments, answer: Vector, z: float, exact: FewEnds | None = None
+) -> tuple[Vector, Vector]:
+    """Ends around a linear estimate of shares, stretched to hold the answer and `exact` ends."""
+    low, high = linear.mean - z * linear.deviation, linear.mean + z * linear.deviation
+    if exact is not None:
+        least, most = exact(z)
+        low, high = np.minimum(low, least), np.maximum(high, most)
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
     return np.minimum(low, answer), np.maximum(high, answer)

@@ -14,6 +14,7 @@ from rumor.core.parts import Parts
 from rumor.core.types import Vector, checked_target
 from rumor.estimators.joint.association import Ends
 from rumor.estimators.joint.linear import Moments
+from rumor.kinds.joint.few_ends import FewEnds
 from rumor.kinds.joint.pair_table import PairTable, stretched
 from rumor.kinds.joint.question import COLUMNS
 from rumor.results.comparison import finite
@@ -46,6 +47,8 @@ class JointEstimate(Tabular):
     margins: Sequence[Vector] = field(repr=False)
     linear_margins: Sequence[Moments] = field(repr=False)
     asked: tuple[Asked, ...]
+    exact_margins: Sequence[FewEnds] = field(default=(), repr=False)
+    """Ends that intervals of margins have to hold: those of few reports."""
 
     # What is asked by name
 
@@ -158,7 +161,11 @@ class JointEstimate(Tabular):
         """Ends of the intervals of all rows, each named in advance, or all at once."""
         z = critical_value(level, self.frequency.size if simultaneous else 1)
         ends = [table.interval(z) for table in self.tables.values()]
-        ends += [stretched(*own, z) for own in zip(self.linear_margins, self.margins, strict=True)]
+        exact: Sequence[FewEnds | None] = self.exact_margins or [None] * len(self.margins)
+        ends += [
+            stretched(linear, margin, z, few)
+            for linear, margin, few in zip(self.linear_margins, self.margins, exact, strict=True)
+        ]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
     def listed(self, view: View) -> list[int]:

@@ -5,7 +5,9 @@ Both start from a key's three counts (+, -, nothing). With lam = miss + gain f:
   lam, mapped back by the line, covers f whatever f is;
 - the mean m = s / f is a ratio of two linear estimates, and the interval is the set of m
   that the test (s - m f)^2 <= z^2 (Var s - 2 m Cov + m^2 Var f) does not reject (Fieller
-  1954). Where f is not told from 0 that is everything, as it should be.
+  1954). Where f is not told from 0 that is everything, as it should be. Few reports may not show
+  how far they vary: then every m counts as well at which s - m f, a mean of numbers within known
+  bounds, may be 0 (`bounded_ends`).
 Where a cap may be exceeded, f and m are those of kept keys, and intervals are stretched by what
 the others allow (rumor.results.kept).
 """
@@ -16,11 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.types import Rows
+from rumor.core.types import Rows, Vector
 from rumor.estimators.keyvalue.linear import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
-from rumor.results.intervals import Bounds, Tails, binomial_ends
+from rumor.results.counts import binomial_ends, bounded_ends
+from rumor.results.intervals import Bounds, Tails
 from rumor.results.kept import FullSlots
+
+_MEANS = np.linspace(-1.0, 1.0, 161)  # the means that are looked at where reports are few
+_BETWEEN = 2.0 / 160  # how far they are apart
+_FEW_MEANS = 40.0  # variance of a sum of reports, in squares of their range, that is not few
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,8 @@ class KeyIntervals:
         low[cut] = np.maximum(first[cut], -1.0)
         cut = outside & (first > 1)  # the upper piece lies above it
         high[cut] = np.minimum(second[cut], 1.0)
-        low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
+        least, most = FewMeans(self.counts, self.rates).ends(rows, tails)
+        low, high = np.clip(np.minimum(low, least), -1, 1), np.clip(np.maximum(high, most), -1, 1)
         half = (self.high - self.low) / 2
         return self.low + half * (low + 1), self.low + half * (high + 1)
 
@@ -83,6 +91,44 @@ class ReachingKeyIntervals(KeyIntervals):
         low, high = super().mean(rows, tails)
         part = self.slots.unseen(super().frequency(rows, tails)[0], tails.quantiles()[1])
         return low + part * (self.low - low), high + part * (self.high - high)
+
+
+@dataclass(frozen=True)
+class FewMeans:
+    """Which means, from -1 to 1, few reports of a key leave possible."""
+
+    counts: KeyCounts
+    rates: KeyRates
+
+    def ends(self, rows: Rows, tails: Tails) -> Bounds:
+        """Return the first and the last mean of a fine grid that is possible.
+
+        Of keys with many reports nothing is said: 1 and -1, which stretch no interval.
+        """
+        counts = [c[rows] for c in (self.counts.plus, self.counts.minus, self.counts.trials)]
+        plus, minus, trials = (column.astype(np.float64) for column in counts)
+        low, high = np.ones(rows.size), -np.ones(rows.size)
+        shares = np.stack([plus, minus, trials - plus - minus]) / np.maximum(trials, 1.0)
+        added = self._added()
+        means = np.tensordot(added, shares, axes=1)
+        spread = np.tensordot(added**2, shares, axes=1) - means**2
+        least, most = added.min(axis=1)[:, None], added.max(axis=1)[:, None]
+        few = (trials * spread / (most - least) ** 2).min(axis=0) < _FEW_MEANS
+        for row in np.flatnonzero(few):
+            size = means.shape[0]
+            alike = Tails.alike(float(tails.lower[row]), float(tails.upper[row]), size)
+            known = np.full(size, trials[row])
+            below, above = bounded_ends(means[:, row], known, (least[:, 0], most[:, 0]), alike)
+            possible = _MEANS[(below <= 0) & (above >= 0)]
+            if possible.size:
+                low[row], high[row] = possible[0] - _BETWEEN, possible[-1] + _BETWEEN
+        return low, high
+
+    def _added(self) -> Vector:
+        """Return what a report that says +, - or nothing adds to s - m f, for each mean m."""
+        held = (1 - self.rates.miss) / self.rates.gain
+        sign, absent = 1 / self.rates.sign_gain, -self.rates.miss / self.rates.gain
+        return np.stack([sign - _MEANS * held, -sign - _MEANS * held, -_MEANS * absent], axis=1)
 
 
 @dataclass(frozen=True)

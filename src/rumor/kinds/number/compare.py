@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ def measures(
 ) -> Measures:
     """The mean; from reports of one coin each as a share of coins, whose variance is known."""
     coins = mechanism.binomial(summary.tally, summary.reports)
+    found = estimate(mechanism, summary, "inversion", {})
     if coins is None:
-        found = estimate(mechanism, summary, "inversion", {})
         sample = Sample.known(np.array([found.unbiased]), np.array([found.stderr]))
     else:
         mean = coins.zero + (coins.one - coins.zero) * coins.share
         sample = Sample.coins(mean, (coins.zero, coins.one), summary.reports)
-    return Measures(["mean"], [MEAN], sample)
+    exact = replace(sample, exact=lambda z: found.intervals.bounds(z, "population"))
+    return Measures(["mean"], [MEAN], exact)

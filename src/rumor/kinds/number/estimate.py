@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from rumor.core.parts_needed import needed
 from rumor.core.settings import checked_method
 from rumor.core.types import Rows, Target
 from rumor.kinds.evidence import summarized
@@ -16,15 +18,23 @@ from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import FEW, bounded_ends
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "inversion": (), "clip": ()}
 """Every method, and its options."""
 
+# The noise of all reports, in squares of the range, below which a few people at its other end
+# decide about the mean.
+_FEW_NUMBERS = 5.0
+
 
 @dataclass(frozen=True)
 class ShareIntervals:
-    """Score (Wilson) intervals of a binomial share, mapped by a line to the mean."""
+    """Score (Wilson) intervals of a binomial share, mapped by a line to the mean.
+
+    Where the count of ones is small, they are stretched to hold Clopper and Pearson's.
+    """
 
     share: float
     reports: int
@@ -36,13 +46,59 @@ class ShareIntervals:
         k = z * z / self.reports
         centre = (self.share + k / 2) / (1 + k)
         root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
-        low, high = (self.zero + (self.one - self.zero) * (centre + e) for e in (-root, root))
-        return np.array([low]), np.array([high])
+        low, high = centre - root, centre + root
+        if self.reports * self.share * (1 - self.share) < FEW:
+            least, most = _few_ends(self.share, self.reports, (0.0, 1.0), z)
+            low, high = min(low, least), max(high, most)
+        return tuple(np.array([self.zero + (self.one - self.zero) * end]) for end in (low, high))  # type: ignore[return-value]
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """One end of each of two such intervals."""
         below, above = (float(z[0]) for z in tails.quantiles())
         return self.bounds(below, of)[0], self.bounds(above, of)[1]
+
+
+@dataclass(frozen=True)
+class FewNumbers:
+    """Intervals of the mean of a few reports, each of which gives an estimate within two ends.
+
+    Few reports do not show how far they vary: a share of 1/n of the people, at the other end of
+    the range, is missing from every third sample. So the interval is Student's, stretched to that
+    of the widest reports with this mean: all of them at one end or the other, as coins are.
+    """
+
+    mean: float
+    stderr: float
+    reports: int
+    ends: tuple[float, float]
+    """The smallest and the largest estimate that a report can give."""
+
+    def bounds(self, z: float, of: Target) -> Bounds:
+        """Return the ends of both intervals that are further out."""
+        special = needed("scipy.special", "an interval of few reports")
+        reach = math.inf
+        if self.reports > 1:
+            student = -float(special.stdtrit(self.reports - 1, NormalDist().cdf(-z)))
+            reach = student * self.stderr
+        least, most = _few_ends(self.mean, self.reports, self.ends, z)
+        ends = min(self.mean - reach, least), max(self.mean + reach, most)
+        low, high = (np.clip([end], *self.ends) for end in ends)
+        return low, high
+
+    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
+        """Return one end of each of two such intervals."""
+        below, above = (float(z[0]) for z in tails.quantiles())
+        return self.bounds(below, of)[0], self.bounds(above, of)[1]
+
+
+def _few_ends(
+    mean: float, reports: int, within: tuple[float, float], z: float
+) -> tuple[float, float]:
+    """Return ends of the mean of few reports, each of which gives a number `within` bounds."""
+    tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in within)
+    trials, tails = np.array([float(reports)]), Tails.alike(tail, tail, 1)
+    low, high = bounded_ends(np.array([mean]), trials, (least, most), tails)
+    return float(low[0]), float(high[0])
 
 
 def estimate(
@@ -63,6 +119,9 @@ def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> Me
     coins = mechanism.binomial(summary.tally, n)
     if coins is not None:
         intervals = ShareIntervals(coins.share, n, coins.zero, coins.one)
+    elif n * mechanism.least_variance < _FEW_NUMBERS * grid.span**2:
+        furthest = mechanism.furthest_estimate  # on both sides of the middle
+        intervals = FewNumbers(unbiased, stderr, n, (2 * grid.middle - furthest, furthest))
     else:
         intervals = NormalIntervals(np.array([unbiased]), np.array([stderr]))
     chosen = "clip" if method == "auto" else method

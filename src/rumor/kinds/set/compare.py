@@ -11,6 +11,7 @@ from rumor.kinds.measures import Measures
 from rumor.kinds.set.estimate import share_scores
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import ExactIntervals
 
 
 def measures(
@@ -19,5 +20,7 @@ def measures(
     """A share for each option; of a group without a report about an option next to nothing."""
     values = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
     _, score = share_scores(mechanism, summary)
-    found = Measures.shares(values, Sample.of_score(score, summary.reports, of))
+    items = mechanism.items(summary.tally, summary.reports)
+    exact = ExactIntervals(items).few_bounds if of == "population" else None
+    found = Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
     return found.noting(mechanism.kept)

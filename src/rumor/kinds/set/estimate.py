@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from rumor.core.settings import checked_method
-from rumor.core.types import Target, Vector
+from rumor.core.types import Vector
 from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
 from rumor.estimators.sets.pairs import pair_shares
 from rumor.estimators.sets.shares import clipped, shrunk, with_trials
 from rumor.kinds.evidence import summarized
-from rumor.kinds.set.result import PairEstimate, PairIntervals, SetEstimate
+from rumor.kinds.set.result import PairEstimate, SetEstimate
 from rumor.mechanisms.liars import FakeClients
 from rumor.mechanisms.oracle import ItemCounts, Score
-from rumor.mechanisms.sets import SetMechanism
+from rumor.mechanisms.sets import SetMechanism, pair_weights
 from rumor.mechanisms.summary import Summary
-from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
+from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
+from rumor.results.intervals import NormalIntervals, ScoreIntervals
 from rumor.results.kept import FullSlots, reaching
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
@@ -118,18 +119,18 @@ def _pairs(
     first, second = np.triu_indices(mechanism.domain, 1)
     names = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
     members = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
-    stderr: dict[Target, Vector] = {
-        "population": np.sqrt(found.variance),
-        "people": np.sqrt(found.noise),
-    }
+    stderr = np.sqrt(found.variance)
+    normal = NormalIntervals(found.share, stderr, np.sqrt(found.noise))
+    weights = pair_weights(mechanism.miss, mechanism.gain, counts.rates)
+    within = np.full(stderr.size, min(weights)), np.full(stderr.size, max(weights))
     return PairEstimate(
         values=[f"{one} + {other}" for one, other in members],
         frequency=np.clip(found.share, 0.0, np.minimum(shares[first], shares[second])),
         unbiased=found.share,
-        stderr=stderr["population"],
+        stderr=stderr,
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method="linear",
-        intervals=reaching(PairIntervals(found.share, stderr), slots, together=2),
+        intervals=reaching(BoundedIntervals(normal, counts.trials, within), slots, together=2),
         members=members,
     )

@@ -7,28 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
 from rumor.core.plain_text import wrapped
-from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.kept import Kept
 from rumor.results.estimate import Estimate
-from rumor.results.intervals import Bounds, Tails, normal_ends
 from rumor.results.rows import Column
 from rumor.results.view import View, Wishes, viewed
-
-
-@dataclass(frozen=True)
-class PairIntervals:
-    """Estimate less and plus standard errors: of a population, or of these people alone."""
-
-    center: Vector
-    stderr: dict[Target, Vector]
-
-    def bounds(self, z: float, of: Target) -> Bounds:
-        """The same on both sides."""
-        return self.center - z * self.stderr[of], self.center + z * self.stderr[of]
-
-    def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """As many standard errors on either side as its tail takes."""
-        return normal_ends(self.center[rows], self.stderr[of][rows], tails)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -22,6 +23,9 @@ _CODE = "latin"
 _SHARE = 0.01
 # Other words of a simulated crowd.
 _TAIL = 30_000
+# What people see as one character: a grinning face, and a family of four in seven code points.
+_EMOJI = "\U0001f600"
+_FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 
 
 class PlannedWords(PlannedQuestion[OpenWords]):
@@ -72,7 +76,9 @@ class PlannedWords(PlannedQuestion[OpenWords]):
             f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters "
             f"found, half of the time, that nobody holds.",
             f"Found half of the time, by length: {found}. Whoever holds a longer word than "
-            f"{LONGEST} letters takes part and is counted, and the word is not named.",
+            f"{LONGEST} letters takes part and is counted, and the word is not named. One emoji "
+            f"takes the room of {_letters(mechanism, _EMOJI)} letters, a family of four that of "
+            f"{_letters(mechanism, _FAMILY)}: name some in `fits`.",
         ]
 
     def question(self) -> Mapping[str, object]:
@@ -110,6 +116,12 @@ def word_bits(mechanism: OpenWords, letters: int) -> int:
     """The bits of a word of so many letters, as the code expects them, with its end."""
     mean, _ = mechanism.code.bits_per_character()
     return round(letters * mean + mechanism.code.end_bits)
+
+
+def _letters(mechanism: OpenWords, word: str) -> int:
+    """Return how many letters, as the code expects them, take as many bits as a word does."""
+    mean, _ = mechanism.code.bits_per_character()
+    return math.ceil((mechanism.code.write(word).length - mechanism.code.end_bits) / mean)
 
 
 def _said(share: float) -> str:

@@ -23,7 +23,7 @@ class WordsQuestion(Kind[OpenWords]):
     """Words that nobody listed, as a device knows them."""
 
     name = "words"
-    keys = ("words", "longest", "typical", "length", "code", "epsilon", "key", "mechanism")
+    keys = ("words", "longest", "fits", "typical", "length", "code", "epsilon", "key", "mechanism")
     family = OpenWords
     needs = "open words need the mechanism open-words"
     memoises = True
@@ -40,6 +40,7 @@ class WordsQuestion(Kind[OpenWords]):
             code=_code(wish.get("code", NAMES[0]), wish.get("length")),
             longest=wish.get("longest"),  # type: ignore[arg-type]
             typical=wish.get("typical"),  # type: ignore[arg-type]
+            fits=wish.get("fits", ()),  # type: ignore[arg-type]
             key=filter_key(wish),
         )
 

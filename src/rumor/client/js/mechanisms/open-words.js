@@ -10,6 +10,7 @@ import { normal, prefixCode } from "./prefix-code.js";
 export const keys = ["code", "step", "weights", "cohorts", "buckets", "key", "truth"];
 
 const GOLDEN = 0x9e3779b97f4a7c15n;
+const UNNAMED = "the word does not fit this question: it is counted, and will not be named";
 
 export function make(p) {
   const write = prefixCode(p.code);
@@ -76,6 +77,8 @@ export function make(p) {
       return { stems: fingerprints(word, root, whole), seeds };
     },
     identity: (_, value) => normal(value),
+    /** Whether the word is counted, and cannot be named: too long, or not to be written in the code. */
+    notes: (value) => (write(normal(value), step * depth).ended ? [] : [{ code: "unnamed", message: UNNAMED }]),
     draw(word, draws) {
       const level = levelOf(draws);
       return settled(word, level, draws.below(cohorts), draws);

@@ -11,7 +11,7 @@ export function control(card, title, words, set, characters = null) {
   const note = h("p", { id: hint, class: "soft" }, told(card.value));
   return [
     h("input", {
-      type: "text", ...QUIET, "aria-labelledby": title, "aria-describedby": hint, maxlength: 200, value: card.value,
+      type: "text", ...QUIET, "aria-labelledby": title, "aria-describedby": hint, value: card.value,
       oninput: ({ target }) => {
         const word = target.value.trim();
         set(word || undefined);

@@ -42,6 +42,7 @@ export default {
   told: {
     clipped: ({ low, high }) => `What lies outside ${low} to ${high} was taken as the nearest end, and noise was added to that.`,
     "over-cap": ({ cap }) => `You gave more than ${cap} of these. The report draws from all of them, which is as private.`,
+    unnamed: () => "Your word is longer than this question can name. It counts, but nobody will learn that it exists.",
   },
   bitsSummary: (n, ones) => `${n} bits, of which ${ones} are 1`,
   more: (n) => `and ${n} more bytes`,

@@ -42,6 +42,7 @@ export default {
   told: {
     clipped: ({ low, high }) => `超出 ${low} 到 ${high} 范围的数按最近的端点处理，再加入噪声。`,
     "over-cap": ({ cap }) => `您选择的项目超过 ${cap} 个。报告会从全部项目中抽取，隐私保护不变。`,
+    unnamed: () => "这个词超出了本问题能够识别的长度。它会被计入，但没有人会知道有这个词。",
   },
   bitsSummary: (n, ones) => `${n} 个比特，其中 ${ones} 个为 1`,
   more: (n) => `另有 ${n} 个字节`,
