@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,8 @@ def oracles(domains: tuple[int, ...], epsilons: tuple[float, ...]) -> Iterator[F
                 continue
             if not kind.MIN_DOMAIN <= domain <= kind.MAX_DOMAIN:
                 continue
-            oracle = kind(domain=domain, epsilon=epsilon)
+            make: Any = kind
+            oracle: FrequencyOracle = make(domain=domain, epsilon=epsilon)
             items = oracle.item_channel(np.zeros(oracle.tally_size, dtype=np.int64), 1)
             rates = (round(float(np.max(items.hit)), 12), round(float(np.max(items.miss)), 12))
             if items.reports is None and rates not in seen:
