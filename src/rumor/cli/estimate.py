@@ -85,11 +85,7 @@ class How:
 
     def options(self) -> dict[str, Any]:
         """The options of a method that are said here."""
-        found = read_options(self.option)
-        if self.assume is not None:
-            if "assume" in found:
-                raise InputError("--assume is the option assume; got both")
-            found["assume"] = self.assume
+        found = read_options(self.option, self.assume)
         if self.detection_level is not None:
             if "level" in found:
                 raise InputError("--detection-level is the option level; got both")

@@ -14,7 +14,7 @@ from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.comparing import Group, compare_groups
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import Measures, measured, pooled, weighted
+from rumor.kinds.measures import Measures, measured, noted, pooled, weighted
 from rumor.mechanisms.base import Mechanism
 from rumor.results.combined import Combined, Part
 
@@ -80,7 +80,9 @@ def weigh_groups(
     counted = sum(checked[group.name] for group in there)
     shares = [checked[group.name] / counted for group in there]
     found = measured(kind, [group.summary for group in there], of, options)
-    return _combined(found[0], weighted(found, shares), there, shares, method, of, heading, told)
+    return _combined(
+        found[0], weighted(found, shares), there, shares, method, of, heading, noted(told, found)
+    )
 
 
 def combine(
@@ -119,7 +121,7 @@ def combine_groups(
 ) -> Combined:
     """All sources in one likelihood."""
     found = measured(kind, [group.summary for group in groups], of, options)
-    told = [*notes, *_differences(kind, groups, options)]
+    told = noted([*notes, *_differences(kind, groups, options)], found)
     return _combined(
         found[0], pooled(found), groups, None, "several sources, one likelihood", of, heading, told
     )

@@ -14,7 +14,7 @@ from rumor.estimators.compare.differences import holm
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import differences, measured
+from rumor.kinds.measures import differences, measured, noted
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.comparison import Comparison, Pair
@@ -114,7 +114,7 @@ def compare_groups(
         epsilon=max(group.summary.mechanism.epsilon for group in groups),
         of=of,
         heading=heading,
-        notes=tuple(notes),
+        notes=tuple(noted(notes, found)),
     )
 
 

@@ -17,7 +17,7 @@ from rumor.estimators.compare.trend import change, smooth
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import measured, over_time
+from rumor.kinds.measures import measured, noted, over_time
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.trend import Trend
@@ -100,7 +100,7 @@ def follow(
         reports=sum(summary.reports for summary in summaries),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),
         heading=heading,
-        notes=tuple(notes),
+        notes=tuple(noted(notes, found)),
     )
 
 

@@ -28,6 +28,7 @@ from rumor.estimators.ordered.curve import Curve
 from rumor.kinds.base import Kind
 from rumor.mechanisms.summary import Summary
 
+_FOLLOWED = "shares up to a value: if answers are spread smoothly around it."
 SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
 
 
@@ -42,6 +43,8 @@ class Measures:
     """The rows that are quantiles, with the distribution that they are of."""
     function: Sample | None = None
     """That distribution's function at every position, as the default method has it."""
+    note: str | None = None
+    """What intervals assume, in a sentence, where they may assume something."""
 
     @classmethod
     def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:
@@ -77,6 +80,11 @@ def measured(
                 "got different ones"
             )
     return found
+
+
+def noted(notes: Sequence[str], found: Sequence[Measures]) -> list[str]:
+    """Return `notes`, and what the quantities assume."""
+    return [*notes, *dict.fromkeys(one.note for one in found if one.note is not None)]
 
 
 def weighted(found: Sequence[Measures], weights: Sequence[float]) -> Combination:
@@ -128,7 +136,7 @@ def _followed(one: Measures, places: Sequence[int], names: Sequence[str]) -> Mea
     )
     values = [str(one.values[i]) for i in kept] + list(names)
     quantities = [one.quantities[i] for i in kept] + [UP_TO] * len(places)
-    return Measures(values, quantities, Sample.known(mean, stderr))
+    return Measures(values, quantities, Sample.known(mean, stderr), note=_FOLLOWED)
 
 
 def _curves(found: Sequence[Measures]) -> list[Curve]:

@@ -38,11 +38,13 @@ _Z = 1.96
 _CHOSEN = 1.1
 # Each reach is so many times the one before it.
 _RATIO = 1.5
+# The shortest reach is this part of the range: a shorter one gains nothing that could be seen.
+_SHORTEST = 256
 # So many reports of the even law are added to the fitted one (Agresti and Coull 1998): outputs
 # that few reports have seen keep their noise.
 _ADDED = 4.0
 # The distribution function is bounded at so many positions, and between them by its order.
-_PLACES = 512
+_PLACES = 128
 # Sets are taken so many at a time, which keeps their weights in the processor's cache.
 _TOGETHER = 128
 _Ramp = Callable[[Vector, float], Vector]
@@ -58,8 +60,9 @@ class Bounds:
         even = np.full(band.outcomes, _ADDED / band.outcomes)
         outputs = self._people * band.forward(law) + even
         self._outputs = outputs / outputs.sum()
-        steps = 1 + int(np.log(max(band.domain, 2)) / np.log(_RATIO))
-        self._reaches = sorted({int(np.ceil(_RATIO**k)) for k in range(steps)})
+        shortest = -(-band.domain // _SHORTEST)
+        steps = 1 + int(np.log(band.domain / shortest) / np.log(_RATIO))
+        self._reaches = sorted({int(np.ceil(shortest * _RATIO**k)) for k in range(steps)})
 
     def shares(self, inner: Mask, outer: Mask) -> Sides:
         """Return the ends of shares of columns of sets: at least `inner`, at most `outer`.

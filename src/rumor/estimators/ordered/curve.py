@@ -131,17 +131,27 @@ class Places:
 
     def less(self, other: Places, z: float) -> tuple[float, float]:
         """Return the ends of this quantile less the `other` one, `z` deviations wide."""
-        together = self.away[:, None] ** 2 + other.away**2
-        fits = together <= max(z * z, float(together.min()))
-        low, high = self.first[:, None] - other.last, self.last[:, None] - other.first
+        widest = max(z * z, float(self.away.min() ** 2 + other.away.min() ** 2))
+        one, two = (each.nearer(math.sqrt(widest)) for each in (self, other))
+        fits = one.away[:, None] ** 2 + two.away**2 <= widest
+        low, high = one.first[:, None] - two.last, one.last[:, None] - two.first
         return float(low[fits].min()), float(high[fits].max())
+
+    def nearer(self, most: float) -> Places:
+        """Return the places that are at most so many deviations away."""
+        kept = self.away <= most
+        return Places(self.first[kept], self.last[kept], self.away[kept])
 
     def p_value(self, other: Places) -> float:
         """Return how often chance alone moves two quantiles apart as far as this."""
-        meet = (self.first[:, None] <= other.last) & (self.last[:, None] >= other.first)
-        together = self.away[:, None] ** 2 + other.away**2
-        least = float(together[meet].min(initial=math.inf))
-        return math.erfc(math.sqrt(least / 2))
+        # As `less` has it: 0 lies between the ends where places fit that differ by at most 0, and
+        # places that differ by at least 0.
+        squares = np.concatenate([[np.inf], other.away**2, [np.inf]])
+        up, down = np.minimum.accumulate(squares), np.minimum.accumulate(squares[::-1])[::-1]
+        after = np.searchsorted(other.last, self.first, side="left") + 1
+        before = np.searchsorted(other.first, self.last, side="right")
+        sides = (float((self.away**2 + each).min()) for each in (down[after], up[before]))
+        return math.erfc(math.sqrt(max(sides) / 2))
 
 
 def _over(distance: Vector, deviation: Vector) -> Vector:

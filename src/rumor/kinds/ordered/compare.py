@@ -14,6 +14,7 @@ from rumor.estimators.compare.inverted import Quantiles
 from rumor.estimators.compare.sample import Sample
 from rumor.estimators.ordered.change import changed
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures
+from rumor.kinds.ordered.assumption import condition
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.measured import Measured
 from rumor.kinds.ordered.result import QUANTILES
@@ -37,11 +38,14 @@ def measures(mechanism: Wave, summary: Summary, of: Target, options: Mapping[str
         rows = np.arange(1, 1 + len(QUANTILES))
         quantiles = Quantiles(rows, QUANTILES, found.curve())
         function = Sample.known(np.cumsum(found.frequency), found.fit.cdf[1])
-        return replace(Measures.known(parts), quantiles=quantiles, function=function)
+        note = f"quantiles: intervals hold {condition(found.assume, found.heaps)}."
+        known = Measures.known(parts)
+        return replace(known, quantiles=quantiles, function=function, note=note)
     if scale.domain <= _LISTED:
         value, deviation = found.unbiased_function()
         parts[UP_TO] = (list(scale.names())[:-1], value[:-1], deviation[:-1])
-    return Measures.known(parts)
+    note = f"shares: intervals hold {condition(found.assume, found.heaps)}."
+    return replace(Measures.known(parts), note=note)
 
 
 def _columns(found: list[Measured]) -> tuple[Any, Any]:

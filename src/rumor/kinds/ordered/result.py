@@ -247,7 +247,8 @@ class OrderedEstimate(Tabular):
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, cdf, cdf_low, cdf_high."""
         z = critical_value(view.level, self.scale.domain if view.simultaneous else 1)
-        found: dict[str, Column] = {"value": [self.values[i] for i in rows]}
+        names = self.values
+        found: dict[str, Column] = {"value": [names[i] for i in rows]}
         functions = {"frequency": self.frequency, "cdf": np.cumsum(self.frequency)}
         for name, answer in functions.items():
             prefix = "" if name == "frequency" else f"{name}_"
