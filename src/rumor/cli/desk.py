@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.common import keep_inputs, print_json, started_engine
 from rumor.cli.estimate import (
+    Assume,
     Candidates,
     DayRange,
     DistinctIds,
@@ -43,6 +44,7 @@ class Counted:
     engine: Engine = "local"
     master: Master = None
     candidates: Candidates = None
+    assume: Assume = None
 
     @contextmanager
     def counting(self) -> Iterator[Counting]:
@@ -60,6 +62,7 @@ class Counted:
                 self.skip_invalid,
                 self.candidates,
                 on_progress,
+                self.assume,
             )
 
 
@@ -137,6 +140,7 @@ def weighed(
         how.engine,
         how.master,
         how.candidates,
+        how.assume,
     )
     with counted.counting() as counting:
         stored = Stored(collection, reports, question, counting=counting)

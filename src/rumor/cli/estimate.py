@@ -52,6 +52,14 @@ Share = Annotated[
         "--share VALUE", "Also the share of several values together; give the option once for each."
     ),
 ]
+Assume = Annotated[
+    str | None,
+    option(
+        "--assume nothing|smooth",
+        "For ordered questions: intervals that hold whatever the distribution (by default), or "
+        "shorter ones that hold if answers are spread smoothly.",
+    ),
+]
 Plot = Annotated[str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")]
 SkipInvalid = Annotated[
     bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
@@ -73,9 +81,11 @@ class How:
         "(by default 0.05).",
     )
 
+    assume: Assume = None
+
     def options(self) -> dict[str, Any]:
         """The options of a method that are said here."""
-        found = read_options(self.option)
+        found = read_options(self.option, self.assume)
         if self.detection_level is not None:
             if "level" in found:
                 raise InputError("--detection-level is the option level; got both")
@@ -279,6 +289,7 @@ def _joined(
         "--candidates": how.candidates,
         "--detection-level": how.detection_level,
         "--option": how.option,
+        "--assume": how.assume,
         "--save-summary": written.save_summary,
     }
     said = [name for name, value in others.items() if value not in (None, False)]

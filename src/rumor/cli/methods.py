@@ -21,8 +21,11 @@ MethodOptions = Annotated[
 _NOT_TYPED = {"candidates": "by --candidates", "on_progress": "in Python alone"}
 
 
-def read_options(given: Sequence[str] | None) -> dict[str, Any]:
-    """Options as a method takes them: numbers, true, false and lists in JSON, all else text."""
+def read_options(given: Sequence[str] | None, assume: str | None = None) -> dict[str, Any]:
+    """Return options as a method takes them, that of --assume among them.
+
+    Numbers, true, false and lists are written in JSON, all else is text.
+    """
     found: dict[str, Any] = {}
     for one in given or ():
         name, equals, value = one.partition("=")
@@ -33,6 +36,10 @@ def read_options(given: Sequence[str] | None) -> dict[str, Any]:
         if name in found:
             raise InputError(f"--option {name} must be given once; got it twice")
         found[name] = _read(value)
+    if assume is not None:
+        if "assume" in found:
+            raise InputError("--assume is the option assume; got both")
+        found["assume"] = assume
     return found
 
 

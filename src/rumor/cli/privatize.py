@@ -142,6 +142,10 @@ def privatize(
             random=None if written.seed is None else Seeded(written.seed),
             on_progress=lambda done: update(done, None),
         )
+    for q in asked:
+        named = columns.get(q.id) or q.column or q.id
+        if (advice := KINDS[q.kind].table_advice(q.mechanism, source, named)) is not None:
+            warn(advice)
     for name, (values, rows) in group_sizes(source, written.keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(

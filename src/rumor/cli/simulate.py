@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import print_json, progress
+from rumor.cli.common import print_json, progress, warn
+from rumor.cli.estimate import Assume
 from rumor.cli.methods import Method, MethodOptions, read_options
 from rumor.cli.options import (
     AsJson,
@@ -79,6 +80,7 @@ class Tried:
     method: Method = "auto"
     option: MethodOptions = None
     level: Level = 0.95
+    assume: Assume = None
 
     def as_trials(self, on_progress: Progress) -> Trials:
         """The same as a dry run takes it, words read and randomness made."""
@@ -90,7 +92,7 @@ class Tried:
             count=self.trials,
             people=self.people,
             method=self.method,
-            options=read_options(self.option),
+            options=read_options(self.option, self.assume),
             level=self.level,
             random=None if self.seed is None else Seeded(self.seed),
             words=None if self.candidates is None else read_words(self.candidates),
@@ -139,6 +141,11 @@ def simulate(
         trials = tried.as_trials(update)
         held = whose.held(histogram, asked)
         result = kind.simulate(asked.mechanism, held, trials)
+    counted = "value" if {"value", "count"} <= set(held.table.schema.names) else asked.id
+    if (
+        advice := kind.table_advice(asked.mechanism, held.table, held.column or counted)
+    ) is not None:
+        warn(advice)
     if plot is not None:
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()

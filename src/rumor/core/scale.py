@@ -96,6 +96,11 @@ class Scale(abc.ABC):
         names = self.names()
         return f"{names[first]} to {names[min(end, self.domain) - 1]}"
 
+    def up_to_names(self, positions: Sequence[int]) -> list[str]:
+        """Return what ends the positions: their own names, or where their bins end."""
+        names = self.names()
+        return [names[i] if self.whole else f"{self.at(i + 1):g}" for i in positions]
+
     def at(self, point: float | NDArray[np.number]) -> Vector:
         """What a point of the line from 0 to D is worth."""
         return np.asarray(self.start + self.unit * np.asarray(point, np.float64))

@@ -12,6 +12,7 @@ from typing import Any
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
+from rumor.core.settings import checked_method
 from rumor.core.types import Days, Progress
 from rumor.engines import Engine
 from rumor.engines.analysis import count, opened, stratum_name
@@ -34,6 +35,8 @@ class Counting:
     skip_invalid: bool = False
     candidates: PathLike | None = None
     on_progress: Progress | None = None
+    assume: str | None = None
+    """What intervals of ordered answers assume of the distribution."""
 
     def groups(
         self,
@@ -66,10 +69,14 @@ class Counting:
             }
 
     def options(self, question: Question) -> dict[str, Any]:
-        """What the kind makes of the words."""
+        """Return what the kind makes of the words, and what intervals assume."""
         words = None if self.candidates is None else read_words(self.candidates)
         kind = KINDS[question.kind]
-        return kind.dictionary(question.id, question.mechanism, words, self.on_progress)
+        known = kind.dictionary(question.id, question.mechanism, words, self.on_progress)
+        if self.assume is None:
+            return known
+        checked_method("auto", {"assume": self.assume}, kind.options())
+        return {**known, "assume": self.assume}
 
 
 @dataclass(frozen=True)

@@ -190,6 +190,10 @@ class Kind(abc.ABC, Generic[M]):
         """What a missing answer may count as: labels; None for any text."""
         return mechanism.labels or ()
 
+    def table_advice(self, mechanism: M, table: Table, column: str) -> str | None:
+        """Return what a table's column of answers says against the question, in a sentence."""
+        return None
+
     def row_is_person(self, table: Table) -> bool:
         """Whether each row of a table is another person."""
         return True

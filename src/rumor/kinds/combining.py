@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.estimators.compare.differences import WeightedMean
-from rumor.estimators.compare.pooled import Pooled
+from rumor.estimators.compare.inverted import Combination
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.comparing import Group, compare_groups
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import Measures, measured, notes_of
+from rumor.kinds.measures import Measures, measured, noted, pooled, weighted
 from rumor.mechanisms.base import Mechanism
 from rumor.results.combined import Combined, Part
 
@@ -81,9 +80,9 @@ def weigh_groups(
     counted = sum(checked[group.name] for group in there)
     shares = [checked[group.name] / counted for group in there]
     found = measured(kind, [group.summary for group in there], of, options)
-    combined = WeightedMean([one.sample for one in found], shares)
-    told += notes_of(found)
-    return _combined(found[0], combined, there, shares, method, of, heading, told)
+    return _combined(
+        found[0], weighted(found, shares), there, shares, method, of, heading, noted(told, found)
+    )
 
 
 def combine(
@@ -122,10 +121,9 @@ def combine_groups(
 ) -> Combined:
     """All sources in one likelihood."""
     found = measured(kind, [group.summary for group in groups], of, options)
-    pooled = Pooled([one.sample for one in found])
-    told = [*notes, *_differences(kind, groups, options), *notes_of(found)]
+    told = noted([*notes, *_differences(kind, groups, options)], found)
     return _combined(
-        found[0], pooled, groups, None, "several sources, one likelihood", of, heading, told
+        found[0], pooled(found), groups, None, "several sources, one likelihood", of, heading, told
     )
 
 
@@ -149,7 +147,7 @@ def _differences(
 
 def _combined(
     first: Measures,
-    combined: WeightedMean | Pooled,
+    combined: Combination,
     groups: Sequence[Group],
     shares: Sequence[float] | None,
     method: str,

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.estimators.compare.differences import Differences, holm
+from rumor.estimators.compare.differences import holm
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import measured, notes_of
+from rumor.kinds.measures import differences, measured, noted
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.comparison import Comparison, Pair
@@ -83,7 +83,7 @@ def compare_groups(
             f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
             f"{len(common.values):,} each (name one to compare with: --against)"
         )
-    rows = [Differences.between(*(found[i].sample for i in pair)) for pair in pairs]
+    rows = [differences(*(found[i] for i in pair)) for pair in pairs]
     tests = [kind.overall(*(groups[i].summary for i in pair)) for pair in pairs]
     p_values = [_known(one.p_value) for one in rows]
     adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
@@ -114,7 +114,7 @@ def compare_groups(
         epsilon=max(group.summary.mechanism.epsilon for group in groups),
         of=of,
         heading=heading,
-        notes=(*notes, *notes_of(found)),
+        notes=tuple(noted(notes, found)),
     )
 
 

@@ -67,6 +67,7 @@ def estimate(  # type: ignore[overload-overlap]
     method: str = ...,
     tolerance: float = ...,
     iterations: int = ...,
+    assume: str | None = ...,
 ) -> OrderedEstimate: ...
 @overload
 def estimate(  # type: ignore[overload-overlap]

@@ -17,7 +17,7 @@ from rumor.estimators.compare.trend import change, smooth
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.evidence import summarized
-from rumor.kinds.measures import measured, notes_of
+from rumor.kinds.measures import measured, noted, over_time
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.trend import Trend
@@ -69,7 +69,7 @@ def follow(
             f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
         )
     summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
-    found = measured(kind, summaries, options=options)
+    found = over_time(measured(kind, summaries, options=options))
     first, samples = found[0], [one.sample for one in found]
     observed = np.array([sample.mean for sample in samples])
     common = Pooled(samples).mean
@@ -100,7 +100,7 @@ def follow(
         reports=sum(summary.reports for summary in summaries),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),
         heading=heading,
-        notes=(*notes, *notes_of(found)),
+        notes=tuple(noted(notes, found)),
     )
 
 

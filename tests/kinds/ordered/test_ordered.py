@@ -154,8 +154,9 @@ def test_what_is_asked_by_name_of_a_range() -> None:
     assert found.cdf(99).value == pytest.approx(1.0)
     assert found.density.sum() * 0.25 == pytest.approx(1.0)
     assert float(found.quantile(0.5)) == found.quantile(0.5).value
-    ninety, most = found.quantile(0.5, 0.9), found.quantile(0.5, 0.99)
-    assert most.low < ninety.low < ninety.high < most.high
+    for assume in ("smooth", "nothing"):
+        half, most = (found.quantile(0.5, level, assume=assume) for level in (0.5, 0.99))
+        assert most.low < half.low < half.high < most.high
     with pytest.raises(InputError, match="from a lower value to a higher one"):
         found.share(12, 6)
     with pytest.raises(InputError, match="must be a number"):

@@ -18,6 +18,7 @@ from rumor.core.band import Band
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.ordered.heaps import checked_spacings
+from rumor.estimators.ordered.inversion import interval_of, reached
 from rumor.estimators.ordered.search import Member, possible
 from rumor.estimators.ordered.seen import Seen
 from rumor.estimators.ordered.shape import Marks
@@ -115,18 +116,10 @@ class OrderedFit:
         level. The interval holds every place at which the band of the distribution function
         (made monotone: never narrower) has the share within it.
         """
-        if not 0 <= share <= 1:
-            raise InputError(f"a quantile's share must be from 0 to 1; got {share!r}")
         values, deviations = self.cdf
-        middle = np.concatenate([[0.0], values])
-        margin = z * np.concatenate([[0.0], deviations])
-        high = np.maximum.accumulate(np.minimum(middle + margin, 1.0))
-        low = np.minimum.accumulate(np.maximum(middle - margin, 0.0)[::-1])[::-1]
-        return (
-            _crossing(middle, share),
-            _crossing(high, share),
-            _crossing_last(low, share),
-        )
+        margin = z * deviations
+        low, high = np.maximum(values - margin, 0.0), np.minimum(values + margin, 1.0)
+        return reached(self.frequency, share), *interval_of(low, high, share)
 
 
 def _mixed(members: list[Member], weights: Vector, domain: int) -> Vector:
@@ -144,25 +137,3 @@ def _sums(law: Vector) -> Vector:
 def _shares(scores: Vector) -> Vector:
     weights = np.exp(scores - scores.max())
     return np.asarray(weights / weights.sum())
-
-
-def _crossing(edges: Vector, share: float) -> float:
-    """The first place on [0, D] at which a rising broken line reaches a share."""
-    after = int(np.searchsorted(edges, share, side="left"))
-    if after == 0:
-        return 0.0
-    if after == len(edges):
-        return float(len(edges) - 1)
-    rise = edges[after] - edges[after - 1]
-    return after - 1 + float((share - edges[after - 1]) / rise)
-
-
-def _crossing_last(edges: Vector, share: float) -> float:
-    """The last place at which a rising broken line is at most a share."""
-    after = int(np.searchsorted(edges, share, side="right"))
-    if after == len(edges):
-        return float(len(edges) - 1)
-    if after == 0:
-        return 0.0
-    rise = edges[after] - edges[after - 1]
-    return after - 1 + float((share - edges[after - 1]) / rise)

@@ -10,7 +10,9 @@ from rumor.kinds.ordered.question import OrderedQuestion
 if TYPE_CHECKING:
     import altair as alt
 
+    from rumor.core.answer_table import Table
     from rumor.kinds.planning.planned import Size
+    from rumor.mechanisms.wave import Wave
     from rumor.results.view import View
 
 
@@ -24,6 +26,12 @@ class Ordered(OrderedQuestion):
         from rumor.kinds.ordered.picture import strata_chart
 
         return strata_chart(estimates, by, view, title=title)
+
+    def table_advice(self, mechanism: Wave, table: Table, column: str) -> str | None:
+        """Return that numbers with few values are better asked for as labels."""
+        from rumor.kinds.ordered.few_values import few_values
+
+        return few_values(mechanism, table, column)
 
     def largest_error(self, size: Size) -> float:
         """The whole range."""

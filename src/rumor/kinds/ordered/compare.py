@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rumor.core.overall import Overall
 from rumor.core.types import Target
+from rumor.estimators.compare.inverted import Quantiles
+from rumor.estimators.compare.sample import Sample
 from rumor.estimators.ordered.change import changed
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures
+from rumor.kinds.ordered.assumption import condition
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.measured import Measured
 from rumor.kinds.ordered.result import QUANTILES
@@ -21,16 +25,27 @@ _LISTED = 50
 
 
 def measures(mechanism: Wave, summary: Summary, of: Target, options: Mapping[str, Any]) -> Measures:
-    """The linear mean; the rest as the default has it, with the errors of laws rough enough."""
-    found, scale = estimate(mechanism, summary, "auto", {}), mechanism.scale
+    """Return the linear mean and, of numbers, quantiles; of labels, running shares.
+
+    Running shares are unbiased, whatever the distribution; where it is assumed to be smooth they
+    are as the default has them, with the errors of laws rough enough.
+    """
+    found, scale = estimate(mechanism, summary, "auto", options), mechanism.scale
     parts = {MEAN: (["mean"], np.array([found.unbiased]), np.array([found.stderr]))}
     if scale.labels is None:
         names = [f"{share:.0%}" for share in QUANTILES]
         parts[QUANTILE] = (names, *_columns([found.quantile(share) for share in QUANTILES]))
-    if scale.labels is not None and scale.domain <= _LISTED:
-        names = list(scale.names())[:-1]
-        parts[UP_TO] = (names, *_columns([found.cdf(name) for name in names]))
-    return Measures.known(parts)
+        rows = np.arange(1, 1 + len(QUANTILES))
+        quantiles = Quantiles(rows, QUANTILES, found.curve())
+        function = Sample.known(np.cumsum(found.frequency), found.fit.cdf[1])
+        note = f"quantiles: intervals hold {condition(found.assume, found.heaps)}."
+        known = Measures.known(parts)
+        return replace(known, quantiles=quantiles, function=function, notes=(note,))
+    if scale.domain <= _LISTED:
+        value, deviation = found.unbiased_function()
+        parts[UP_TO] = (list(scale.names())[:-1], value[:-1], deviation[:-1])
+    note = f"shares: intervals hold {condition(found.assume, found.heaps)}."
+    return replace(Measures.known(parts), notes=(note,))
 
 
 def _columns(found: list[Measured]) -> tuple[Any, Any]:

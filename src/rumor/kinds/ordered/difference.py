@@ -1,9 +1,10 @@
 """What differs between the ordered answers of two groups of people, or of two days.
 
-The mean's difference is that of the linear means: they are unbiased, so that unequal groups, of
-which the smaller is smoothed more, cannot pose as a change. "Did anything change?" is asked of the
-reports themselves, without any law. The groups must be of different people: reports of the same
-people go together, and these variances would be too small.
+Quantiles differ as both distributions, inverted together, allow. The mean's difference is that of
+the linear means: they are unbiased, so that unequal groups, of which the smaller is smoothed more,
+cannot pose as a change. "Did anything change?" is asked of the reports themselves, without any law.
+The groups must be of different people: reports of the same people go together, and these variances
+would be too small.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rumor.core.errors import InputError
+from rumor.core.types import Vector
+from rumor.estimators.compare.inverted import quantile_difference
+from rumor.estimators.ordered.sides import Sides
 from rumor.kinds.ordered.measured import Measured, minus
 from rumor.results.intervals import critical_value
 
@@ -42,22 +46,42 @@ class Difference:
         )
         return minus(one, other, z)
 
-    def cdf(self, value: float | str, level: float = 0.95) -> Measured:
-        """Of the shares of answers up to a value."""
-        z = critical_value(level, 1)
-        return minus(self.first.cdf(value, level), self.second.cdf(value, level), z)
+    def cdf(
+        self, value: float | str, level: float = 0.95, *, assume: str | None = None
+    ) -> Measured:
+        """Return the difference of the shares of answers up to a value."""
+        one, other = self.first.up_to(value), self.second.up_to(value)
+        return self._share(one, other, level, assume)
 
     def share(
-        self, low: float | str, high: float | str | None = None, level: float = 0.95
+        self,
+        low: float | str,
+        high: float | str | None = None,
+        level: float = 0.95,
+        *,
+        assume: str | None = None,
     ) -> Measured:
-        """Of the shares of answers from one value to another."""
-        z = critical_value(level, 1)
-        return minus(self.first.share(low, high, level), self.second.share(low, high, level), z)
+        """Return the difference of the shares of answers from one value to another."""
+        one, other = self.first.between(low, high), self.second.between(low, high)
+        return self._share(one, other, level, assume)
 
-    def quantile(self, share: float, level: float = 0.95) -> Measured:
-        """Of quantiles."""
+    def _share(self, one: Vector, other: Vector, level: float, assume: str | None) -> Measured:
         z = critical_value(level, 1)
-        return minus(self.first.quantile(share, level), self.second.quantile(share, level), z)
+        sides = Sides.weighted(
+            [self.first.sides(one[:, None], assume), self.second.sides(other[:, None], assume)],
+            (1.0, -1.0),
+        )
+        low, high = (float(end[0]) for end in sides.ends(z, (-1.0, 1.0)))
+        value = float(self.first.frequency @ one - self.second.frequency @ other)
+        ends = min(low, value), max(high, value)
+        return Measured(value, *ends, float(sides.stderr(z)[0]), level)
+
+    def quantile(self, share: float, level: float = 0.95, *, assume: str | None = None) -> Measured:
+        """Return the difference of the values that a `share` of answers does not exceed."""
+        z = critical_value(level, 1)
+        curves = self.first.curve(assume), self.second.curve(assume)
+        value, low, high = quantile_difference(*curves, share, z)
+        return Measured(value, low, high, (high - low) / (2 * z), level)
 
     @functools.cached_property
     def p_value(self) -> float:

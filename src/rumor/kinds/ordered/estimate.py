@@ -15,15 +15,16 @@ from rumor.estimators.ordered.em import em, ems
 from rumor.estimators.ordered.fit import OrderedFit, fit_ordered
 from rumor.estimators.ordered.mean import linear_mean
 from rumor.kinds.evidence import summarized
+from rumor.kinds.ordered.assumption import checked_assumption
 from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave import Wave
 
-_EM_OPTIONS = ("tolerance", "iterations")
+_EM_OPTIONS = ("tolerance", "iterations", "assume")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "auto": (),
-    "ordered": (),
+    "auto": ("assume",),
+    "ordered": ("assume",),
     "em": _EM_OPTIONS,
     "ems": _EM_OPTIONS,
 }
@@ -42,6 +43,7 @@ def estimate(
         checked_above_zero("tolerance", options["tolerance"])
     if "iterations" in options:
         checked_size("iterations", options["iterations"], 1, _MOST_ITERATIONS)
+    assume = checked_assumption(options.get("assume"))
     summary = summarized(mechanism, data)
     fit = fit_ordered(mechanism.band, summary.tally, mechanism.marks)
     frequency = _answer(mechanism, summary, fit, chosen, options)
@@ -61,6 +63,8 @@ def estimate(
         fit=fit,
         band=mechanism.band,
         counts=summary.tally,
+        heaps=bool(mechanism.marks),
+        assume=assume,
         diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
     )
 
@@ -73,7 +77,8 @@ def _answer(
     seen = summary.tally.astype(np.float64)
     # As published: e^epsilon / 1000 for "em", 1 / 1000 for "ems".
     factor = math.exp(mechanism.epsilon) if method == "em" else 1.0
-    wished = {"tolerance": factor * _PUBLISHED_TOLERANCE, **options}
+    said = {name: value for name, value in options.items() if name != "assume"}
+    wished = {"tolerance": factor * _PUBLISHED_TOLERANCE, **said}
     return _ITERATED[method](mechanism.band, seen, **wished)
 
 

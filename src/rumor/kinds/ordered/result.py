@@ -1,14 +1,15 @@
 """The estimated distribution of ordered answers: what an analyst asks of it, by name.
 
 Three things stay apart: the method's answer (a share for each position), the linear mean, which
-is unbiased whatever the distribution, and the intervals. Those of shares and quantiles are of the
-default method, under laws that are rough enough to trust, whatever method gave the answer; that of
-the mean is the linear one's. Every interval is stretched to hold the answer.
+is unbiased whatever the distribution, and the intervals. Those of shares and quantiles hold
+whatever the distribution; where `assume` is "smooth" they are of the default method, under laws
+that are rough enough to trust. Neither asks which method gave the answer. That of the mean is the
+linear one's. Every interval is stretched to hold the answer.
 """
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
@@ -27,7 +28,11 @@ from rumor.core.plain_text import (
 )
 from rumor.core.scale import Scale
 from rumor.core.types import Tally, Vector
+from rumor.estimators.ordered.bounds import Bounds
+from rumor.estimators.ordered.curve import Curve
 from rumor.estimators.ordered.fit import OrderedFit
+from rumor.estimators.ordered.sides import Sides
+from rumor.kinds.ordered.assumption import DEFAULT, SMOOTH, checked_assumption, condition
 from rumor.kinds.ordered.measured import Measured
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import critical_value
@@ -62,6 +67,10 @@ class OrderedEstimate(Tabular):
     fit: OrderedFit = field(repr=False)
     band: Band = field(repr=False)
     counts: Tally = field(repr=False)
+    heaps: bool = False
+    """Whether round numbers were declared."""
+    assume: str = DEFAULT
+    """What intervals assume of the distribution, unless it is asked for by name."""
 
     # What is asked by name
 
@@ -91,28 +100,46 @@ class OrderedEstimate(Tabular):
         mean = self.mean
         return Measured(mean, min(float(low), mean), max(float(high), mean), self.stderr, level)
 
-    def cdf(self, value: float | str, level: float = 0.95) -> Measured:
-        """The share of answers up to a value, and with it."""
-        return self._share(self._up_to(value), level)
+    def cdf(
+        self, value: float | str, level: float = 0.95, *, assume: str | None = None
+    ) -> Measured:
+        """Return the share of answers up to a value and with it.
+
+        Its interval holds whatever the distribution (`assume` "nothing"), or is shorter and holds
+        where answers are spread smoothly ("smooth"); None is as the estimate was asked for.
+        """
+        return self._share(self.up_to(value), level, assume)
 
     def share(
-        self, low: float | str, high: float | str | None = None, level: float = 0.95
+        self,
+        low: float | str,
+        high: float | str | None = None,
+        level: float = 0.95,
+        *,
+        assume: str | None = None,
     ) -> Measured:
-        """The share of answers from one value to another, both included; of one alone."""
+        """Return the share of answers from `low` to `high`, both included, or of `low` alone.
+
+        `assume` is "nothing" or "smooth", as for `cdf`.
+        """
+        return self._share(self.between(low, high), level, assume)
+
+    def between(self, low: float | str, high: float | str | None) -> Vector:
+        """Return how much of each position lies from one value to another."""
         last = low if high is None else high
-        weights = self._up_to(last) - self._below(low)
+        weights = self.up_to(last) - self._below(low)
         if (weights < 0).any():
             raise InputError(
                 f"a share is from a lower value to a higher one; got {shown(low)} and {shown(high)}"
             )
-        return self._share(weights, level)
+        return weights
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
         """The share of some positions, or of stretches such as "18..65"."""
         weights = np.zeros(self.scale.domain)
         for value in values:
             low, _, high = str(value).partition("..")
-            weights += self._up_to(self._said(high or low)) - self._below(self._said(low))
+            weights += self.up_to(self._said(high or low)) - self._below(self._said(low))
         if not values or weights.min() < 0 or weights.max() > 1 + _ROUNDING:
             raise InputError(f"a share is of values named once each; got {shown(list(values))}")
         found = self._share(weights, view.level)
@@ -130,15 +157,35 @@ class OrderedEstimate(Tabular):
         except ValueError:
             raise InputError(f"a share is of numbers of the range; got {shown(text)}") from None
 
-    def quantile(self, share: float, level: float = 0.95) -> Measured:
-        """The value that this share of answers does not exceed."""
+    def quantile(self, share: float, level: float = 0.95, *, assume: str | None = None) -> Measured:
+        """Return the value that this `share` of answers does not exceed.
+
+        `assume` is "nothing" or "smooth", as for `cdf`.
+        """
         z = critical_value(level, 1)
-        _, low, high = self.fit.quantile(share, z)
-        point = _reached(self.frequency, share)
-        ends = min(low, point), max(high, point)
-        value, top = self._value(point), self._value(ends[1])
-        bottom = self._value(ends[0], first=True)
-        return Measured(value, bottom, top, (top - bottom) / (2 * z), level)
+        value, low, high = self.curve(assume).quantile(share, z)
+        return Measured(value, low, high, (high - low) / (2 * z), level)
+
+    def curve(self, assume: str | None = None) -> Curve:
+        """Return the distribution function, to be inverted or put together with others."""
+        smooth = self._assumed(assume) == SMOOTH
+        sides = Sides.around(*self.fit.cdf) if smooth else self.bounds.cdf
+        return Curve(self.scale, self.frequency, sides, spread=smooth)
+
+    def unbiased_function(self) -> tuple[Vector, Vector]:
+        """Return the share up to each position, unbiased, and its standard error.
+
+        Where the distribution is assumed to be smooth, both are the default method's.
+        """
+        return self.fit.cdf if self.assume == SMOOTH else self.bounds.function()
+
+    @functools.cached_property
+    def bounds(self) -> Bounds:
+        """Bounds of shares that hold whatever the distribution."""
+        return Bounds(self.band, self.counts, self.fit.frequency)
+
+    def _assumed(self, assume: str | None) -> str:
+        return self.assume if assume is None else checked_assumption(assume)
 
     def label(self, value: float) -> str:
         """What the position of a value is called."""
@@ -151,13 +198,26 @@ class OrderedEstimate(Tabular):
 
         return Difference(self, other)
 
-    def _share(self, weights: Vector, level: float) -> Measured:
-        z, deviation = critical_value(level, 1), float(self.fit.linear(weights)[1])
-        centre, answer = float(self.fit.frequency @ weights), float(self.frequency @ weights)
-        low, high = np.clip([centre - z * deviation, centre + z * deviation], 0.0, 1.0)
-        return Measured(answer, min(float(low), answer), max(float(high), answer), deviation, level)
+    def _share(self, weights: Vector, level: float, assume: str | None = None) -> Measured:
+        return self._measured(weights[:, None], level, assume)[0]
 
-    def _up_to(self, value: float | str) -> Vector:
+    def _measured(self, columns: Vector, level: float, assume: str | None = None) -> list[Measured]:
+        """Return the share of each of some columns of weights, with its interval."""
+        z = critical_value(level, 1)
+        sides = self.sides(columns, assume)
+        numbers = (self.frequency @ columns, *sides.ends(z), sides.stderr(z))
+        return [
+            Measured(value, min(low, value), max(high, value), stderr, level)
+            for value, low, high, stderr in np.array(numbers).T.tolist()
+        ]
+
+    def sides(self, columns: Vector, assume: str | None = None) -> Sides:
+        """Return the ends of the shares of some `columns` of weights from 0 to 1."""
+        if self._assumed(assume) == SMOOTH:
+            return Sides.around(*self.fit.linear(columns))
+        return self.bounds.shares(columns > 1 - _ROUNDING, columns > _ROUNDING)
+
+    def up_to(self, value: float | str) -> Vector:
         """How much of each position lies at or below a value."""
         if self.scale.whole:
             return np.asarray(np.arange(self.scale.domain) <= self._position(value), np.float64)
@@ -178,17 +238,6 @@ class OrderedEstimate(Tabular):
             return self.scale.code(value)
         return (_number(value) - self.scale.start) / self.scale.unit - 0.5
 
-    def _value(self, point: float, first: bool = False) -> float:
-        """What a point of the line is worth; where positions hold one value, that value.
-
-        Between two positions that is the one before it, or the one after it as a `first` one.
-        """
-        if not self.scale.whole:
-            return float(self.scale.at(point))
-        last = self.scale.domain - 1
-        at = math.floor(point) if first else math.ceil(point) - 1
-        return float(self.scale.middles[min(max(at, 0), last)])
-
     # Rows
 
     def listed(self, view: View) -> list[int]:
@@ -198,30 +247,30 @@ class OrderedEstimate(Tabular):
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Columns: value, frequency, low, high, cdf, cdf_low, cdf_high."""
         z = critical_value(view.level, self.scale.domain if view.simultaneous else 1)
-        found: dict[str, Column] = {"value": [self.values[i] for i in rows]}
-        for name, answer, (centre, deviation) in (
-            ("frequency", self.frequency, self._bins()),
-            ("cdf", np.cumsum(self.frequency), self.fit.cdf),
-        ):
-            low, high = (np.clip(centre + side * deviation, 0.0, 1.0) for side in (-z, z))
-            ends = {"low": np.minimum(low, answer), "high": np.maximum(high, answer)}
+        names = self.values
+        found: dict[str, Column] = {"value": [names[i] for i in rows]}
+        functions = {"frequency": self.frequency, "cdf": np.cumsum(self.frequency)}
+        for name, answer in functions.items():
             prefix = "" if name == "frequency" else f"{name}_"
-            held_back = name == "frequency" and not self.rounded
             found[name] = [float(np.clip(answer[i], 0.0, 1.0)) for i in rows]
+            if name == "frequency" and not self.rounded:
+                found["low"] = found["high"] = [None] * len(rows)
+                continue
+            sides = self._positions if name == "frequency" else self.curve().sides
+            low, high = sides.ends(z)
+            ends = {"low": np.minimum(low, answer), "high": np.maximum(high, answer)}
             for end, vector in ends.items():
-                found[prefix + end] = [None if held_back else float(vector[i]) for i in rows]
+                found[prefix + end] = [float(vector[i]) for i in rows]
         return found
 
-    def _bins(self) -> tuple[Vector, Vector]:
-        """The default's share of each position, and its standard deviation."""
-        if not self.rounded:
-            nothing = np.zeros(self.scale.domain)
-            return nothing, nothing
-        return self.fit.linear(np.eye(self.scale.domain))
+    @functools.cached_property
+    def _positions(self) -> Sides:
+        """The ends of the share of each position."""
+        return self.sides(np.eye(self.scale.domain))
 
     def covers(self, view: View) -> str:
         """What the intervals cover."""
-        level = percent(view.level)
+        level = f"{percent(view.level)}, {condition(self.assume, self.heaps)}"
         if view.simultaneous:
             return f"all {self.scale.domain:,} intervals hold at once, at a level of {level}"
         told = f"each interval covers what is named in advance, at a level of {level}"
@@ -232,13 +281,20 @@ class OrderedEstimate(Tabular):
     def extra_fields(self, view: View) -> dict[str, object]:
         """The mean and some quantiles, as plain data."""
         quantiles = [{"share": q, **self._told(self.quantile(q, view.level))} for q in QUANTILES]
+        smooth = [
+            {"share": q, "low": found.low, "high": found.high}
+            for q in QUANTILES
+            for found in [self.quantile(q, view.level, assume=SMOOTH)]
+        ]
         return {
             "mean": self.mean_interval(view.level).to_dict(),
             "unbiased": self.unbiased,
             "stderr": self.stderr,
             "quantiles": quantiles,
+            "quantiles_if_smooth": smooth,
             "histogram": self.histogram(level=view.level),
             "clipped": self._at_the_ends(),
+            "assume": self.assume,
         }
 
     def histogram(self, bars: int = _LISTED, level: float = 0.95) -> list[dict[str, Any]]:
@@ -249,7 +305,7 @@ class OrderedEstimate(Tabular):
         weights = np.zeros((self.scale.domain, len(starts)))
         for bar, start in enumerate(starts):
             weights[start : start + each, bar] = 1.0
-        found = [self._share(column, level) for column in weights.T]
+        found = self._measured(weights, level)
         return [
             {
                 "value": names[start] if each == 1 else self.scale.stretch(start, start + each),
@@ -291,7 +347,7 @@ class OrderedEstimate(Tabular):
 
     def _shares(self, view: View) -> str:
         rows = self.cells(self.listed(view), view)
-        decimals = decimals_for(float(self.fit.linear(np.eye(self.scale.domain))[1].max()))
+        decimals = decimals_for(float(self._positions.high_deviation.max()))
         interval = f"{percent(view.level)} interval"
         body = [
             (
@@ -308,15 +364,24 @@ class OrderedEstimate(Tabular):
     def _measures(self, view: View) -> str:
         digits = digits_for(self.stderr)
         mean = self.mean_interval(view.level)
-        rows = [("mean" if self.scale.numeric else "mean place", *_shown(mean, digits))]
+        rows: list[tuple[str, ...]] = [
+            ("mean" if self.scale.numeric else "mean place", *_shown(mean, digits))
+        ]
+        head = ["", "estimate", f"{percent(view.level)} interval"]
+        both = self.scale.labels is None and self.assume != SMOOTH
+        if both:
+            head, rows = [*head, "if spread smoothly"], [(*rows[0], "")]
         for share in QUANTILES:
             found = self.quantile(share, view.level)
-            said = _shown(found, digits)
+            said: tuple[str, ...] = _shown(found, digits)
             if self.scale.labels is not None:
                 ends = [one_line(self.label(x)) for x in (found.value, found.low, found.high)]
                 said = (ends[0], f"{ends[1]} to {ends[2]}")
+            if both:
+                smooth = self.quantile(share, view.level, assume=SMOOTH)
+                said = (*said, _shown(smooth, digits)[1])
             rows.append((_NAMES.get(share, f"{100 * share:g}% are at most"), *said))
-        return aligned(("", "estimate", f"{percent(view.level)} interval"), rows)
+        return aligned(head, rows)
 
     def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
         """The histogram above the distribution function."""
@@ -333,12 +398,3 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise InputError(f"a value on a range must be a number; got {shown(value)}")
     return float(value)
-
-
-def _reached(frequency: Vector, share: float) -> float:
-    """Where the running sums of some shares reach one, each spread evenly over its position."""
-    sums = np.concatenate([[0.0], np.cumsum(frequency)])
-    after = int(np.searchsorted(sums, min(share, sums[-1]), side="left"))
-    if after == 0:
-        return 0.0
-    return after - 1 + float((share - sums[after - 1]) / (sums[after] - sums[after - 1]))

@@ -1,0 +1,45 @@
+"""Numbers that take few values: they are labels in their order, and better asked so.
+
+Brackets of incomes, amounts of money that a form offers, "0, 1, 2, more": a range of hundreds of
+bins spends nearly all that reports say on telling apart bins that nobody is in.
+"""
+
+from __future__ import annotations
+
+import pyarrow.compute as pc
+
+from rumor.core.answer_table import Table
+from rumor.core.plain_text import one_line
+from rumor.mechanisms.wave import Wave
+
+# As many values as a person can choose from; on a scale with so many positions for each of them,
+# and with so many people for each on average: a few people always hold few values.
+_MOST = 40
+_POSITIONS = 4
+_PEOPLE = 20
+
+
+def few_values(wave: Wave, table: Table, column: str) -> str | None:
+    """Return a sentence where a `column` of numbers takes few of the values there are.
+
+    A row is a person, or as many as a column "count" says beside a column "value".
+    """
+    if wave.labels is not None or column not in table.schema.names:
+        return None
+    held: set[float] = set()
+    people = 0
+    counted = column == "value" and "count" in table.schema.names
+    columns = {column: "number", **({"count": "integer"} if counted else {})}
+    for batch in table.batches(list(columns), list(columns.values())):
+        answers = batch.column(0).drop_null()
+        held.update(pc.unique(answers).to_pylist())
+        people += (pc.sum(batch.column(1)).as_py() or 0) if counted else len(answers)
+        if len(held) > _MOST:
+            return None
+    if not held or len(held) * _POSITIONS > wave.domain or len(held) * _PEOPLE > people:
+        return None
+    return (
+        f"column {one_line(column)!r} takes {len(held):,} distinct values on a scale of "
+        f"{wave.domain:,} positions: ask for them as labels in their order, which makes intervals "
+        f"much shorter."
+    )
