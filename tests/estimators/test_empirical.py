@@ -118,6 +118,18 @@ def test_few_reports_have_the_estimate_of_many() -> None:
     assert one.frequency.sum() == pytest.approx(1)
 
 
+def test_one_report_of_a_block_does_not_make_its_value_frequent() -> None:
+    """Its support would have to be above one; a likelihood that allowed that preferred a share
+    of 1 to all others by far. 43 reports in four blocks, one of them with a single report.
+    """
+    trials, counts = np.array([40.0, 40.0, 1.0, 1.0, 1.0]), np.array([36, 20, 1, 0, 0])
+    lift = 0.9 * 43 / (2 * trials)
+    items = ItemCounts(counts, trials, 0.5 + lift, 0.5, 1.0, most=0.997)
+    frequency = shrink(items).frequency
+    assert frequency[2] < 0.1
+    assert frequency[0] > 0.6
+
+
 STEPS = [
     *((name, domain, 6.0) for name in ORACLES for domain in (2, 5, 12)),
     *((name, 20, 1.0) for name in ORACLES),
