@@ -16,20 +16,12 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
-from rumor.results.intervals import (
-    Bounds,
-    CountIntervals,
-    Intervals,
-    Tails,
-    critical_value,
-    each_outside,
-    simultaneous_tails,
-)
+from rumor.results.intervals import Bounds, Intervals, Tails, critical_value, simultaneous_tails
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
 from rumor.results.selection import first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
-from rumor.results.smallest_share import POWER
+from rumor.results.smallest_share import POWER, RareCount
 from rumor.results.view import View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -46,6 +38,8 @@ class Estimate(RankedRows):
     intervals: Intervals = field(repr=False)
     exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
+    rare: RareCount | None = field(default=None, repr=False)
+    """The count of a value that hardly anybody holds, where counts are binomial."""
 
     def interval(
         self,
@@ -158,14 +152,14 @@ class Estimate(RankedRows):
 
         None where there is none, or where counts are not binomial.
         """
-        if not isinstance(self.intervals, CountIntervals):
+        if self.rare is None:
             return None
         size, tail = len(self.values), 1 - view.level
         if view.chosen:
             tail = first_tail(view.level, size)
         elif view.simultaneous:
-            tail = each_outside(view.level, size) / 2
-        return self.intervals.rare().smallest_share(tail)
+            tail = float(simultaneous_tails(view.level, size).lower[0])
+        return self.rare.smallest_share(tail)
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The smallest share that the view's intervals tell from zero."""

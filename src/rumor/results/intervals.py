@@ -30,7 +30,6 @@ from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts, Score
-from rumor.results.smallest_share import RareCount
 
 Bounds = tuple[Vector, Vector]
 
@@ -249,14 +248,6 @@ class CountIntervals:
 
     score: ScoreIntervals
     exact: ExactIntervals
-
-    def rare(self) -> RareCount:
-        """Return the count of a value that nobody holds: that of the value with most noise."""
-        items = self.exact.items
-        columns = np.broadcast_arrays(*map(np.atleast_1d, (items.trials, items.miss, items.gain)))
-        trials, miss, gain = columns
-        noisiest = int(np.argmax(miss * (1 - miss) / np.maximum(trials * gain**2, _SMALLEST)))
-        return RareCount(*(float(column[noisiest]) for column in columns))
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """The score test's."""

@@ -37,6 +37,7 @@ from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import CountIntervals, ExactIntervals, NormalIntervals, ScoreIntervals
 from rumor.results.shares import ChannelGroups, OracleGroups
+from rumor.results.smallest_share import RareCount
 
 _EM_OPTIONS = (
     "start",
@@ -188,6 +189,7 @@ def frequency_estimate(
         # Counts out of a fixed number of reports are exactly binomial.
         exact=ExactIntervals(items) if np.ndim(items.trials) == 0 else None,
         groups=OracleGroups(oracle, summary.tally, summary.reports),
+        rare=RareCount.noisiest(items),
         diagnostics={**_facts(oracle, summary, method), **(told or {})},
     )
 

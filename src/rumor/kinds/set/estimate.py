@@ -24,6 +24,7 @@ from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import CountIntervals, ExactIntervals, ScoreIntervals
+from rumor.results.smallest_share import RareCount
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
 """Every method, and its options."""
@@ -63,6 +64,7 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
         intervals=CountIntervals(ScoreIntervals(score, summary.reports), exact),
         exact=exact,
         diagnostics={**_facts(mechanism, summary, method, float(np.sqrt(variance.max()))), **told},
+        rare=RareCount.noisiest(exact.items),
         cap=mechanism.cap,
         pairs=_pairs(mechanism, summary, shares) if mechanism.pairs else None,
     )
