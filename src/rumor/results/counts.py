@@ -35,10 +35,8 @@ from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
-from rumor.results.smallest_share import RareCount
 
 FEW = 400.0  # variance of a count below which its distribution is not taken for normal
-_SMALLEST = float(np.finfo(float).tiny)
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed
 
 
@@ -256,14 +254,6 @@ class CountIntervals:
 
     score: ScoreIntervals
     exact: ExactIntervals
-
-    def rare(self) -> RareCount:
-        """Return the count of a value that nobody holds: that of the value with most noise."""
-        items = self.exact.items
-        columns = np.broadcast_arrays(*map(np.atleast_1d, (items.trials, items.miss, items.gain)))
-        trials, miss, gain = columns
-        noisiest = int(np.argmax(miss * (1 - miss) / np.maximum(trials * gain**2, _SMALLEST)))
-        return RareCount(*(float(column[noisiest]) for column in columns))
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the score test's ends, stretched to the exact ones where a count is small."""

@@ -16,22 +16,19 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
-from rumor.results.counts import CountIntervals
 from rumor.results.intervals import (
     Bounds,
     Intervals,
     RankedIntervals,
     Tails,
     critical_value,
-    each_outside,
     simultaneous_tails,
 )
-from rumor.results.kept import ReachingIntervals
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
 from rumor.results.selection import first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
-from rumor.results.smallest_share import POWER
+from rumor.results.smallest_share import POWER, RareCount
 from rumor.results.view import View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -48,6 +45,8 @@ class Estimate(RankedRows):
     intervals: RankedIntervals = field(repr=False)
     exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
+    rare: RareCount | None = field(default=None, repr=False)
+    """The count of a value that hardly anybody holds, where counts are binomial."""
 
     def interval(
         self,
@@ -160,18 +159,14 @@ class Estimate(RankedRows):
 
         None where there is none, or where counts are not binomial.
         """
-        # A cap does not touch lower ends: those of kept shares serve.
-        ends = (
-            self.intervals.kept if isinstance(self.intervals, ReachingIntervals) else self.intervals
-        )
-        if not isinstance(ends, CountIntervals):
+        if self.rare is None:
             return None
         size, tail = len(self.values), 1 - view.level
         if view.chosen:
             tail = first_tail(view.level, size)
         elif view.simultaneous:
-            tail = each_outside(view.level, size) / 2
-        return ends.rare().smallest_share(tail)
+            tail = float(simultaneous_tails(view.level, size).lower[0])
+        return self.rare.smallest_share(tail)
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The smallest share that the view's intervals tell from zero."""

@@ -12,8 +12,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rumor.core.parts_needed import needed
+import numpy as np
 
+from rumor.core.parts_needed import needed
+from rumor.mechanisms.oracle import ItemCounts
+
+_SMALLEST = 1e-300
 POWER = 0.9  # how often the interval of the smallest share lies above 0
 
 
@@ -26,6 +30,14 @@ class RareCount:
     """P(a trial supports the value | nobody holds it)."""
     gain: float
     """How much larger that probability is where everybody holds it."""
+
+    @classmethod
+    def noisiest(cls, items: ItemCounts) -> RareCount:
+        """Return the count of the one of these values whose share has most noise."""
+        columns = np.broadcast_arrays(*map(np.atleast_1d, (items.trials, items.miss, items.gain)))
+        trials, miss, gain = columns
+        worst = int(np.argmax(miss * (1 - miss) / np.maximum(trials * gain**2, _SMALLEST)))
+        return cls(*(float(column[worst]) for column in columns))
 
     @classmethod
     def of_part(cls, reports: int, share: float, miss: float, gain: float) -> RareCount:

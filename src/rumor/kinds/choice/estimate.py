@@ -39,6 +39,7 @@ from rumor.results.counts import BoundedIntervals, CountIntervals, ExactInterval
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import NormalIntervals, RankedIntervals, ScoreIntervals
 from rumor.results.shares import ChannelGroups, OracleGroups
+from rumor.results.smallest_share import RareCount
 
 _EM_OPTIONS = (
     "start",
@@ -203,6 +204,7 @@ def frequency_estimate(
         ),
         exact=ExactIntervals(items),
         groups=OracleGroups(oracle, summary.tally, summary.reports),
+        rare=RareCount.noisiest(items),
         diagnostics={**_facts(oracle, summary, method), **(told or {})},
     )
 

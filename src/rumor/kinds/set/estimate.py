@@ -26,6 +26,7 @@ from rumor.mechanisms.summary import Summary
 from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals
 from rumor.results.kept import FullSlots, reaching
+from rumor.results.smallest_share import RareCount
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
 """Every method, and its options."""
@@ -67,6 +68,7 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
         intervals=reaching(ends, slots),
         exact=reaching(exact, slots),
         diagnostics={**_facts(mechanism, summary, method, float(np.sqrt(variance.max()))), **told},
+        rare=RareCount.noisiest(exact.items),
         cap=mechanism.cap,
         kept=mechanism.kept,
         pairs=_pairs(mechanism, summary, shares, slots) if mechanism.pairs else None,
