@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import rumor
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
+from rumor.kinds import kind_of
+from rumor.kinds.ordered.measured import Measured
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.mechanisms.wave import Wave
 from tests.estimators.ordered.test_bounds import bracketed, zero_inflated
@@ -73,11 +76,12 @@ def test_an_assumption_is_asked_for_by_name() -> None:
     summary = rumor.Summary(wave, 5000, found.counts)
     smooth = rumor.estimate(wave, summary, assume="smooth")
     assert (found.assume, smooth.assume) == ("nothing", "smooth")
-    for ask in (
+    asked: tuple[Callable[..., Measured], ...] = (
         lambda one, **how: one.quantile(0.5, **how),
         lambda one, **how: one.cdf(30.0, **how),
         lambda one, **how: one.share(10.3, 20.7, 0.9, **how),
-    ):
+    )
+    for ask in asked:
         wide, narrow = ask(found), ask(smooth)
         assert ask(found, assume="smooth") == narrow
         assert ask(smooth, assume="nothing") == wide
@@ -89,8 +93,9 @@ def test_an_assumption_is_asked_for_by_name() -> None:
         found.quantile(0.5, assume="little")
     with pytest.raises(InputError, match="assume must be one of"):
         rumor.estimate(wave, summary, assume="little")
-    with pytest.raises(InputError, match="assume"):
-        rumor.estimate(rumor.RandomizedResponse(domain=2, epsilon=1.0), [0, 1], assume="smooth")
+    choice = rumor.RandomizedResponse(domain=2, epsilon=1.0)
+    with pytest.raises(InputError, match="no further keys"):
+        kind_of(choice).estimate(choice, [0, 1], "auto", {"assume": "smooth"})
 
 
 def test_part_of_a_bin_is_bounded_by_none_and_all_of_it() -> None:
