@@ -10,7 +10,8 @@ Choose a seed that nobody has tried; without one, the date is the seed.
 Three sorts of promises. *Covered*: an interval at 95 % holds the truth. A block of trials is missed
 if that many or fewer intervals would hold by chance with a probability below 1 % (exact binomial
 test, Holm's adjustment over all blocks), and all blocks together must reach .945. *False*: what is
-found though it is not there is at most 5 %, judged likewise. *Errors* have the limits that their
+found though it is not there is at most 5 %, judged likewise. *Noticed*: what a plan or a table says
+will be noticed is, as often as it says. *Errors* have the limits that their
 line names. A trial that raises an exception is a promise missed as well. `--long` has five times
 the trials.
 """
@@ -34,6 +35,7 @@ from scipy.stats import binom
 from benchmarks import referee_errors as errors
 from benchmarks import referee_groups as groups
 from benchmarks import referee_kinds as kinds
+from benchmarks import referee_plans as plans
 from benchmarks.referee_kinds import Outcome, Outcomes
 from benchmarks.referee_worlds import Generator
 from rumor.estimators.compare.differences import holm
@@ -57,6 +59,7 @@ CHECKS: Mapping[str, Check] = {
     "choice": Check(kinds.choice, 2400),
     "set": Check(kinds.sets, 2000),
     "keyvalue": Check(kinds.keys, 2000),
+    "cap": Check(kinds.over_cap, 1000),
     "number": Check(kinds.numbers, 2400),
     "ordered": Check(kinds.ordered, 2000),
     "joint": Check(kinds.joint, 2000),
@@ -71,6 +74,9 @@ CHECKS: Mapping[str, Check] = {
     "few-values": Check(errors.few_values, 84),
     "leader": Check(errors.leader, 40),
     "one-more": Check(errors.one_more, 1000),
+    "smallest-share": Check(plans.smallest_share, 600),
+    "plan-difference": Check(plans.planned_difference, 1000),
+    "fakes": Check(plans.fakes, 100),
 }
 
 
@@ -119,6 +125,7 @@ def judged(found: Sequence[Outcome]) -> list[Verdict]:
         sorts[outcome.sort][outcome.block].append(outcome.figure)
     raised = [Verdict(f"answers: {said}", "an error", 1, False) for said in sorts.pop("raised", {})]
     verdicts = [*raised, *covered(sorts.pop("covered", {})), *kept_low(sorts.pop("false", {}))]
+    verdicts += noticed(sorts.pop(plans.NOTICED, {}))
     for sort, blocks in sorts.items():
         verdicts += LIMITS[sort](blocks[sort])
     return verdicts
@@ -177,6 +184,17 @@ def _above(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return 1 - NormalDist().cdf((float(figures.mean()) - 0.05) / error)
 
 
+def noticed(blocks: Mapping[str, Sequence[float]]) -> list[Verdict]:
+    """Judge power: at most one point below what was said, chance aside."""
+    verdicts = []
+    for name, seen in blocks.items():
+        said = float(name.rsplit(", ", 1)[1].split(" ")[0]) / 100
+        chance = float(binom.cdf(sum(seen), len(seen), said - 0.01))
+        figure = f"{np.mean(seen):.3f} (p {chance:.2g})"
+        verdicts.append(Verdict(f"noticed: {name}", figure, len(seen), chance >= ALPHA))
+    return verdicts
+
+
 def few_values(ratios: Sequence[float]) -> list[Verdict]:
     """Judge the default beside the projection with 5 to 12 values."""
     mean = float(np.exp(np.mean(np.log(ratios))))
@@ -202,10 +220,17 @@ def one_more(moves: Sequence[float]) -> list[Verdict]:
     return [Verdict(name, f"{worst:.2f}", len(moves), worst <= 1)]
 
 
+def moved_by_fakes(moves: Sequence[float]) -> list[Verdict]:
+    """Judge how far fakes move a share, over what the table says."""
+    worst, name = max(moves), "fakes, the largest move of a share over the bound: at most 1"
+    return [Verdict(name, f"{worst:.2f}", len(moves), worst <= 1)]
+
+
 LIMITS: Mapping[str, Callable[[Sequence[float]], list[Verdict]]] = {
     errors.FEW: few_values,
     errors.LEADER: leader,
     errors.MOVED: one_more,
+    plans.MOVED_BY_FAKES: moved_by_fakes,
 }
 
 

@@ -130,6 +130,26 @@ def keys(rng: Generator, number: int) -> Outcomes:
         )
 
 
+def over_cap(rng: Generator, number: int) -> Outcomes:
+    """Let people hold more keys or options than the cap, of which the device keeps some."""
+    people, count = whole_between(rng, 100, 30_000), int(rng.integers(3, 40))
+    cap = int(rng.integers(1, count))
+    profiles, weights = chosen(rng, count, count)
+    answers = rng.choice(weights.size, people, p=weights)
+    shares, eps = weights @ profiles, epsilon(rng)
+    if number % 2:
+        wish = {"domain": count, "cap": cap, "over_cap": "sample", "epsilon": eps}
+        mechanism = KINDS["set"].resolve(wish, people)
+        found = rumor.estimate(mechanism, reported(mechanism, profiles[answers], rng))
+        yield covered("set, row shown, people above the cap", row_holds(found, shares, rng))
+        return
+    keyed = rumor.KeySet(keys=count, low=-1, high=1, epsilon=eps, cap=cap, over_cap="sample")
+    values = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], size=profiles.shape)
+    table = np.where(profiles, values, np.nan)
+    result = rumor.estimate(keyed, reported(keyed, table[answers], rng))
+    yield covered("key-value, row shown, people above the cap", row_holds(result, shares, rng))
+
+
 def numbers(rng: Generator, number: int) -> Outcomes:
     """Take the mean of numbers."""
     band = BANDS[number % len(BANDS)]
