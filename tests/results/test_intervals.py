@@ -16,6 +16,7 @@ from rumor.core.types import Target, Vector
 from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse, UnaryEncoding
 from rumor.mechanisms.oracle import Score
 from rumor.mechanisms.summary import Summary
+from rumor.results.counts import CountIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals, critical_value
 
 TARGETS: tuple[Target, Target] = ("population", "people")
@@ -79,8 +80,13 @@ def test_bounds_are_the_ends_of_what_the_test_accepts(
         tally = np.full(oracle.domain, count)
     result = rumor.estimate(oracle, Summary(oracle, n, tally), method="inversion")
     for of in TARGETS:
-        low, high = (float(ends[0]) for ends in result.interval(level, of=of))
+        assert isinstance(result.intervals, CountIntervals)
+        score = result.intervals.score.bounds(critical_value(level, 1), of)
+        low, high = (float(ends[0]) for ends in score)
         assert 0 <= low <= np.clip(result.unbiased[0], 0, 1) <= high <= 1
+        # What is shown of a small count is stretched, and of a large one is this.
+        least, most = (float(ends[0]) for ends in result.interval(level, of=of))
+        assert least <= low <= high <= most
         for end, outwards in ((low, -1), (high, 1)):
             step = 1e-3 * max(high - low, 1e-3)
             if 0 < end < 1 and 0 < end + outwards * step < 1:
