@@ -11,6 +11,9 @@ from hypothesis import settings
 
 from rumor.core import randomness
 
+# Seconds after which a slow test hangs; others have the limit in pyproject.toml.
+SLOW_LIMIT_S = 3600
+
 # Derandomised, so that a run proves the same thing every time and cannot flake; without a
 # deadline, since compiled loops load at their first call and the machine is shared.
 settings.register_profile("rumor", derandomize=True, deadline=None, database=None, max_examples=40)
@@ -51,6 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("one_store") and "postgresql" in item.name:
             item.add_marker("slow")
+        takes_long = item.get_closest_marker("slow") or "soak" in item.path.parts
+        if takes_long and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
     if config.getoption("--slow"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]

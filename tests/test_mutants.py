@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import Outcome, enough, table
+from tests.mutants.planted import Outcome, enough, table
 from tests.mutants.catalogue import ROOT, Mutant, catalogue, sources
 
 MUTANTS = catalogue()
