@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("one_store") and "postgresql" in item.name:
             item.add_marker("slow")
-        takes_long = item.get_closest_marker("slow") or "soak" in item.path.parts
+        takes_long = item.get_closest_marker("slow") or item.nodeid.startswith("tests/soak/")
         if takes_long and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
     if config.getoption("--slow"):

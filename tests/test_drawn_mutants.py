@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -231,6 +232,14 @@ def test_names_of_failures_may_hold_what_follows_them() -> None:
     assert Ending(1, said).first_failure.startswith("FAILED t.py::a[x - y]")
 
 
+def test_a_case_that_is_gone_is_no_failure() -> None:
+    gone = "ERROR: not found: /tmp/0/tests/t.py::a\n(no match in any of [<Module t.py>])\n"
+    assert Ending(4, gone).lacks_tests
+    assert not Ending(4, gone + "ERROR tests/t.py - NameError: b\n").lacks_tests
+    assert not Ending(4, "ERROR: found no collectors for /tmp/0/tests/t.py::a\n").lacks_tests
+    assert not Ending(1, "FAILED tests/t.py::a\n").lacks_tests
+
+
 def test_lines_of_javascript_are_those_of_the_innermost_range() -> None:
     text = "const f = () => {\n  a();\n  if (b) {\n    c();\n  }\n};\nf();\n"
     whole, inner = (0, len(text)), (text.index("{\n    c"), text.index("}\n}") + 1)
@@ -271,6 +280,7 @@ def test_every_test_has_a_limit(request: pytest.FixtureRequest) -> None:
 SOURCE = '''"""A small program."""
 
 LIMIT = 3
+CASES = (0, 8)
 
 
 def is_few(count: int) -> bool:
@@ -287,7 +297,7 @@ def unseen(count: int) -> int:
     return count * 2
 '''
 TESTS = """import pytest
-from rumor.core.a import down, is_few
+from rumor.core.a import CASES, down, is_few
 
 
 @pytest.fixture(scope="module")
@@ -297,6 +307,11 @@ def ending():
 
 def test_few():
     assert is_few(1) and not is_few(5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case(case):
+    assert is_few(case) == (case < 4)
 
 
 def test_ending_is_an_integer(ending):
@@ -330,8 +345,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def _drawn(project: Path, *arguments: str) -> tuple[dict[tuple[str, str], str], str]:
-    """Return the verdicts of a draw in a project by line and operator, and what it printed."""
-    command = [sys.executable, "-m", "tests.mutants", "--seed", "s", "--workers", "1", *arguments]
+    """Return the verdicts of a draw in a project by its two lines, and what it printed."""
+    command = [sys.executable, "-m", "tests.mutants", "--seed", "171", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(project / "src")}
     done = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
@@ -344,25 +359,28 @@ def _drawn(project: Path, *arguments: str) -> tuple[dict[tuple[str, str], str], 
 
 @pytest.mark.slow
 def test_a_whole_draw_tells_caught_hung_survived_and_untouched(project: Path) -> None:
-    found, said = _drawn(project, "--count", "50", "--grace", "4")
-    assert found["return count * 2", "return count / 2"] == "untouched"
-    [limit] = [
-        (verdict, after) for (before, after), verdict in found.items() if "LIMIT =" in before
-    ]
-    assert limit[0] == "survived"  # 1 and 5 are far from the edge, by line 3 and by its user
-    assert {v for (before, _), v in found.items() if before == "while count > 0:"} <= {
-        "caught", "hung", "survived"
-    }  # fmt: skip
-    step = {after: v for (before, after), v in found.items() if before == "count -= 1"}
-    # The fixture is the whole file's: the second of its tests sees what the first did not ask.
-    assert set(step.values()) <= {"caught", "hung"}
-    assert "recorded 4 tests" in said
-    assert "src/rumor/core/a.py:17" in said
+    found, said = _drawn(project, "--count", "50", "--grace", "4", "--workers", "2")
+    assert found == {
+        ("LIMIT = 3", "LIMIT = 4"): "survived",  # the tests of its user ask 1 and 5
+        ("CASES = (0, 8)", "CASES = (0, 9)"): "untouched",  # a case is gone; that is no failure
+        ("return count < LIMIT", "return count >= LIMIT"): "caught",
+        # What a fixture does is the whole file's: the second of its tests sees it.
+        ("while count > 0:", "while count >= 0:"): "caught",
+        ("count -= 1", "count += 1"): "hung",
+        ("return count * 2", "return count * 1"): "untouched",
+    }
+    assert "recorded 6 tests" in said
+    assert "src/rumor/core/a.py:18 (constant; no test touches it)" in said
+    assert re.search(r"^core +6 +0 +3 +1 +3 +2 +50.0% ", said, re.MULTILINE)
 
     # An edge is tested: the survivors are tried again, and the file of tests is recorded again.
     tests = project / "tests" / "core" / "test_a.py"
     tests.write_text(TESTS + "\n\ndef test_edge():\n    assert is_few(2) and not is_few(3)\n")
-    results = project / "build" / "mutants" / "results" / f"s-{len(found)}.json"
-    again, said = _drawn(project, "--again", str(results), "--grace", "4")
+    results = project / "build" / "mutants" / "results" / "171-6.json"
+    again, said = _drawn(project, "--again", str(results), "--grace", "4", "--workers", "1")
     assert "recording what 1 files of tests touch" in said
-    assert {v for (before, _), v in again.items() if "LIMIT" in before} == {"caught"}
+    assert again == {
+        ("LIMIT = 3", "LIMIT = 4"): "caught",
+        ("CASES = (0, 8)", "CASES = (0, 9)"): "untouched",
+        ("return count * 2", "return count * 1"): "untouched",
+    }

@@ -33,6 +33,14 @@ class Ending:
         failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
         return failures[0] if failures else self.output[-300:]
 
+    @property
+    def lacks_tests(self) -> bool:
+        """Whether tests that were named are not there, although their files were loaded."""
+        lines = self.output.splitlines()
+        is_lacking = any(line.startswith("ERROR: not found: ") for line in lines)
+        is_broken = any(line.startswith(("ERROR tests", "ERROR: found no coll")) for line in lines)
+        return self.status == 4 and is_lacking and not is_broken
+
     def failed(self, tests: Sequence[str]) -> list[str]:
         """Return which of `tests` failed, in the order in which pytest lists them."""
         known, found = set(tests), []
@@ -65,14 +73,18 @@ class Copy:
         *,
         limit_s: float,
         environment: Mapping[str, str] | None = None,
+        shown: bool = False,
     ) -> Ending:
-        """Run pytest with `arguments`; stop it and all its processes after `limit_s` seconds."""
+        """Run pytest with `arguments`; stop it and all its processes after `limit_s` seconds.
+
+        Where it is `shown`, it writes to the terminal, and the ending holds no output.
+        """
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         # A file, no pipe: what a test leaves running would hold a pipe open.
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 command, cwd=self.root, env={**self._environment, **(environment or {})},
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=None if shown else output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             try:
                 status: int | None = process.wait(timeout=limit_s)

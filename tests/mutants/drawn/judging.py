@@ -17,7 +17,7 @@ from tests.mutants.drawn.choosing import Chosen, choose
 from tests.mutants.drawn.equivalents import equivalents, reason
 from tests.mutants.drawn.rates import Outcome
 from tests.mutants.drawn.recording import Recording
-from tests.mutants.trees import Copy
+from tests.mutants.trees import Copy, Ending
 
 WARM_UP = "tests/core/test_loops.py"  # compiles every loop
 WARM_UP_LIMIT_S = 900
@@ -90,22 +90,16 @@ class Judge:
         survived = "survived" if chosen.touch else "untouched"
         if not chosen.tests:
             return replace(outcome, verdict=survived)
-        change, copy = outcome.change, self._copies.get()
+        copy = self._copies.get()
         begun = time.monotonic()
-        environment = {"PYTHONDONTWRITEBYTECODE": "1"}
-        expected_s = self._start_s + chosen.seconds
         try:
-            with tempfile.TemporaryDirectory(dir=self._folder) as loops:
-                if change.file.startswith(LOOPS):  # a loop does not see that one it calls changed
-                    environment["NUMBA_CACHE_DIR"] = loops
-                    expected_s += self._compile_s
-                source = (copy.root / change.file).read_bytes()
-                with copy.holding(Path(change.file), change.apply(source)):
-                    ending = copy.pytest(
-                        ["-x", f"--timeout={chosen.longest + self._grace_s:.0f}", *chosen.tests],
-                        limit_s=expected_s + self._grace_s,
-                        environment=environment,
-                    )
+            ending = self._planted(copy, outcome.change, chosen, self._grace_s)
+            if ending.lacks_tests:
+                chosen = self._still_there(copy, outcome.change, chosen)
+                ending = self._planted(copy, outcome.change, chosen, self._grace_s)
+            if ending.status is None and not self._ends(copy, chosen):
+                # They need longer than they did when they were recorded, with no bug at all.
+                ending = self._planted(copy, outcome.change, chosen, WARM_UP_LIMIT_S)
         finally:
             self._copies.put(copy)
         failed = ending.failed(chosen.tests)
@@ -114,12 +108,40 @@ class Judge:
         verdict = survived if ending.status in (0, 5) else "caught"
         if ending.status is None or "from pytest-timeout" in ending.output:
             verdict = "hung"
-        return replace(
-            outcome,
-            verdict=verdict,
-            seconds=time.monotonic() - begun,
-            by=by if verdict != survived else "",
-        )
+        seconds = time.monotonic() - begun
+        return replace(outcome, verdict=verdict, seconds=seconds, by=by * (verdict != survived))
+
+    def _still_there(self, copy: Copy, change: Change, chosen: Chosen) -> Chosen:
+        """Return the tests that a change leaves there.
+
+        Cases of a test may follow from the sources. With other cases the whole suite would run
+        other tests, and a case that is gone is no failure.
+        """
+        files = tuple(dict.fromkeys(test.partition("::")[0] for test in chosen.tests))
+        listing = replace(chosen, tests=("--collect-only", *files))
+        there = set(self._planted(copy, change, listing, WARM_UP_LIMIT_S).output.splitlines())
+        left = tuple(test for test in chosen.tests if test in there)
+        return replace(chosen, tests=left or (WARM_UP,))
+
+    def _planted(self, copy: Copy, change: Change, chosen: Chosen, grace_s: float) -> Ending:
+        """Return how the tests end with a change; `grace_s` beyond what they need, stop them."""
+        environment, more_s = {"PYTHONDONTWRITEBYTECODE": "1"}, grace_s
+        with tempfile.TemporaryDirectory(dir=self._folder) as loops:
+            if change.file.startswith(LOOPS):  # a loop does not see that one it calls changed
+                environment["NUMBA_CACHE_DIR"] = loops
+                more_s += self._compile_s
+            source = (copy.root / change.file).read_bytes()
+            with copy.holding(Path(change.file), change.apply(source)):
+                return copy.pytest(
+                    ["-x", f"--timeout={chosen.longest + more_s:.0f}", *chosen.tests],
+                    limit_s=self._start_s + chosen.seconds + more_s,
+                    environment=environment,
+                )
+
+    def _ends(self, copy: Copy, chosen: Chosen) -> bool:
+        """Return whether the tests end in time without any change."""
+        limit_s = self._start_s + chosen.seconds + self._grace_s
+        return copy.pytest(chosen.tests, limit_s=limit_s).status is not None
 
     def _unsteady(self, outcomes: Sequence[Outcome]) -> set[str]:
         """Return the tests that caught something, and fail without any change too."""

@@ -162,6 +162,7 @@ def _record(place: Path, files: dict[str, str], *, slow: bool, workers: int) -> 
             ["-p", "tests.mutants.drawn.recorder", *options, *parallel, *files],
             limit_s=LIMIT_S,
             environment={"RUMOR_RECORDING": str(raw)},
+            shown=True,
         )
         times = [json.loads(line) for path in raw.glob("*.jsonl") for line in path.open()]
         if not times:
