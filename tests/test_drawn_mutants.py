@@ -223,6 +223,10 @@ def test_a_judgement_is_of_one_change_or_of_operators() -> None:
     judged = Equivalent("a.py", "a = 1", "because", operators=("constant",))
     assert judged.covers(one, b"a = 1\n")
     assert not judged.covers(one, b"b = 1\n")
+    twice = b"def f():\n    a = 1\n" + b"\n" * 9 + b"def g():\n    a = 1\n"
+    judged = Equivalent("a.py", "a = 1", "because", operators=("constant",), near="def g():")
+    covered = [x.line for x in python_source.changes("a.py", twice) if judged.covers(x, twice)]
+    assert covered == [13, 13]
 
 
 def test_names_of_failures_may_hold_what_follows_them() -> None:

@@ -6,8 +6,9 @@
     changed = "SMALL_BYTES = 1 << 20"     # the line as it would be
     why = "decides about time alone"
 
-A text, no number of a line, so that code may move. Where `changed` is left out, every change of
-that line by the `operators` that are listed is meant.
+Texts, no number of a line, so that code may move. Where a line stands several times, `near` is a
+text that stands at most five lines from the one that is meant. Where `changed` is left out, every
+change of the line by the `operators` that are listed is meant.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from tests.mutants.catalogue import ROOT
 from tests.mutants.drawn.change import OPERATORS, Change
 
+NEAR = 5  # lines
 FILE = Path(__file__).parent / "equivalent.toml"
 
 
@@ -32,6 +34,7 @@ class Equivalent:
     why: str
     changed: str = ""
     operators: tuple[str, ...] = ()
+    near: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.changed) == bool(self.operators):
@@ -45,7 +48,13 @@ class Equivalent:
             return False
         before, after = change.lines(source)
         same = after == self.changed if self.changed else change.operator in self.operators
-        return before == self.line and same
+        return before == self.line and same and self.near in _around(change, source)
+
+
+def _around(change: Change, source: bytes) -> str:
+    """Return the lines around a change, joined by spaces."""
+    lines = source.decode().splitlines()[max(0, change.line - 1 - NEAR) : change.line + NEAR]
+    return " ".join(" ".join(lines).split())
 
 
 def equivalents(file: Path = FILE) -> list[Equivalent]:
