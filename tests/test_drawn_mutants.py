@@ -281,6 +281,37 @@ def test_every_test_has_a_limit(request: pytest.FixtureRequest) -> None:
             assert 0 < limit.args[0] <= 3600, item.nodeid
 
 
+DEAF = """import signal, time, pytest
+
+@pytest.mark.timeout(1)
+def test_deaf():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    time.sleep(60)
+
+@pytest.mark.timeout(1)
+def test_sleepy():
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_test_that_heeds_no_signal_ends_too(tmp_path: Path) -> None:
+    conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(
+        conftest.replace("LAST_RESORT_S = 60", "LAST_RESORT_S = 1"), encoding="utf-8"
+    )
+    (tmp_path / "test_hanging.py").write_text(DEAF)
+    markers = 'markers = ["slow: a", "one_store: b"]'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\ntimeout = 9\n{markers}\n")
+    for name, said in (("sleepy", "from pytest-timeout"), ("deaf", "Timeout (0:00:02)!")):
+        command = [sys.executable, "-m", "pytest", "-q", "-k", name, "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 1
+        assert said in done.stdout + done.stderr
+
+
 SOURCE = '''"""A small program."""
 
 LIMIT = 3
