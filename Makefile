@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants npm release-check referee
+.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted npm referee release-check
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -79,8 +79,11 @@ npm: ## build the npm package of the browser's client into dist/
 	@cp -r src/rumor/client/js/. build/npm/ && cp LICENSE build/npm/
 	@cd build/npm && npm pack --silent --pack-destination "$(abspath $(NPM_OUT))"
 
-mutants: $(STAMP) ## plant bugs one at a time and see whether the tests notice (minutes; ARGS="--area ledger")
+mutants: $(STAMP) ## draw 300 bugs, plant each and see whether the tests notice (an hour; ARGS="--seed 7 --area client")
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+planted: $(STAMP) ## plant the bugs that tests/mutants lists and see whether the tests notice (ARGS="--area ledger")
+	@$(BIN)/python -m tests.mutants.planted $(ARGS)
 
 papers: $(STAMP) ## reproduce the papers, a few trials of each cell (minutes)
 	@$(BIN)/rumor papers run all --quick --out papers-results $(ARGS)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import os
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 
 from rumor.core import randomness
+
+# Seconds after which a slow test hangs; others have the limit in pyproject.toml.
+SLOW_LIMIT_S = 3600
+# Seconds beyond its limit after which a test that no signal ends takes its process along.
+LAST_RESORT_S = 60
 
 # Derandomised, so that a run proves the same thing every time and cannot flake; without a
 # deadline, since compiled loops load at their first call and the machine is shared.
@@ -34,6 +42,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     randomness.os = SimpleNamespace(**{**vars(os), "urandom": urandom})  # type: ignore[assignment,attr-defined]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the process of a test that does not heed the signal of its timeout.
+
+    A compiled loop never sees a signal, and Hypothesis tries again what a signal made fail.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit_s = float(marker.args[0] if marker else item.config.getini("timeout"))
+    stderr = item.config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(limit_s + LAST_RESORT_S, exit=True, file=stderr)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Where there is time, laws are tried on more examples."""
     if config.getoption("--slow"):
@@ -51,6 +75,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("one_store") and "postgresql" in item.name:
             item.add_marker("slow")
+        takes_long = item.get_closest_marker("slow") or item.nodeid.startswith("tests/soak/")
+        if takes_long and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
     if config.getoption("--slow"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]

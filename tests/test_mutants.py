@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import Outcome, enough, table
 from tests.mutants.catalogue import ROOT, Mutant, catalogue, sources
+from tests.mutants.planted import Outcome, enough, table
 
 MUTANTS = catalogue()
 TEXTS = sources(ROOT)

@@ -1,195 +1,126 @@
-"""Plant every bug of the catalogue, one at a time, and see whether the tests notice.
+"""Draw bugs from the sources, plant them one at a time, and see whether the tests notice.
 
-    python -m tests.mutants                   all of them, two at a time
-    python -m tests.mutants --area ledger     those of an area (may be repeated)
-    python -m tests.mutants --only "sums"     those whose name holds this text
+    python -m tests.mutants                          300 bugs, the seed is today's date
+    python -m tests.mutants --seed S --count 100     as many as said, by a seed
+    python -m tests.mutants --area client            of an area (may be repeated)
+    python -m tests.mutants --again RESULTS          the survivors of an earlier run, once more
+    python -m tests.mutants --list                   what would be drawn, without a run
 
-Each worker has a copy of the working tree. Its tests pass there before anything is planted
-(or the run stops), so that a test which fails, fails because of the bug.
+Which tests touch which lines is recorded once for a commit, into build/mutants. A file of tests
+that is new or changed is recorded again by itself; --reuse takes the newest recording, of whatever
+commit. Results are kept as JSON in build/mutants/results.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import statistics
-import subprocess
+import datetime
+import json
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 
-from tests.mutants.catalogue import ROOT, Mutant, catalogue
+from tests.mutants.catalogue import ROOT
+from tests.mutants.drawn import drawing, rates
+from tests.mutants.drawn.change import Change
+from tests.mutants.drawn.choosing import GOLDEN
+from tests.mutants.drawn.judging import Judge
+from tests.mutants.drawn.recording import FOLDER, recording
 
-WORKERS = 2
-LIMIT_S, LIMIT_ALL_S = 180, 3600
-CAUGHT_OVERALL, CAUGHT_IN_AREA = 0.95, 0.90
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a planted bug."""
-
-    mutant: Mutant
-    verdict: str
-    """"caught", "survived" or "equivalent"."""
-    seconds: float = 0.0
-    by: str = ""
+OUTCOME = ("before", "after", "verdict", "seconds", "by", "tests")
 
 
-class Copy:
-    """A working tree of its own, with its own cache of compiled loops."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root = folder
-        listed = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-            cwd=ROOT, capture_output=True, check=True, text=True,
-        )  # fmt: skip
-        for name in filter(None, listed.stdout.split("\0")):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": str(folder / "src"),
-            "NUMBA_CACHE_DIR": str(folder / ".numba"),
-        }
-
-    def fails(self, tests: Sequence[str], *, planted: bool) -> tuple[bool, str]:
-        """Whether one of these tests fails or hangs, and what it says.
-
-        Python's compiled files are kept from the run before anything is planted, never of a bug.
-        """
-        limit = LIMIT_S if planted else LIMIT_ALL_S
-        environment = {**self._environment, **({"PYTHONDONTWRITEBYTECODE": "1"} if planted else {})}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--slow",
-            *tests,
-        ]
-        try:
-            done = subprocess.run(
-                command, cwd=self.root, env=environment, timeout=limit,
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return True, f"ran past {limit} s"
-        # 4: a named test is not there, since its file no longer loads; it was there before.
-        if done.returncode not in (0, 1, 2, 4):
-            raise RuntimeError(
-                f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-2000:]}"
-            )
-        last = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return done.returncode != 0, last[0][:110] if last else done.stdout[-300:]
-
-    def judge(self, mutant: Mutant) -> Outcome:
-        """Plant a bug, run its tests, take it out again."""
-        path = self.root / mutant.place(self.root)
-        whole, written = path.read_text(encoding="utf-8"), path.stat().st_mtime_ns
-        path.write_text(whole.replace(mutant.find, mutant.replace), encoding="utf-8")
-        begun = time.monotonic()
-        try:
-            caught, by = self.fails(mutant.tests, planted=True)
-        finally:
-            path.write_text(whole, encoding="utf-8")
-            os.utime(path, ns=(written, written))  # what was compiled of it is good again
-        verdict = "caught" if caught else "survived"
-        return Outcome(mutant, verdict, time.monotonic() - begun, by if caught else "")
-
-
-def run(mutants: Sequence[Mutant]) -> list[Outcome]:
-    """Every outcome, told as it comes."""
-    equivalent = [Outcome(mutant, "equivalent") for mutant in mutants if mutant.equivalent]
-    real = [mutant for mutant in mutants if not mutant.equivalent]
-    copies: SimpleQueue[Copy] = SimpleQueue()
-    told = threading.Lock()
-    with tempfile.TemporaryDirectory(prefix="rumor-mutants-") as folder:
-        for number in range(WORKERS):
-            copies.put(Copy(Path(folder) / str(number)))
-        everything = sorted({test for mutant in real for test in mutant.tests})
-        with ThreadPoolExecutor(WORKERS) as pool:
-
-            def before(worker: int) -> None:
-                ours = everything[worker::WORKERS]
-                if not ours:  # and pytest without a name would run everything
-                    return
-                copy = copies.get()
-                failed, said = copy.fails(ours, planted=False)
-                assert not failed, f"the tests must pass before a bug is planted: {said}"
-                copies.put(copy)
-
-            def after(mutant: Mutant) -> Outcome:
-                copy = copies.get()
-                try:
-                    outcome = copy.judge(mutant)
-                finally:
-                    copies.put(copy)
-                with told:
-                    name = f"{mutant.area}: {mutant.name}"
-                    print(f"{outcome.verdict:9} {outcome.seconds:5.1f} s  {name}", flush=True)
-                return outcome
-
-            list(pool.map(before, range(WORKERS)))
-            return [*equivalent, *pool.map(after, real)]
-
-
-def table(outcomes: Sequence[Outcome]) -> str:
-    """Caught of planted by area, and the survivors by name."""
-    lines = [f"{'area':22} planted caught survived equivalent   share  median"]
-    for area in [*sorted({o.mutant.area for o in outcomes}), "all"]:
-        ours = [o for o in outcomes if area in ("all", o.mutant.area)]
-        real = [o for o in ours if o.verdict != "equivalent"]
-        caught = [o for o in real if o.verdict == "caught"]
-        share = len(caught) / len(real) if real else 1.0
-        middle = statistics.median([o.seconds for o in caught]) if caught else 0.0
-        lines.append(
-            f"{area:22} {len(real):7} {len(caught):6} {len(real) - len(caught):8} "
-            f"{len(ours) - len(real):10} {share:7.1%} {middle:5.1f} s"
-        )
-    survivors = [o.mutant for o in outcomes if o.verdict == "survived"]
-    lines += [f"survived: {mutant.area}: {mutant.name}" for mutant in survivors]
-    return "\n".join(lines)
-
-
-def enough(outcomes: Sequence[Outcome]) -> bool:
-    """Whether as many were caught as must be."""
-
-    def share(ours: Sequence[Outcome]) -> float:
-        real = [o for o in ours if o.verdict != "equivalent"]
-        return sum(o.verdict == "caught" for o in real) / len(real) if real else 1.0
-
-    areas = {o.mutant.area for o in outcomes}
-    each = [share([o for o in outcomes if o.mutant.area == area]) for area in areas]
-    return share(outcomes) >= CAUGHT_OVERALL and all(s >= CAUGHT_IN_AREA for s in each)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; 1 when too many survive."""
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what was asked for."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutants",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--area", action="append", default=[])
-    parser.add_argument("--only", default="")
-    asked = parser.parse_args(arguments)
-    mutants = [one for one in catalogue(asked.area) if asked.only in one.name]
-    outcomes = run(mutants)
-    print(table(outcomes))
-    return 0 if enough(outcomes) else 1
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    add = parser.add_argument
+    add("--seed", default=today, help="of the draw; today's date unless said")
+    add("--count", type=int, default=300, help="how many bugs")
+    add("--area", action="append", default=[], help="a folder of src/rumor, or javascript")
+    add("--seconds", type=float, default=45.0, help="of tests for a bug, at most")
+    add("--grace", type=float, default=30.0, help="seconds beyond them, after which a bug hangs")
+    add("--workers", type=int, default=2, help="bugs at a time")
+    add("--slow", action="store_true", help="also tests that take long")
+    add("--reuse", action="store_true", help="the newest recording, of whatever commit")
+    add("--tests", action="append", default=[], help="record these files or folders alone")
+    add("--again", type=Path, help="results of which the survivors are tried again")
+    add("--list", action="store_true", help="draw, print and stop")
+    return parser.parse_args(arguments)
+
+
+def survivors_again(results: Path) -> list[Change]:
+    """Return the changes that survived in `results`, where today's sources still have them."""
+    kept = json.loads(results.read_text(encoding="utf-8"))["outcomes"]
+    found = []
+    for one in kept:
+        if one["verdict"] in ("survived", "untouched") and (ROOT / one["file"]).is_file():
+            source = (ROOT / one["file"]).read_bytes()
+            same = [
+                change
+                for change in drawing.changes(one["file"])
+                if change.operator == one["operator"]
+                and change.lines(source) == (one["before"], one["after"])
+            ]
+            found += sorted(same, key=lambda change: abs(change.line - one["line"]))[:1]
+    return found
+
+
+def write(outcomes: Sequence[rates.Outcome], asked: argparse.Namespace, seconds: float) -> Path:
+    """Keep the results, and return where."""
+    name = "-".join([asked.seed, str(len(outcomes)), *(a.replace("/", "_") for a in asked.area)])
+    path = FOLDER / "results" / f"{name}{'-again' if asked.again else ''}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            **{key: getattr(o.change, key) for key in ("file", "line", "area", "operator")},
+            **{key: getattr(o, key) for key in OUTCOME},
+        }
+        for o in outcomes
+    ]
+    told = {"seed": asked.seed, "seconds": seconds, "outcomes": rows}
+    path.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; 1 when too many survive."""
+    asked = parsed(arguments)
+    drawn = (
+        survivors_again(asked.again)
+        if asked.again
+        else drawing.draw(asked.count, asked.seed, asked.area)
+    )
+    if asked.list:
+        for change in drawn:
+            before, after = change.lines((ROOT / change.file).read_bytes())
+            print(f"{change.file}:{change.line} ({change.operator})\n  - {before}\n  + {after}")
+        return 0
+    touched = recording(
+        reuse=asked.reuse, slow=asked.slow, under=asked.tests, workers=asked.workers
+    )
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="rumor-mutants-") as folder:
+        outcomes = Judge(touched, Path(folder), asked.workers, asked.seconds, asked.grace).judge(
+            drawn
+        )
+    seconds = time.monotonic() - begun
+    golden = sum(o.by.startswith(GOLDEN) for o in outcomes if o.is_caught)
+    print(f"\nsurvivors\n{rates.survivors(outcomes)}\n\n{rates.by_operator(outcomes)}\n")
+    print(rates.table(outcomes))
+    print(f"caught by the output of the documentation alone: {golden}")
+    print(
+        f"seed {asked.seed}, {seconds / 60:.0f} minutes, kept in {write(outcomes, asked, seconds)}"
+    )
+    missed = rates.shortfalls(outcomes)
+    print("\n".join(missed) if missed else "every target is met")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
