@@ -33,6 +33,9 @@ from rumor.mechanisms.oracle import Score
 Bounds = tuple[Vector, Vector]
 
 _HALVINGS = 50
+# The least length of an interval next to 0 or 1, as a part of what it reaches to one side: that of
+# Feldman and Cousins' at an estimate two standard errors outside.
+_LEAST = 0.2
 _SMALLEST = 1e-300
 _ERFC = (
     0.17087277,
@@ -279,3 +282,15 @@ def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
     """A normal estimate less and plus the quantiles of its tails."""
     below, above = tails.quantiles()
     return np.asarray(center - below * stderr), np.asarray(center + above * stderr)
+
+
+def share_ends(low: Vector, high: Vector, reach: Vector) -> Bounds:
+    """Return ends of shares within 0 and 1, of intervals that `reach` so far to either side.
+
+    Noise may bring an interval outside, where no share is: next to 0 or 1 a little is left of it.
+    """
+    least = _LEAST * reach
+    return (
+        np.clip(np.minimum(low, 1 - least), 0.0, 1.0),
+        np.clip(np.maximum(high, least), 0.0, 1.0),
+    )
