@@ -261,6 +261,8 @@ def test_critical_values_are_quantiles() -> None:
     for items in (1, 2, 24, 1000):
         each = 2 * normal.cdf(critical_value(0.95, items)) - 1
         assert each**items == pytest.approx(0.95, abs=1e-9), "independent items cover jointly"
+    # Where no word was found there are none.
+    assert critical_value(0.95, 0) == critical_value(0.95, 1)
     # A million items: the tail of each is 5e-8, of which a plain 1 - x would keep few digits.
     assert normal.cdf(-critical_value(0.95, 10**6)) == pytest.approx(2.5646647e-8, rel=1e-6)
 

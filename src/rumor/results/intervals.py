@@ -88,9 +88,12 @@ def critical_value(level: float, items: int) -> float:
 
 
 def each_outside(level: float, items: int) -> float:
-    """How often each of `items` intervals may miss, for all of them to hold at this level."""
+    """How often each of `items` intervals may miss, for all of them to hold at this level.
+
+    Of none, as of one.
+    """
     # 1 - level**(1/items), without losing the digits of a tiny tail.
-    return float(-np.expm1(np.log(checked_level(level)) / items))
+    return float(-np.expm1(np.log(checked_level(level)) / max(items, 1)))
 
 
 @dataclass(frozen=True)
