@@ -330,3 +330,14 @@ def test_threads_do_not_change_the_result() -> None:
     np.testing.assert_array_equal(one.gradient, two.gradient)
     assert one.log_likelihood == two.log_likelihood
     assert math.isfinite(one.gap)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_report_has_an_optimum(people: int, seed: int) -> None:
+    """Equal reports have no curvature: the likelihood grows up to a corner of the simplex."""
+    oracle = SubsetSelection(domain=6, epsilon=0.5)
+    report = oracle.privatize([0], random=rumor.Seeded(seed))
+    found = rumor.estimate(oracle, np.repeat(report, people, axis=0), method="bayes")
+    supported = oracle.support_counts(Summary.empty(oracle).update(report).tally) > 0
+    np.testing.assert_allclose(found.frequency, supported / supported.sum(), atol=1e-6)

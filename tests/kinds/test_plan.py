@@ -15,7 +15,7 @@ import rumor
 from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
 from rumor.core.errors import InputError
-from rumor.kinds import KINDS
+from rumor.kinds import KINDS, NAMES
 from rumor.kinds.keyvalue.plan import holders
 from rumor.kinds.planning.forecast import default_error, drawn_estimates, linear_error, typical_law
 from rumor.kinds.planning.forecast_range import drawn_tally
@@ -399,3 +399,22 @@ def test_too_many_values_have_no_range() -> None:
     plan = make_plan(domain=30_000, users=10_000, epsilon=1.0)
     assert plan.range is None
     assert "Count on" not in plan.table()
+
+
+COMPARED = {"choice", "set", "number", "ordered"}
+
+
+@pytest.mark.parametrize("named", [["--named"], []])
+@pytest.mark.parametrize("kind", [name for name in NAMES if name not in COMPARED])
+def test_what_has_no_plan_of_differences_says_so(
+    kind: str, named: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether or not the row is named in advance, and whichever of the three is asked for."""
+    size = [
+        x for key, value in KINDS[kind].example().plan.items() for x in (f"--{key}", str(value))
+    ]
+    for given in (["--epsilon", "1"], ["--users", "1e4"], ["--epsilon", "1", "--users", "1e4"]):
+        asked = ["--difference", "0.1"] if len(given) == 2 else ["--groups", "3"]
+        assert main(["plan", "--kind", kind, *size, *given, *asked, *named]) == 2
+        said = capsys.readouterr().err
+        assert "differences are planned for choices, sets, numbers and ordered" in said

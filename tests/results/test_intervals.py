@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 import rumor
 from rumor.core.errors import InputError
 from rumor.core.types import Target, Vector
-from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse, UnaryEncoding
+from rumor.mechanisms import (
+    FrequencyOracle,
+    HadamardResponse,
+    Mixed,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from rumor.mechanisms.oracle import Score
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import CountIntervals
@@ -254,6 +261,8 @@ def test_critical_values_are_quantiles() -> None:
     for items in (1, 2, 24, 1000):
         each = 2 * normal.cdf(critical_value(0.95, items)) - 1
         assert each**items == pytest.approx(0.95, abs=1e-9), "independent items cover jointly"
+    # Where no word was found there are none.
+    assert critical_value(0.95, 0) == critical_value(0.95, 1)
     # A million items: the tail of each is 5e-8, of which a plain 1 - x would keep few digits.
     assert normal.cdf(-critical_value(0.95, 10**6)) == pytest.approx(2.5646647e-8, rel=1e-6)
 
@@ -272,3 +281,24 @@ def test_an_interval_is_of_something() -> None:
     assert (low[0], high[0]) == (pytest.approx(0.3), pytest.approx(0.7))
     with pytest.raises(InputError, match='of the "population" only'):
         plain.bounds(2.0, "people")
+
+
+def test_no_interval_of_a_share_that_nobody_has_is_without_width() -> None:
+    """Noise brings 1 of 40 such estimates two standard errors below zero; all levels are nested."""
+    oracle = SubsetSelection(domain=20, epsilon=1.0)
+    parts = [{"id": "a", "labels": list("abcde")}, {"id": "b", "labels": list("vwxyz")}]
+    mixed = Mixed(parts=parts, epsilon=1.0)
+    for seed in range(10):
+        pair = [oracle.privatize([0] * 4000, random=rumor.Seeded(2 * seed + i)) for i in (0, 1)]
+        together = mixed.privatize([["a", "v"]] * 4000, random=rumor.Seeded(seed))
+        for found in (
+            rumor.combine([(oracle, reports) for reports in pair]),
+            rumor.weigh(oracle, dict(zip("xy", pair, strict=True)), {"x": 0.5, "y": 0.5}),
+            rumor.estimate(mixed, together),
+            rumor.estimate(mixed, together, method="linear"),
+        ):
+            low, high = found.interval()
+            inner = found.interval(0.5)
+            assert (low < high).all()
+            assert (inner[0] < inner[1]).all()
+            assert ((low <= inner[0]) & (inner[1] <= high)).all()

@@ -11,7 +11,7 @@ import numpy as np
 from rumor.core.plain_text import aligned, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.comparison import SHARES, Ends, finite, row_text
-from rumor.results.intervals import Bounds, critical_value
+from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import Column, Tabular, all_or_each
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
@@ -48,10 +48,8 @@ class Combined(Tabular):
         z = critical_value(level, len(self.values) if simultaneous else 1)
         shares = np.array([quantity in SHARES for quantity in self.quantities])
         low, high = self.intervals.bounds(z)
-        return (
-            np.where(shares, np.clip(low, 0.0, 1.0), low),
-            np.where(shares, np.clip(high, 0.0, 1.0), high),
-        )
+        least, most = share_ends(low, high, z * self.stderr)
+        return np.where(shares, least, low), np.where(shares, most, high)
 
     def listed(self, view: View) -> list[int]:
         """As given, whatever came out."""

@@ -33,6 +33,9 @@ from rumor.mechanisms.oracle import Score
 Bounds = tuple[Vector, Vector]
 
 _HALVINGS = 50
+# The least length of an interval next to 0 or 1, as a part of what it reaches to one side: that of
+# Feldman and Cousins' at an estimate two standard errors outside.
+_LEAST = 0.2
 _SMALLEST = 1e-300
 _ERFC = (
     0.17087277,
@@ -85,9 +88,12 @@ def critical_value(level: float, items: int) -> float:
 
 
 def each_outside(level: float, items: int) -> float:
-    """How often each of `items` intervals may miss, for all of them to hold at this level."""
+    """How often each of `items` intervals may miss, for all of them to hold at this level.
+
+    Of none, as of one.
+    """
     # 1 - level**(1/items), without losing the digits of a tiny tail.
-    return float(-np.expm1(np.log(checked_level(level)) / items))
+    return float(-np.expm1(np.log(checked_level(level)) / max(items, 1)))
 
 
 @dataclass(frozen=True)
@@ -279,3 +285,15 @@ def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
     """A normal estimate less and plus the quantiles of its tails."""
     below, above = tails.quantiles()
     return np.asarray(center - below * stderr), np.asarray(center + above * stderr)
+
+
+def share_ends(low: Vector, high: Vector, reach: Vector) -> Bounds:
+    """Return ends of shares within 0 and 1, of intervals that `reach` so far to either side.
+
+    Noise may bring an interval outside, where no share is: next to 0 or 1 a little is left of it.
+    """
+    least = _LEAST * reach
+    return (
+        np.clip(np.minimum(low, 1 - least), 0.0, 1.0),
+        np.clip(np.maximum(high, least), 0.0, 1.0),
+    )

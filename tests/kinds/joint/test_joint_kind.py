@@ -398,3 +398,31 @@ def test_fakes_are_bounded_by_the_table_that_fewest_are_asked_for() -> None:
     pair = mixed.components[0]
     alone = pair.oracle.fake_gain(1000, 10)
     assert mixed.fake_gain(1000, 10) == pytest.approx(alone * 1000 / (990 * float(pair.share) + 10))
+
+
+@pytest.mark.parametrize("people", [1, 2, 30])
+@pytest.mark.parametrize("mixed", Mixed.examples(), ids=str)
+def test_few_reports_have_intervals_however_many_parts_are_asked_at_once(
+    mixed: Mixed, people: int
+) -> None:
+    """Three parts in one report among them, as a large epsilon asks them."""
+    answers = [mixed.inputs()[i % len(mixed.inputs())] for i in range(people)]
+    found = rumor.estimate(mixed, mixed.privatize(answers, random=rumor.Seeded(people)))
+    low, high = found.interval()
+    assert (low < high).all()
+    assert ((low <= found.frequency) & (found.frequency <= high)).all()
+
+
+def test_ends_of_three_parts_are_those_of_the_cells_that_share_a_value() -> None:
+    """A rare cell of a pair and a margin, seen by few who were asked for all three at once."""
+    three = [{"id": name, "labels": ["yes", "no"]} for name in "abc"]
+    mixed = Mixed(parts=three, epsilon=4.0)
+    assert [len(one["asks"]) for one in mixed.describe()["components"]] == [3]
+    nobody = rumor.estimate(
+        mixed, mixed.privatize([["no", "no", "no"]] * 30, random=rumor.Seeded(5))
+    )
+    # Nobody says "yes" to a and b: of 30 people, about a tenth may all the same.
+    cells = nobody.pair("a", "b").interval(1.96)
+    assert cells[1][0] > 0.08
+    margin = nobody.share({"a": "yes"})
+    assert margin.high > 0.08

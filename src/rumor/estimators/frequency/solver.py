@@ -91,7 +91,8 @@ def _metric(likelihood: Likelihood, here: Vector) -> Vector:
     playing = int((here > 0.01 / here.size).sum())
     room = (1 + math.sqrt(playing / likelihood.independent)) ** 2
     curvature = likelihood.curvature(here)
-    floor = _SMALLEST * max(float(curvature.max()), _SMALLEST)
+    # One report alone has no curvature at all; frequencies and gradients are about 1.
+    floor = _SMALLEST * max(float(curvature.max()), 1.0)
     return np.maximum(curvature, floor) * min(4.0, max(1.2, room))
 
 

@@ -47,7 +47,7 @@ def estimate(
     return replace(
         made,
         tables={
-            pair: replace(table, exact=few_cells(counted, pair))
+            pair: replace(table, exact=few_cells(counted, sizes, pair))
             for pair, table in made.tables.items()
         },
         exact_margins=[few_margin(counted, sizes, part) for part in range(len(sizes))],

@@ -26,7 +26,7 @@ from rumor.estimators.joint.association import (
 from rumor.estimators.joint.coordinates import Matrix
 from rumor.estimators.joint.linear import Moments
 from rumor.kinds.joint.few_ends import FewEnds
-from rumor.results.intervals import critical_value
+from rumor.results.intervals import critical_value, share_ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +130,10 @@ def stretched(
     linear: Moments, answer: Vector, z: float, exact: FewEnds | None = None
 ) -> tuple[Vector, Vector]:
     """Ends around a linear estimate of shares, stretched to hold the answer and `exact` ends."""
-    low, high = linear.mean - z * linear.deviation, linear.mean + z * linear.deviation
+    reach = z * linear.deviation
+    low, high = linear.mean - reach, linear.mean + reach
     if exact is not None:
         least, most = exact(z)
         low, high = np.minimum(low, least), np.maximum(high, most)
-    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    low, high = share_ends(low, high, reach)
     return np.minimum(low, answer), np.maximum(high, answer)

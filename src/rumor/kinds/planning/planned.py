@@ -185,14 +185,11 @@ class PlannedQuestion(abc.ABC, Generic[M]):
 
     def compared_rows(self, mechanism: M) -> int:
         """Return how many rows `rumor compare` prints for a pair of groups."""
-        raise InputError(
-            f"differences are planned for choices, sets, numbers and ordered answers; "
-            f"got {mechanism.kind!r}"
-        )
+        raise _not_compared(mechanism)
 
     def difference(self, mechanism: M, users: int, between: Between) -> float:
         """Return the smallest difference that groups of so many people each notice."""
-        raise NotImplementedError
+        raise _not_compared(mechanism)
 
     @abc.abstractmethod
     def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:
@@ -260,3 +257,10 @@ class PlannedQuestion(abc.ABC, Generic[M]):
     def notes(self, mechanism: M, users: int) -> Sequence[str]:
         """What else should be said under the table, of what is recommended."""
         return ()
+
+
+def _not_compared(mechanism: Mechanism) -> InputError:
+    return InputError(
+        f"differences are planned for choices, sets, numbers and ordered answers; "
+        f"got {mechanism.kind!r}"
+    )
