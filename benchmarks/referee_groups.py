@@ -48,11 +48,12 @@ def weighed_choice(rng: Generator, number: int) -> Outcomes:
 
 def weighed_ordered(rng: Generator, number: int) -> Outcomes:
     """Weigh groups whose answers have an order: the mean, quantiles, shares up to a label."""
-    domain = whole_between(rng, 5, 40 if number % 3 else 100)
+    labelled = number // 2 % 2 == 0
+    domain = whole_between(rng, 5, 40 if labelled else 100)
     sizes = [whole_between(rng, 200, 20_000) for _ in range(int(rng.integers(2, 4)))]
     draw = smooth_law if number % 2 else masses
     laws = [draw(rng, domain) for _ in sizes]
-    mechanism, answers = on_a_scale(domain, epsilon(rng, 0.5), labelled=number % 3 > 0)
+    mechanism, answers = on_a_scale(domain, epsilon(rng, 0.5), labelled=labelled)
     weights = rng.uniform(0.1, 1.0, len(sizes))
     groups = {
         f"group {i}": reported(mechanism, answers[rng.choice(domain, size, p=shares)], rng)
@@ -95,10 +96,11 @@ def compared_choice(rng: Generator, number: int) -> Outcomes:
 
 def compared_ordered(rng: Generator, number: int) -> Outcomes:
     """Compare groups whose answers have an order, and which do not differ."""
-    domain = whole_between(rng, 5, 40 if number % 3 else 100)
+    labelled = number // 2 % 2 == 0
+    domain = whole_between(rng, 5, 40 if labelled else 100)
     size = whole_between(rng, 200, 10_000)
     shares = smooth_law(rng, domain) if number % 2 else masses(rng, domain)
-    mechanism, answers = on_a_scale(domain, epsilon(rng, 0.5), labelled=number % 3 > 0)
+    mechanism, answers = on_a_scale(domain, epsilon(rng, 0.5), labelled=labelled)
     groups = [
         reported(mechanism, answers[rng.choice(domain, size, p=shares)], rng) for _ in range(2)
     ]

@@ -302,3 +302,17 @@ def test_no_interval_of_a_share_that_nobody_has_is_without_width() -> None:
             assert (low < high).all()
             assert (inner[0] < inner[1]).all()
             assert ((low <= inner[0]) & (inner[1] <= high)).all()
+
+
+@pytest.mark.parametrize("method", ["auto", "projection", "clip"])
+def test_rows_that_nobody_holds_are_shown_with_intervals_that_have_a_width(method: str) -> None:
+    oracle = SubsetSelection(domain=20, epsilon=1.0)
+    for seed in range(10):
+        reports = oracle.privatize(np.zeros(3000, dtype=np.int64), random=rumor.Seeded(seed))
+        found = rumor.estimate(oracle, reports, method=method)
+        for order, level in (("estimate", 0.95), ("given", 0.95), ("estimate", 0.5)):
+            shown = found.columns(order=order, level=level)
+            low, high = np.array(shown["low"]), np.array(shown["high"])
+            assert (low < high).all(), (seed, order, level)
+            assert (low >= 0).all()
+            assert (high <= 1).all()

@@ -22,6 +22,7 @@ from rumor.results.intervals import (
     RankedIntervals,
     Tails,
     critical_value,
+    share_ends,
     simultaneous_tails,
 )
 from rumor.results.ranked import RankedRows
@@ -101,8 +102,8 @@ class Estimate(RankedRows):
         return Tails(tails.lower[at], tails.upper[at])
 
     def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
-        """Clipped to [0, 1], and stretched to contain the method's answer."""
-        low, high = np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
+        """Cut at 0 and 1, with a little left next to them, and stretched to contain the answer."""
+        low, high = share_ends(*ends, 2 * np.nan_to_num(self.stderr[rows], nan=0.0))
         answer = np.clip(self.frequency[rows], 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
 

@@ -417,7 +417,7 @@ def test_ends_of_three_parts_are_those_of_the_cells_that_share_a_value() -> None
     """A rare cell of a pair and a margin, seen by few who were asked for all three at once."""
     three = [{"id": name, "labels": ["yes", "no"]} for name in "abc"]
     mixed = Mixed(parts=three, epsilon=4.0)
-    assert [len(one["asks"]) for one in mixed.describe()["components"]] == [3]
+    assert [len(one.asks) for one in mixed.components] == [3]
     nobody = rumor.estimate(
         mixed, mixed.privatize([["no", "no", "no"]] * 30, random=rumor.Seeded(5))
     )
