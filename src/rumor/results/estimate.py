@@ -103,7 +103,7 @@ class Estimate(RankedRows):
 
     def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
         """Cut at 0 and 1, with a little left next to them, and stretched to contain the answer."""
-        low, high = share_ends(*ends, 2 * np.nan_to_num(self.stderr[rows], nan=0.0))
+        low, high = share_ends(*ends, 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0))
         answer = np.clip(self.frequency[rows], 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
 
