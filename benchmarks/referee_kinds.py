@@ -29,7 +29,6 @@ from benchmarks.referee_worlds import (
 )
 from rumor.kinds import KINDS
 from rumor.mechanisms.rappor_simulation import simulate_counts
-from rumor.results.rows import Tabular
 
 
 class Outcome(NamedTuple):
@@ -53,8 +52,11 @@ def false(block: str, share: float) -> Outcome:
     return Outcome("false", block, share)
 
 
+SHOWN = rumor.View(order="estimate", rows=20)
+"""The rows that a table on the screen shows."""
 _MOST_CELLS = 2_000_000
-_MISSED = 1e-9
+_ROUNDING = 1e-9
+_Z = 1.959963984540054
 
 
 def choice(rng: Generator, number: int) -> Outcomes:
@@ -119,12 +121,12 @@ def keys(rng: Generator, number: int) -> Outcomes:
     found = rumor.estimate(mechanism, reported(mechanism, answers, rng))
     shares = weights @ profiles
     sums = weights @ np.where(profiles, values, 0.0)
-    row = int(rng.choice(found.listed(found_view(found))))
+    row = int(rng.choice(found.listed(SHOWN)))
     where = "with a cap" if number % 2 == 0 else "without a cap"
     for quantity, true in (("frequency", shares), ("mean", sums / np.where(shares > 0, shares, 1))):
         if quantity == "mean" and shares[row] == 0:
             continue
-        low, high = found.bounds([row], found_view(found), quantity)
+        low, high = found.bounds([row], SHOWN, quantity)
         yield covered(
             f"key-value, {quantity} shown, {where}", inside(low[0], float(true[row]), high[0])
         )
@@ -329,21 +331,13 @@ def words_found(block: str, found: Any, truth: Vector, rng: Generator) -> Outcom
 
 # What every trial ends with.
 
-_Z = 1.959963984540054
-
-
-def found_view(found: Tabular) -> rumor.View:
-    """Look at the rows that a table on the screen shows."""
-    return rumor.View(order="estimate", rows=20)
-
 
 def row_holds(found: Any, truth: Vector, rng: Generator) -> float:
     """Take one of the rows shown."""
-    view = found_view(found)
-    row = int(rng.choice(found.listed(view)))
-    shown = found.cells(found.listed(view), view)
-    place = found.listed(view).index(row)
-    return inside(shown["low"][place], float(truth[row]), shown["high"][place])
+    rows = found.listed(SHOWN)
+    place = int(rng.integers(len(rows)))
+    ends = found.cells(rows, SHOWN)
+    return inside(ends["low"][place], float(truth[rows[place]]), ends["high"][place])
 
 
 def named(rng: Generator, shares: Vector) -> int:
@@ -359,5 +353,5 @@ def holds(low: Vector, high: Vector, truth: Vector, row: int) -> float:
 
 def inside(low: float, true: float, high: float) -> float:
     """Say whether a truth lies between two ends, rounding aside."""
-    slack = _MISSED * max(1.0, abs(true))
+    slack = _ROUNDING * max(1.0, abs(true))
     return float(low - slack <= true <= high + slack)

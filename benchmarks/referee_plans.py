@@ -53,11 +53,9 @@ def planned_difference(rng: Generator, number: int) -> Outcomes:
     plan = make_plan(domain=domain, epsilon=eps, difference=apart, share=share, named=named)
     if not 20 <= plan.users <= _MOST_PEOPLE:
         return
-    first, second = (
-        with_share(rng, domain, f) if domain > 2 else np.array([f, 1 - f])
-        for f in (share, share + apart)
-    )
-    second[1:] = first[1:] * (1 - share - apart) / (1 - share)  # nothing else differs as much
+    first = with_share(rng, domain, share)
+    second = first * (1 - share - apart) / (1 - share)  # nothing else differs as much
+    second[0] = share + apart
     mechanism = plan.best.mechanism
     groups = [counted(mechanism, f, plan.users, rng) for f in (first, second)]
     found = rumor.compare(mechanism, *groups)

@@ -109,7 +109,7 @@ anybody, the collector included, whatever else they know and however much they c
 
 
 def _liars(demo: Demo) -> str:
-    """What fake clients could add, where the estimate says it."""
+    """How far fake clients could move it, where the estimate says so."""
     lines = fake_clients_line(demo.estimate.diagnostics)
     return "".join(f"<p>Not everybody need be honest: {escape(line)}.</p>\n" for line in lines)
 

@@ -223,7 +223,7 @@ class Estimate(RankedRows):
 
 
 def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:
-    """What fake clients could add, as a line under a table, where it is known."""
+    """How far fake clients could move an estimate, as a line under a table, where it is known."""
     bound = diagnostics.get("fake_clients")
     return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
 

@@ -55,7 +55,7 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
         total = noise + prior
         lower = np.linalg.cholesky(total)
         whitened = np.linalg.solve(lower, away)
-        observed, model = (np.linalg.solve(total, one) for one in (prior, noise))
+        observed, model = np.hsplit(np.linalg.solve(total, np.hstack([prior, noise])), 2)
         left = root.T @ model
         means.append(observed.T @ away)
         covariances.append(observed.T @ noise @ observed + left.T @ left)
