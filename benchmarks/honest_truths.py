@@ -125,6 +125,13 @@ def _colours(rng: np.random.Generator, domain: int) -> Vector:
     return np.asarray(rng.uniform(0.4, 0.85) ** np.arange(domain))
 
 
+def _two_sides(rng: np.random.Generator, domain: int) -> Vector:
+    """Two values have 80 to 98 per cent, the others what is left."""
+    share, first = rng.uniform(0.8, 0.98), rng.uniform(0.5, 0.7)
+    rest = rng.dirichlet(np.ones(domain - 2))
+    return np.concatenate([[share * first, share * (1 - first)], (1 - share) * rest])
+
+
 def _anything(rng: np.random.Generator, domain: int) -> Vector:
     """Every table of shares is as likely as any other."""
     return np.asarray(rng.dirichlet(np.ones(domain)))
@@ -142,5 +149,6 @@ _FAMILIES: Mapping[str, Callable[[np.random.Generator, int], Vector]] = {
     "months": _months,
     "majority": _majority,
     "colours": _colours,
+    "two sides": _two_sides,
     "anything": _anything,
 }

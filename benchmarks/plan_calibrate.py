@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from rumor.estimators.frequency.empirical import shrink
+from rumor.estimators.frequency.empirical import default_frequency
 from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
-from rumor.kinds.planning.calibration import KEY_RATIOS, RATIOS
+from rumor.kinds.planning.calibration import DOMAINS, KEY_RATIOS, RATIOS
 from rumor.kinds.planning.forecast import typical_keys, typical_law
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
@@ -39,7 +39,7 @@ from rumor.mechanisms.oracle import ItemCounts
 KEY_TRIALS = {2: 60, 5: 24, 20: 12, 100: 5}
 KEY_NOISE = (0.02, 0.1, 0.3, 0.7, 1.5, 4.0, 12.0)
 TARGET = Path(__file__).parents[1] / "src/rumor/kinds/planning/calibration.py"
-TRIALS = {5: 90, 10: 80, 20: 50, 50: 30, 100: 20, 300: 12, 1000: 10, 3000: 8, 10_000: 8}
+TRIALS = {5: 90, 7: 90, 10: 80, 20: 50, 50: 30, 100: 20, 300: 12, 1000: 10, 3000: 8, 10_000: 8}
 NOISE = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0, 100.0)
 DIGITS = (0.01, 0.3, 0.7, 1.3, 2.3, 3.3)
 # With fewer people a cell cannot be realised; it follows from its neighbour.
@@ -65,7 +65,8 @@ def ratio(domain: int, people: int, miss: float, trials: int, rng: np.random.Gen
         held = rng.multinomial(people, law)
         counts = rng.binomial(held, 0.5) + rng.binomial(people - held, miss)
         items = ItemCounts(counts, float(people), 0.5, miss, 1.0)
-        default += float(((shrink(items).frequency - law) ** 2).sum())
+        frequency, _ = default_frequency(items, items.unbiased)
+        default += float(((frequency - law) ** 2).sum())
         linear += float(((items.unbiased - law) ** 2).sum())
     return math.sqrt(default / linear)
 
@@ -102,9 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     (low, high), (fewest, most) = options.noise, options.values
     whole = (low, high) == (fewest, most) == (0.0, math.inf)
     rng = np.random.default_rng(1)
-    # The whole may have other axes than the table that is there.
-    shape = (len(TRIALS), len(NOISE), len(DIGITS))
-    table: NDArray[np.float64] = np.ones(shape) if whole else np.array(RATIOS)
+    # The whole may have other axes than the table that is there; a part may have more values.
+    table: NDArray[np.float64] = np.ones((len(TRIALS), len(NOISE), len(DIGITS)))
+    if not whole:
+        known = dict(zip(DOMAINS, RATIOS, strict=True))
+        table = np.array([known.get(domain, table[0]) for domain in TRIALS])
     for i, (domain, trials) in enumerate(track(list(TRIALS.items()))):
         for j, noise in enumerate(NOISE):
             if not (low <= noise <= high and fewest <= domain <= most):

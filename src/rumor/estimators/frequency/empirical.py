@@ -34,6 +34,11 @@ _VALUES_PER_EVEN = 20.0
 _PER_ATOM = 4.0
 # From fewer values there is no law to learn: the projection serves.
 _FEWEST_VALUES = 5
+# With a few values more, a prior is still a guess: where two of five hold everything, it alone has
+# up to 1.5 times the projection's squared error. So the projection keeps this part of the estimate
+# up to the first number of values, and gives way until the second.
+_FEW_VALUES_PART = 0.25
+_FEW_VALUES, _ENOUGH_VALUES = 7, 10
 # With few reports in some block of a blocked oracle its share is not known: the projection
 # serves up to the first number, and gives way until the second.
 _UNKNOWN_BLOCK, _KNOWN_BLOCK = 30.0, 300.0
@@ -79,7 +84,7 @@ def oracle_auto(
 
 def default_frequency(items: ItemCounts, unbiased: Vector) -> tuple[Vector, dict[str, object]]:
     """Return the default estimate from the counts in `items` and the shares in `unbiased`."""
-    part = 1.0 if unbiased.size < _FEWEST_VALUES else _projected_part(items)
+    part = _projected_part(items)
     projected = project(unbiased)
     if part == 1:
         return projected, {"estimator": "projection"}
@@ -92,7 +97,16 @@ def default_frequency(items: ItemCounts, unbiased: Vector) -> tuple[Vector, dict
 
 
 def _projected_part(items: ItemCounts) -> float:
-    """The weight of the projection, where some block of a blocked oracle has few reports."""
+    """Return the weight of the projection: more with few values, or few reports in some block."""
+    values = items.counts.size
+    if values < _FEWEST_VALUES:
+        return 1.0
+    few = _FEW_VALUES_PART * (_ENOUGH_VALUES - values) / (_ENOUGH_VALUES - _FEW_VALUES)
+    return max(min(few, _FEW_VALUES_PART), _part_of_unknown_blocks(items))
+
+
+def _part_of_unknown_blocks(items: ItemCounts) -> float:
+    """Return the weight of the projection where some block of a blocked oracle has few reports."""
     if items.most == 1 or np.ndim(items.trials) == 0:
         return 0.0
     fewest = max(float(np.min(items.trials)), _UNKNOWN_BLOCK)

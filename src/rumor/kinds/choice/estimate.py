@@ -126,7 +126,7 @@ def estimate_channel(
         frequency, told = MENDING[method](unbiased), dict[str, object]()
     elif method == "auto":
         items = channel_items(matrix, seen, unbiased, stderr)
-        frequency, told = default_frequency(items, unbiased)
+        frequency, told = default_frequency(items, items.unbiased)
     else:
         frequency, told = _most_likely(columns, method, options)
     return Estimate(
