@@ -91,7 +91,7 @@ def test_every_mechanism_draws_the_same_bytes(entry: Entry, drawn: Any) -> None:
     )
     reports = sum(len(vector["reports"]) for vector in own)
     assert drawn["mechanisms"][entry.name] == {"kind": entry.kind, "reports": reports}
-    assert drawn["different"] == []
+    assert [one for one in drawn["different"] if one["of"] == entry.name] == []
 
 
 def test_a_mechanism_without_a_twin_is_refused_and_the_others_are_drawn(tmp_path: Path) -> None:

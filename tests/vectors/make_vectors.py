@@ -17,6 +17,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.code_tables import shipped_code
@@ -269,11 +270,10 @@ def vectors() -> dict[str, object]:
     return {"secret": SECRET.hex(), "vectors": found}
 
 
-def text() -> str:
-    """The file as it is written: a line for each report."""
-    document = json.loads(json.dumps(vectors()))
+def text(document: Mapping[str, Any]) -> str:
+    """Return a `document` of vectors as the file has it: a line for each report."""
     lines = []
-    for one in document["vectors"]:
+    for one in json.loads(json.dumps(document))["vectors"]:
         reports = ",\n  ".join(json.dumps(r, ensure_ascii=False) for r in one.pop("reports"))
         head = json.dumps(one, ensure_ascii=False)
         lines.append(f'{head[:-1]}, "reports": [\n  {reports}]}}')
@@ -281,4 +281,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(text())
+    sys.stdout.write(text(vectors()))
