@@ -335,6 +335,17 @@ TESTS = """import pytest
 from rumor.core.a import CASES, down, is_few
 
 
+class Remote:  # answers to every name, as an object of a Java process does; it is no cache
+    def __getattr__(self, name):
+        def fail():
+            raise RuntimeError(f"{name} was called")
+
+        return fail
+
+
+REMOTE = Remote()
+
+
 @pytest.fixture(scope="module")
 def ending():
     return down(5)

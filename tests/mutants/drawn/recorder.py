@@ -134,7 +134,7 @@ class Recorder:
                 if name.startswith(("rumor", "tests"))
                 for held in (module, *_classes(module))
                 for value in list(vars(held).values())
-                if hasattr(value, "cache_clear")
+                if isinstance(value, functools._lru_cache_wrapper)
             ]
         return self._caches
 

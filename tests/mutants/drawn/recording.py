@@ -158,15 +158,15 @@ def _record(place: Path, files: dict[str, str], *, slow: bool, workers: int) -> 
         copy, raw = Copy(Path(temporary) / "tree"), Path(temporary) / "raw"
         options = ["--slow"] if slow else []
         parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
-        copy.pytest(
+        ending = copy.pytest(
             ["-p", "tests.mutants.drawn.recorder", *options, *parallel, *files],
             limit_s=LIMIT_S,
             environment={"RUMOR_RECORDING": str(raw)},
             shown=True,
         )
+        if ending.status not in (0, 1):  # all tests ran, and passed or failed
+            raise RuntimeError(f"the recording broke off (pytest's exit status {ending.status})")
         times = [json.loads(line) for path in raw.glob("*.jsonl") for line in path.open()]
-        if not times:
-            raise RuntimeError("no test was recorded: do the tests run at all?")
         failed = [one["test"] for one in times if "failed" in one]
         still = _still_failing(copy, failed, options)
         tests = [_timed(one) for one in times if "skipped" not in one and one["test"] not in still]
