@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -31,6 +32,30 @@ def node(script: str, *arguments: str, given: object = None, scripts: Path = SCR
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def first_difference(found: Any, expected: Any, place: str = "") -> str:
+    """Return where `found` first differs from `expected`, and both parts; "" where they agree."""
+    if isinstance(found, Mapping) and isinstance(expected, Mapping):
+        keys = dict.fromkeys([*expected, *found])
+        parts = (
+            first_difference(
+                found.get(key, "nothing"), expected.get(key, "nothing"), f"{place}.{key}"
+            )
+            for key in keys
+        )
+        return next(filter(None, parts), "")
+    if isinstance(found, list) and isinstance(expected, list):
+        parts = (
+            first_difference(a, b, f"{place}[{number}]")
+            for number, (a, b) in enumerate(
+                itertools.zip_longest(found, expected, fillvalue="nothing")
+            )
+        )
+        return next(filter(None, parts), "")
+    if found == expected:
+        return ""
+    return f"{place.lstrip('.')}: found {found!r}, expected {expected!r}"
 
 
 def steps(*given: Mapping[str, object]) -> list[Any]:
