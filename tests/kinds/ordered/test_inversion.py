@@ -183,22 +183,21 @@ def test_few_people_have_long_intervals(people: int) -> None:
 
 
 def test_a_trend_follows_shares_in_the_place_of_quantiles() -> None:
-    """Twelve days of one law with its median in a gap; then one that moves across it."""
+    """Eight days of one law with its median in a gap; then one that moves across it."""
     rng = np.random.default_rng(12)
     first, second = even(WHOLE, 5, 15), even(WHOLE, 85, 95)
     day = datetime.date(2026, 3, 1)
     still = {
-        day + datetime.timedelta(i): drawn(WHOLE, (first + second) / 2, 1500, rng)
-        for i in range(12)
+        day + datetime.timedelta(i): drawn(WHOLE, (first + second) / 2, 4000, rng) for i in range(8)
     }
     found = rumor.trend(WHOLE, still)
     assert set(found.quantities) == {"mean", "up to"}
     assert found.adjusted.min() > 0.01
     moved = {
         day + datetime.timedelta(i): drawn(
-            WHOLE, (0.7 if i < 6 else 0.3) * first + (0.3 if i < 6 else 0.7) * second, 1500, rng
+            WHOLE, (0.7 if i < 4 else 0.3) * first + (0.3 if i < 4 else 0.7) * second, 4000, rng
         )
-        for i in range(12)
+        for i in range(8)
     }
     found = rumor.trend(WHOLE, moved)
     assert found.adjusted[list(found.quantities).index("up to")] < 0.01
