@@ -54,6 +54,11 @@ def checked_method(
 ) -> str:
     """A method's name, its options among those that `known` says it takes."""
     chosen = checked_choice("method", method, known, where)
+    if "assume" in options and not any("assume" in own for own in known.values()):
+        raise InputError(
+            f"assume (--assume) is for ordered questions; got {shown(options['assume'])} for a "
+            f"question of another kind"
+        )
     known_keys(f'method "{chosen}"', options, known[chosen])
     return chosen
 

@@ -11,8 +11,11 @@ import numpy as np
 
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
+from rumor.core.reports import Mask
+from rumor.core.types import Vector
 from rumor.estimators.compare.differences import holm
 from rumor.estimators.compare.pooled import Pooled
+from rumor.estimators.compare.sample import Sample
 from rumor.estimators.compare.trend import change, smooth
 from rumor.kinds import kind_of
 from rumor.kinds.base import Kind
@@ -20,7 +23,7 @@ from rumor.kinds.evidence import summarized
 from rumor.kinds.measures import measured, noted, over_time
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
-from rumor.results.trend import Trend
+from rumor.results.trend import LineCoins, Trend
 
 EVERY = ("day", "week")
 _LEAST = 3
@@ -97,11 +100,22 @@ def follow(
         p_value=moved.p_value,
         adjusted=holm(moved.p_value),
         counts=[summary.reports for summary in summaries],
+        coins=_coins(samples, known, variance / line.deviation**2),
         reports=sum(summary.reports for summary in summaries),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),
         heading=heading,
         notes=tuple(noted(notes, found)),
     )
+
+
+def _coins(samples: Sequence[Sample], known: Mask, times: Vector) -> LineCoins | None:
+    """Return the coins that the line is known as: `times` as many as a period has itself."""
+    exact = [sample.exact for sample in samples if sample.exact is not None]
+    if len(exact) < len(samples):
+        return None
+    trials = np.array([one.trials[known] for one in exact])
+    least, most = (np.array([one.within[side][known] for one in exact]) for side in (0, 1))
+    return LineCoins(trials * times, (least, most))
 
 
 def _start(day: datetime.date, length: int) -> datetime.date:

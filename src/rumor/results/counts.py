@@ -29,6 +29,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from rumor.core.binomial import FEW, coin_ends, success_ends
 from rumor.core.errors import InputError, shown
 from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
@@ -36,7 +37,6 @@ from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
 
-FEW = 400.0  # variance of a count below which its distribution is not taken for normal
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed
 
 
@@ -91,6 +91,27 @@ class ExactIntervals:
         low, high = self.bounds(z, "population")
         return np.where(few, low, np.inf), np.where(few, high, -np.inf)
 
+    def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
+        """Return the ends of these rows, not cut off at 0 and 1, each at its own quantile `z`."""
+        tail = needed("scipy.special", "an interval of counts").ndtr(-z)
+        return self.tails(rows, Tails(tail, tail), "population")
+
+    @property
+    def trials(self) -> Vector:
+        """The reports that were counted for each value."""
+        return self._columns.trials
+
+    @property
+    def within(self) -> Bounds:
+        """What a report that does not support a value adds to its frequency, and one that does."""
+        columns = self._columns
+        nothing = np.zeros(columns.counts.size)
+        return columns.frequency(nothing), columns.frequency(nothing + 1)
+
+    @property
+    def _columns(self) -> CountColumns:
+        return CountColumns.of(self.items, np.arange(self.items.counts.size))
+
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Quantiles of beta laws, as frequencies."""
         if of != "population":
@@ -140,26 +161,16 @@ class ExactIntervals:
 
 def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
     """The chances of success at which a count this large, or this small, is that rare."""
-    special = needed("scipy.special", "an interval of counts")
-
-    others = trials - counts
-    with np.errstate(invalid="ignore"):
-        low = np.where(counts > 0, special.betaincinv(counts, others + 1, tails.lower), 0.0)
-        high = np.where(others > 0, special.betainccinv(counts + 1, others, tails.upper), 1.0)
-    return low, high
+    return success_ends(counts, trials, tails.lower, tails.upper)
 
 
 def bounded_ends(mean: Vector, trials: Vector, within: Bounds, tails: Tails) -> Bounds:
     """Return ends of the expectation of `trials` numbers that lie `within` bounds, by their mean.
 
     Numbers with this mean spread furthest where all are at one bound or the other, as coins are:
-    the ends are those of a count of such coins, whole or not (Hoeffding, Journal of the American
-    Statistical Association 58, 1963, bounds their tails likewise).
+    the ends are those of a count of such coins, whole or not.
     """
-    span = np.maximum(within[1] - within[0], np.finfo(float).tiny)
-    counts = trials * np.clip((mean - within[0]) / span, 0.0, 1.0)
-    low, high = binomial_ends(counts, trials, tails)
-    return within[0] + span * low, within[0] + span * high
+    return coin_ends(mean, trials, within, tails.lower, tails.upper)
 
 
 def counts_again(counts: Vector, trials: Vector, tail: float) -> Bounds:

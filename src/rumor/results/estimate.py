@@ -103,7 +103,10 @@ class Estimate(RankedRows):
 
     def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
         """Cut at 0 and 1, with a little left next to them, and stretched to contain the answer."""
-        low, high = share_ends(*ends, 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0))
+        reach = 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0)
+        # Reports that all agree show no error; how long their interval is says what there is.
+        reach = np.where(reach > 0, reach, np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=1.0))
+        low, high = share_ends(*ends, reach)
         answer = np.clip(self.frequency[rows], 0.0, 1.0)
         return np.minimum(low, answer), np.maximum(high, answer)
 
@@ -138,6 +141,12 @@ class Estimate(RankedRows):
             "unbiased": self.unbiased[places],
             "stderr": self.stderr[places],
         }
+
+    def covers(self, view: View) -> str:
+        """Say which rows the intervals of a view cover, or why there are none."""
+        if np.isnan(self.stderr).all():
+            return "no intervals: the channel has no inverse, so other shares fit as well"
+        return super().covers(view)
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The most frequent values as text, with their intervals."""
@@ -194,7 +203,7 @@ class Estimate(RankedRows):
 
     def _aside(self, row: int, digits: int) -> str:
         """The last column of a row."""
-        return percent(self.stderr[row], digits)
+        return _known(self.stderr[row], percent(self.stderr[row], digits))
 
     def _shares(self, rows: Sequence[int], view: View) -> str:
         """These rows with their shares, intervals and bars, as text."""
@@ -205,7 +214,7 @@ class Estimate(RankedRows):
             (
                 one_line(self.values[i]),
                 percent(self.frequency[i], digits),
-                f"{percent(low[k], digits)} to {percent(high[k], digits)}",
+                _known(low[k], f"{percent(low[k], digits)} to {percent(high[k], digits)}"),
                 self._aside(i, digits),
                 bar(self.frequency[i], full),
             )
@@ -220,6 +229,11 @@ class Estimate(RankedRows):
         from rumor.results.charts import frequency_chart
 
         return frequency_chart(self, view, title=title, truth=truth)
+
+
+def _known(number: float, text: str) -> str:
+    """Return the `text` of a number, or "none" where there is no number."""
+    return "none" if np.isnan(number) else text
 
 
 def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:

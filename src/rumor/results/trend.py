@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from rumor.core.binomial import FEW, coin_ends
 from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Rows, Vector
 from rumor.results.comparison import SHARES, chance, finite
@@ -17,6 +19,27 @@ from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+@dataclass(frozen=True)
+class LineCoins:
+    """As how many coins the line is known where reports are few: a row for each period."""
+
+    trials: Vector
+    """The reports that would tell as much alone; none where reports are no coins."""
+    within: Bounds
+    """The smallest and the largest number that one report adds to an estimate."""
+
+    def stretched(self, line: Vector, ends: Bounds, z: float) -> Bounds:
+        """Return `ends` around the `line` that hold the exact ones of few coins."""
+        least, most = self.within
+        share = np.clip((line - least) / (most - least), 0.0, 1.0)
+        few = (self.trials > 0) & (self.trials * share * (1 - share) < FEW)
+        tail = np.full(int(few.sum()), NormalDist().cdf(-z))
+        exact = coin_ends(line[few], self.trials[few], (least[few], most[few]), tail, tail)
+        low, high = ends[0].copy(), ends[1].copy()
+        low[few], high[few] = np.minimum(low[few], exact[0]), np.maximum(high[few], exact[1])
+        return low, high
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +65,8 @@ class Trend(Tabular):
     adjusted: Vector = field(repr=False)
     counts: Sequence[int]
     """The reports of every period."""
+    coins: LineCoins | None = field(default=None, repr=False)
+    """What stretches the band where reports are few."""
     method: str = "random walk, smoothness by evidence"
     heading: str = ""
     notes: tuple[str, ...] = ()
@@ -49,9 +74,10 @@ class Trend(Tabular):
     def interval(self, level: float = 0.95) -> Bounds:
         """Ends around the smoothed line."""
         z = critical_value(level, 1)
-        return self._limited(self.line - z * self.deviation), self._limited(
-            self.line + z * self.deviation
-        )
+        ends = self.line - z * self.deviation, self.line + z * self.deviation
+        if self.coins is not None:
+            ends = self.coins.stretched(self.line, ends, z)
+        return self._limited(ends[0]), self._limited(ends[1])
 
     def _limited(self, ends: Vector) -> Vector:
         shares = np.array([quantity in SHARES for quantity in self.quantities])

@@ -3,8 +3,9 @@
 The interval is MOVER's (Zou and Donner, Statistics in Medicine 27, 2008): each side of it is made
 of the two groups' own score intervals, so it is as long as they are where shares are rare or
 reports are few. The test takes both variances at the share that both groups would have if they did
-not differ. Of many tests the smallest p-value is the luckiest: Holm's (1979) are what they
-are worth together.
+not differ. Of few reports, a p-value is the largest chance of a miss at which the interval, made of
+exact ones, holds no difference of 0. Of many tests the smallest p-value is the luckiest: Holm's
+(1979) are what they are worth together.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rumor.core.reports import Mask
 from rumor.core.types import Vector
+from rumor.estimators.compare.few_groups import few_ends
 from rumor.estimators.compare.pooled import Pooled
 from rumor.estimators.compare.sample import Bounds, Sample, two_sided
+
+_LARGEST = 12.0  # the normal quantile up to which intervals of few reports are searched
+_HALVINGS = 30
 
 
 @dataclass(frozen=True)
@@ -37,15 +43,20 @@ class Sum:
         parts = zip(self.weights, self.samples, strict=True)
         return np.sqrt(sum(w * w * s.stderr**2 for w, s in parts))
 
-    def bounds(self, z: float) -> Bounds:
+    def bounds(self, z: float | Vector) -> Bounds:
         """The distances from the estimates to the ends of their intervals, squared and added."""
-        below = above = np.zeros(self.samples[0].mean.shape)
-        for weight, sample in zip(self.weights, self.samples, strict=True):
+        return self._around([sample.mean for sample in self.samples], z)
+
+    def _around(self, means: Sequence[Vector], z: float | Vector) -> Bounds:
+        """Return the ends around the weighted sum of `means`."""
+        below = above = middle = np.zeros(means[0].shape)
+        for weight, sample, mean in zip(self.weights, self.samples, means, strict=True):
             low, high = sample.bounds(z)
-            ends = weight * (low - sample.mean), weight * (high - sample.mean)
+            ends = weight * (np.minimum(low, mean) - mean), weight * (np.maximum(high, mean) - mean)
             below = below + np.minimum(*ends) ** 2
             above = above + np.maximum(*ends) ** 2
-        return self.mean - np.sqrt(below), self.mean + np.sqrt(above)
+            middle = middle + weight * mean
+        return middle - np.sqrt(below), middle + np.sqrt(above)
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class WeightedMean(Sum):
         Intervals of groups of a few people are longer than their variance says, and squares of
         their distances add up to less than that of the sum: added up, they would be too short.
         Every group's variance is taken at the mean, where that of a share is largest on average.
+        Where reports are few, it is stretched to hold exact ends (few_groups.py).
         """
         parts = list(zip(self.weights, self.samples, strict=True))
         people = 1 / sum(w * w / s.reports for w, s in parts)
@@ -71,7 +83,9 @@ class WeightedMean(Sum):
         first, second, third = (each[rows] for each in spread)
         whole = Sample(self.mean[rows], (first, second, third), people)
         low[rows], high[rows] = whole.bounds(z)
-        return low, high
+        weights = np.array([np.full(known.shape, weight) for weight in self.weights])
+        least, most = few_ends(self.samples, weights, z)
+        return np.minimum(low, least), np.maximum(high, most)
 
 
 @dataclass(frozen=True)
@@ -83,12 +97,44 @@ class Differences(Sum):
         """From the first group to the second."""
         return cls((first, second), (-1.0, 1.0))
 
+    def bounds(self, z: float | Vector) -> Bounds:
+        """Where reports are few, hold the interval around shares that can be, too.
+
+        Estimates of two mechanisms may lie further outside of 0 and 1, on both sides, than squares
+        of distances reach.
+        """
+        low, high = super().bounds(z)
+        few = self._few
+        if few.any():
+            least, most = self._around([s.plausible(s.mean) for s in self.samples], z)
+            low = np.where(few, np.minimum(low, least), low)
+            high = np.where(few, np.maximum(high, most), high)
+        return low, high
+
+    @property
+    def _few(self) -> Mask:
+        return np.asarray(np.logical_or.reduce([sample.few for sample in self.samples]))
+
     @property
     def p_value(self) -> Vector:
         """How often chance alone gives such a difference, each quantity by itself."""
         common = Pooled(self.samples).mean
         variance = sum(s.variance(s.plausible(common)) for s in self.samples)
-        return two_sided(self.mean / np.sqrt(variance))
+        found = two_sided(self.mean / np.sqrt(variance))
+        few = np.flatnonzero(self._few)
+        if few.size:
+            found[few] = Differences([s.at(few) for s in self.samples], self.weights).few_p_value()
+        return found
+
+    def few_p_value(self) -> Vector:
+        """Return the largest chance of a miss at which the intervals hold no difference of 0."""
+        low, high = np.zeros(self.mean.size), np.full(self.mean.size, _LARGEST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            ends = self.bounds(middle)
+            without = (ends[0] > 0) | (ends[1] < 0)
+            low, high = np.where(without, middle, low), np.where(without, high, middle)
+        return two_sided(low)
 
 
 def holm(p_values: Vector) -> Vector:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Vector
+from rumor.estimators.compare.few_groups import few_ends
 from rumor.estimators.compare.sample import Bounds, Sample
 
 _ROUNDS = 6
@@ -54,7 +55,10 @@ class Pooled:
         return np.asarray(np.divide(1, np.sqrt(total), out=nothing, where=total > 0))
 
     def bounds(self, z: float) -> Bounds:
-        """Every truth whose own weighted mean is within z of its standard errors."""
+        """Every truth whose own weighted mean is within z of its standard errors.
+
+        Where reports are few, the ends are stretched to exact ones (few_groups.py).
+        """
         known = np.isfinite(self.stderr)
         if not known.all():
             low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
@@ -70,10 +74,17 @@ class Pooled:
             ) / np.sqrt(sum(weights))
             return np.abs(added)
 
-        return (
-            _edge(surprise, middle, -step, z),
-            _edge(surprise, middle, step, z),
-        )
+        low, high = _edge(surprise, middle, -step, z), _edge(surprise, middle, step, z)
+        return np.minimum(low, self._few(low, z)[0]), np.maximum(high, self._few(high, z)[1])
+
+    def _few(self, truth: Vector, z: float) -> Bounds:
+        """Return exact ends of few reports, with the weights of the `truth` that is in question.
+
+        At an estimate of 0, sources of little noise would have all the weight, however few their
+        reports.
+        """
+        weights = np.array(self._weights(truth))
+        return few_ends(self.samples, weights / weights.sum(axis=0), z)
 
 
 def _edge(surprise: Callable[[Vector], Vector], middle: Vector, step: Vector, z: float) -> Vector:

@@ -7,16 +7,66 @@ drawn towards each other: those of a small group are drawn further, and would di
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.oracle import Score
 
 Bounds = tuple[Vector, Vector]
 _SMALLEST = 1e-300
+
+
+class FewReports(Protocol):
+    """Reports each of which adds a number within known bounds to an estimate, as coins do."""
+
+    @property
+    def trials(self) -> Vector:
+        """How many reports each estimate is a mean of."""
+        ...
+
+    @property
+    def within(self) -> Bounds:
+        """The smallest and the largest number that one of them can be."""
+        ...
+
+    def is_few(self, rows: Rows) -> Mask:
+        """Return whether the reports of these rows are too few for the normal distribution."""
+        ...
+
+    def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
+        """Return the exact ends of these rows, each at its own normal quantile `z`."""
+        ...
+
+
+@dataclass(frozen=True)
+class SomeFew:
+    """Some rows of other few reports."""
+
+    whole: FewReports
+    rows: Rows
+
+    @property
+    def trials(self) -> Vector:
+        """Those of the rows."""
+        return self.whole.trials[self.rows]
+
+    @property
+    def within(self) -> Bounds:
+        """Those of the rows."""
+        least, most = self.whole.within
+        return least[self.rows], most[self.rows]
+
+    def is_few(self, rows: Rows) -> Mask:
+        """Ask the whole."""
+        return self.whole.is_few(self.rows[rows])
+
+    def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
+        """Ask the whole."""
+        return self.whole.quantile_ends(self.rows[rows], z)
 
 
 @dataclass(frozen=True)
@@ -32,8 +82,8 @@ class Sample:
     reports: float
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Between which the truth lies."""
-    exact: Callable[[float], Bounds] | None = None
-    """Ends, for a normal quantile, that intervals have to hold: those of few reports."""
+    exact: FewReports | None = None
+    """Whose ends intervals have to hold where reports are few."""
 
     @classmethod
     def of_score(
@@ -41,7 +91,7 @@ class Sample:
         score: Score,
         reports: int,
         of: Target,
-        exact: Callable[[float], Bounds] | None = None,
+        exact: FewReports | None = None,
     ) -> Sample:
         """From a mean over reports, as oracles have it: shares."""
         mean = np.asarray(score.excess / score.gain)
@@ -61,15 +111,16 @@ class Sample:
 
     def at(self, rows: Rows) -> Sample:
         """Some of the estimates."""
-        spread, exact = _like(*(v[rows] for v in (self.mean, *self.spread))), self.exact
-
-        def ends(z: float) -> Bounds:
-            assert exact is not None
-            low, high = exact(z)
-            return low[rows], high[rows]
-
-        some = None if exact is None else ends
+        spread = _like(*(v[rows] for v in (self.mean, *self.spread)))
+        some = None if self.exact is None else SomeFew(self.exact, rows)
         return replace(self, mean=self.mean[rows], spread=spread, exact=some)
+
+    @property
+    def few(self) -> Mask:
+        """Which rows have too few reports for the normal distribution."""
+        if self.exact is None:
+            return np.zeros(self.mean.size, dtype=bool)
+        return self.exact.is_few(np.arange(self.mean.size))
 
     def variance(self, truth: Vector | float) -> Vector:
         """The variance of the estimates where this is the truth."""
@@ -86,7 +137,7 @@ class Sample:
         """The nearest truth that can be: noise goes beyond it, and its variance need not."""
         return np.clip(truth, *self.limits)
 
-    def bounds(self, z: float) -> Bounds:
+    def bounds(self, z: float | Vector) -> Bounds:
         """Both roots of (mean - f)^2 = z^2 variance(f): Wilson's interval, not cut off anywhere.
 
         Wilson (Journal of the American Statistical Association 22, 1927) for a binomial. Where
@@ -99,8 +150,10 @@ class Sample:
         low, high = np.asarray((b - root) / (2 * a)), np.asarray((b + root) / (2 * a))
         if self.exact is None:
             return low, high
-        least, most = self.exact(z)
-        return np.minimum(low, least), np.maximum(high, most)
+        rows = np.flatnonzero(self.few)
+        least, most = self.exact.quantile_ends(rows, np.broadcast_to(z, low.shape)[rows])
+        low[rows], high[rows] = np.minimum(low[rows], least), np.maximum(high[rows], most)
+        return low, high
 
 
 def _like(mean: Vector, *spread: Vector | float) -> tuple[Vector, Vector, Vector]:

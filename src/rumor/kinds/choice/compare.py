@@ -26,7 +26,7 @@ def measures(
     score = oracle.score(summary.tally, summary.reports)
     values = range(oracle.domain) if oracle.labels is None else oracle.labels
     items = oracle.item_channel(summary.tally, summary.reports)
-    exact = ExactIntervals(items).few_bounds if of == "population" else None
+    exact = ExactIntervals(items) if of == "population" else None
     return Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
 
 

@@ -18,7 +18,7 @@ from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.kept import Kept
 from rumor.results.estimate import fake_clients_line
-from rumor.results.intervals import Bounds, Tails, each_outside
+from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
 from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
 from rumor.results.selection import both_sided_tails, split_tails
@@ -101,6 +101,9 @@ class KeyValueEstimate(RankedRows):
     def _ends(self, rows: Rows, quantity: str, tails: Tails) -> Bounds:
         if quantity == "frequency":
             low, high = self.intervals.frequency(rows, tails)
+            reach = 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0)
+            # Noise may bring a whole interval below 0 or above 1, where it was cut off.
+            low, high = share_ends(low, high, np.where(high > low, 0.0, reach))
             answer, limits = self.frequency[rows], (0.0, 1.0)
         elif quantity == "mean":
             low, high = self.intervals.mean(rows, tails)

@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rumor.core.types import Target
+from rumor.core.reports import Mask
+from rumor.core.types import Rows, Target, Vector
 from rumor.estimators.compare.sample import Sample
 from rumor.kinds.measures import MEAN, Measures
-from rumor.kinds.number.estimate import estimate
+from rumor.kinds.number.estimate import FewNumbers, ShareIntervals, estimate
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
+from rumor.results.intervals import Bounds
+
+
+@dataclass(frozen=True)
+class FewReportsOfNumber:
+    """A mean as one row of reports that may be few."""
+
+    intervals: ShareIntervals | FewNumbers
+
+    @property
+    def trials(self) -> Vector:
+        """The reports."""
+        return np.array([float(self.intervals.reports)])
+
+    @property
+    def within(self) -> Bounds:
+        """The ends of what one report can say."""
+        least, most = self.intervals.ends
+        return np.array([least]), np.array([most])
+
+    def is_few(self, rows: Rows) -> Mask:
+        """The mean is one row."""
+        return np.full(rows.size, self.intervals.few)
+
+    def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
+        """Return the ends at each quantile."""
+        found = [self.intervals.bounds(float(each), "population") for each in z]
+        low, high = (np.array([end[side][0] for end in found]) for side in (0, 1))
+        return low, high
 
 
 def measures(
@@ -27,5 +57,6 @@ def measures(
     else:
         mean = coins.zero + (coins.one - coins.zero) * coins.share
         sample = Sample.coins(mean, (coins.zero, coins.one), summary.reports)
-    exact = replace(sample, exact=lambda z: found.intervals.bounds(z, "population"))
-    return Measures(["mean"], [MEAN], exact)
+    if isinstance(found.intervals, ShareIntervals | FewNumbers):
+        sample = replace(sample, exact=FewReportsOfNumber(found.intervals))
+    return Measures(["mean"], [MEAN], sample)

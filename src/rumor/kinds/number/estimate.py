@@ -41,13 +41,23 @@ class ShareIntervals:
     zero: float
     one: float
 
+    @property
+    def few(self) -> bool:
+        """Whether the count of ones is too small for the normal distribution."""
+        return self.reports * self.share * (1 - self.share) < FEW
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """What a zero and a one stand for."""
+        return self.zero, self.one
+
     def bounds(self, z: float, of: Target) -> Bounds:
         """Both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, on the line."""
         k = z * z / self.reports
         centre = (self.share + k / 2) / (1 + k)
         root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
         low, high = centre - root, centre + root
-        if self.reports * self.share * (1 - self.share) < FEW:
+        if self.few:
             least, most = _few_ends(self.share, self.reports, (0.0, 1.0), z)
             low, high = min(low, least), max(high, most)
         return tuple(np.array([self.zero + (self.one - self.zero) * end]) for end in (low, high))  # type: ignore[return-value]
@@ -72,6 +82,7 @@ class FewNumbers:
     reports: int
     ends: tuple[float, float]
     """The smallest and the largest estimate that a report can give."""
+    few: bool = True
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the ends of both intervals that are further out."""

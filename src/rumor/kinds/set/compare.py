@@ -21,6 +21,6 @@ def measures(
     values = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
     _, score = share_scores(mechanism, summary)
     items = mechanism.items(summary.tally, summary.reports)
-    exact = ExactIntervals(items).few_bounds if of == "population" else None
+    exact = ExactIntervals(items) if of == "population" else None
     found = Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
     return found.noting(mechanism.kept)

@@ -1,0 +1,46 @@
+"""Exact ends of a probability of success, from a count of successes.
+
+Clopper and Pearson (Biometrika 26, 1934). Means of numbers within known bounds follow: numbers with
+one mean spread furthest where all are at one bound or the other, as coins are (Hoeffding, Journal
+of the American Statistical Association 58, 1963, bounds their tails likewise).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumor.core.parts_needed import needed
+from rumor.core.types import Vector
+
+FEW = 400.0  # variance of a count below which its distribution is not taken for normal
+
+
+def success_ends(
+    counts: Vector, trials: Vector, lower: Vector, upper: Vector
+) -> tuple[Vector, Vector]:
+    """Return the probabilities at which `counts` this large, or this small, are that rare.
+
+    The probability of a count at least as large is `lower` at the first end, that of one at most as
+    large is `upper` at the second.
+    """
+    special = needed("scipy.special", "an interval of counts")
+
+    others = trials - counts
+    with np.errstate(invalid="ignore"):
+        low = np.where(counts > 0, special.betaincinv(counts, others + 1, lower), 0.0)
+        high = np.where(others > 0, special.betainccinv(counts + 1, others, upper), 1.0)
+    return low, high
+
+
+def coin_ends(
+    mean: Vector, trials: Vector, within: tuple[Vector, Vector], lower: Vector, upper: Vector
+) -> tuple[Vector, Vector]:
+    """Return ends of the expectation of `trials` numbers that lie `within` bounds, by their mean.
+
+    They are those of a count of coins at one bound or the other, whole or not, with the tails
+    `lower` and `upper`.
+    """
+    span = np.maximum(within[1] - within[0], np.finfo(float).tiny)
+    counts = trials * np.clip((mean - within[0]) / span, 0.0, 1.0)
+    low, high = success_ends(counts, trials, lower, upper)
+    return within[0] + span * low, within[0] + span * high
