@@ -94,7 +94,11 @@ def sizes_of_test(counts: Counts) -> Vector:
     p_values = Differences.between(*counts.samples()).p_value
     return np.array(
         [
-            max(counts.expected(p_values <= level, (i, i)) for i in range(SHARES.size)) / level
+            max(
+                counts.expected(np.where(p_values <= level, 1.0, 0.0), (i, i))
+                for i in range(SHARES.size)
+            )
+            / level
             for level in LEVELS
         ]
     )

@@ -63,7 +63,7 @@ class Sum:
 class WeightedMean(Sum):
     """A weighted mean: weights are positive and sum to 1."""
 
-    def bounds(self, z: float) -> Bounds:
+    def bounds(self, z: float | Vector) -> Bounds:
         """One score interval of the mean itself, as if of one sample with its variance.
 
         Intervals of groups of a few people are longer than their variance says, and squares of
@@ -82,7 +82,7 @@ class WeightedMean(Sum):
         low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
         first, second, third = (each[rows] for each in spread)
         whole = Sample(self.mean[rows], (first, second, third), people)
-        low[rows], high[rows] = whole.bounds(z)
+        low[rows], high[rows] = whole.bounds(np.broadcast_to(z, known.shape)[rows])
         weights = np.array([np.full(known.shape, weight) for weight in self.weights])
         least, most = few_ends(self.samples, weights, z)
         return np.minimum(low, least), np.maximum(high, most)

@@ -24,7 +24,7 @@ _ALIKE = 4.0  # ratio of steps up to which groups are counted together
 _MOST_CLASSES = 30
 
 
-def few_ends(samples: Sequence[Sample], weights: Vector, z: float) -> Bounds:
+def few_ends(samples: Sequence[Sample], weights: Vector, z: float | Vector) -> Bounds:
     """Return ends of the mean of `samples` with these `weights` (samples by rows).
 
     Where no sample has few reports, a lower end is infinite and an upper one minus infinity.
@@ -32,11 +32,12 @@ def few_ends(samples: Sequence[Sample], weights: Vector, z: float) -> Bounds:
     few = np.flatnonzero(np.logical_or.reduce([sample.few for sample in samples]))
     low, high = np.full(weights.shape[1], np.inf), np.full(weights.shape[1], -np.inf)
     if few.size:
-        low[few], high[few] = _ends([s.at(few) for s in samples], weights[:, few], z)
+        each = np.broadcast_to(np.asarray(z, dtype=np.float64), low.shape)[few]
+        low[few], high[few] = _ends([s.at(few) for s in samples], weights[:, few], each)
     return low, high
 
 
-def _ends(samples: Sequence[Sample], weights: Vector, z: float) -> Bounds:
+def _ends(samples: Sequence[Sample], weights: Vector, z: Vector) -> Bounds:
     """Return the ends, with squares of the distances of all classes added up."""
     means = np.array([sample.mean for sample in samples])
     span, least, trials = (np.zeros(weights.shape) for _ in range(3))
@@ -66,8 +67,7 @@ def _ends(samples: Sequence[Sample], weights: Vector, z: float) -> Bounds:
         count = np.divide(length, step, out=np.zeros_like(length), where=step > 0)
         mean = (mine * means).sum(axis=0)
         share = np.divide(mean - start, length, out=np.zeros_like(mean), where=length > 0)
-        tails = np.full(mean.size, tail)
-        ends = coin_ends(mean, np.maximum(count, 1.0), (start, start + length), tails, tails)
+        ends = coin_ends(mean, np.maximum(count, 1.0), (start, start + length), tail, tail)
         many = count * share * (1 - share) >= FEW
         reach = z * np.sqrt((np.square(mine * errors)).sum(axis=0))
         below = below + np.square(np.where(many, reach, np.maximum(mean - ends[0], 0.0)))
