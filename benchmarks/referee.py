@@ -63,6 +63,7 @@ CHECKS: Mapping[str, Check] = {
     "number": Check(kinds.numbers, 2400),
     "ordered": Check(kinds.ordered, 2000),
     "joint": Check(kinds.joint, 2000),
+    "linked": Check(kinds.linked, 1600),
     "text": Check(kinds.listed_words, 1700),
     "words": Check(kinds.open_words, 600),
     "weigh": Check(groups.weighed_choice, 1200),
@@ -114,8 +115,10 @@ def outcomes(trials: Mapping[str, int], seed: int, processes: int) -> Iterator[O
         waiting = [(pool.submit(batch, n, seed, first, last), n) for n, first, last in work]
         for done, (one, name) in enumerate(waiting, 1):
             yield from one.result()
-            print(f"\r{done} of {len(work)}: {name:20}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            if sys.stderr.isatty():
+                print(f"\r{done} of {len(work)}: {name:20}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
 
 
 def judged(found: Sequence[Outcome]) -> list[Verdict]:

@@ -28,6 +28,7 @@ from benchmarks.referee_worlds import (
     whole_between,
 )
 from rumor.kinds import KINDS
+from rumor.kinds.joint.linked import estimate_linked
 from rumor.mechanisms.rappor_simulation import simulate_counts
 
 
@@ -247,6 +248,29 @@ def joint(rng: Generator, number: int) -> Outcomes:
     yield covered(
         f"joint, Cramer's V, {band_name(band)}", inside(association.low, true, association.high)
     )
+
+
+def linked(rng: Generator, number: int) -> Outcomes:
+    """Take a cell and a margin of a table of two answers that were randomised apart."""
+    band = BANDS[number % len(BANDS)]
+    people = min(people_in(rng, band), 100_000)
+    sizes = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+    table = crossed(rng, sizes)
+    answers = np.unravel_index(rng.choice(table.size, people, p=table.ravel()), sizes)
+    asked = {}
+    for id, size, own in zip(("rows", "columns"), sizes, answers, strict=True):
+        mechanism = rumor.RandomizedResponse(domain=size, epsilon=epsilon(rng, 0.5))
+        source = rumor.Seeded(int(rng.integers(1 << 60)))
+        asked[id] = mechanism, mechanism.privatize(own, random=source)
+    found = estimate_linked(asked)
+    low, high = found.interval(0.95)  # of all cells, then of both margins
+    cell, row = int(rng.integers(table.size)), int(rng.integers(sizes[0]))
+    for what, place, true in (
+        ("cell", cell, float(table.flat[cell])),
+        ("margin", table.size + row, float(table[row].sum())),
+    ):
+        held = inside(low[place], true, high[place])
+        yield covered(f"linked, {what}, {band_name(band)}", held)
 
 
 def crossed(rng: Generator, sizes: tuple[int, int]) -> Vector:

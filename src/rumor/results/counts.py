@@ -331,9 +331,20 @@ class BoundedIntervals:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the ends for a two-sided normal quantile."""
-        ends, tail = self.normal.bounds(z, of), NormalDist().cdf(-z)
-        size = self.trials.size
-        return self._stretched(ends, np.arange(size), Tails.alike(tail, tail, size))
+        return self._stretched(self.normal.bounds(z, of), *self._all_rows(z))
+
+    def few_bounds(self, z: float) -> Bounds:
+        """Return the ends of means over few reports; no ends of all others.
+
+        A lower end that is missing is infinite, an upper one minus infinity.
+        """
+        missing = np.full(self.trials.size, np.inf)
+        return self._stretched((missing, -missing), *self._all_rows(z))
+
+    def _all_rows(self, z: float) -> tuple[Rows, Tails]:
+        """Return every row, with the tails of a two-sided normal quantile."""
+        size, tail = self.trials.size, NormalDist().cdf(-z)
+        return np.arange(size), Tails.alike(tail, tail, size)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Return the ends of these rows, each side with its own tail."""

@@ -26,6 +26,44 @@ def test_the_table_is_unbiased_and_varies_as_is_said() -> None:
     np.testing.assert_allclose(found.covariance, noise, rtol=1e-4, atol=1e-14)
 
 
+def cells_covered(sizes: tuple[int, int], epsilon: float, people: int, runs: int) -> float:
+    """Return how often 95 % intervals hold cells and margins, where most cells have 1 %."""
+    rng = np.random.default_rng(60)
+    table = np.full(sizes, 0.01)
+    table[0, 0] = 0.5
+    table[-1, -1] += 1 - table.sum()
+    truth = np.concatenate([table.ravel(), table.sum(axis=1), table.sum(axis=0)])
+    mechanisms = [rumor.RandomizedResponse(domain=size, epsilon=epsilon) for size in sizes]
+    held = []
+    for run in range(runs):
+        both = np.unravel_index(rng.choice(table.size, people, p=table.ravel()), sizes)
+        asked = {
+            str(part): (one, one.privatize(own, random=rumor.Seeded(2 * run + part)))
+            for part, (one, own) in enumerate(zip(mechanisms, both, strict=True))
+        }
+        low, high = estimate_linked(asked).interval(0.95)
+        held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize("people", [5, 20, 60])
+def test_intervals_hold_rare_cells_of_few_people(people: int) -> None:
+    """With 60 people and epsilon 6, normal intervals held 59 of 100 cells."""
+    assert cells_covered((3, 4), 6.0, people, 60) >= 0.95
+
+
+def test_intervals_of_many_people_are_normal() -> None:
+    mechanism = rumor.RandomizedResponse(domain=2, epsilon=1.0)
+    answers = np.random.default_rng(3).integers(0, 2, (2, 40_000))
+    asked = {
+        str(part): (mechanism, mechanism.privatize(own, random=rumor.Seeded(part)))
+        for part, own in enumerate(answers)
+    }
+    found = estimate_linked(asked)
+    low, high = found.interval(0.95)
+    np.testing.assert_allclose(high - low, 2 * 1.959964 * found.stderr, rtol=1e-5)
+
+
 def test_linked_reports_are_joined_with_a_warning() -> None:
     """Cells within five standard errors of the truth; a seed that is fixed."""
     first = rumor.RandomizedResponse(domain=["yes", "no"], epsilon=1.0)

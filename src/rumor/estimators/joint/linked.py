@@ -14,16 +14,27 @@ from rumor.estimators.frequency.simplex import project
 from rumor.estimators.joint.coordinates import Matrix
 from rumor.estimators.joint.linear import Moments
 
+Rates = tuple[tuple[float, float], tuple[float, float]]
+"""Hit and miss of either mechanism."""
 
-def linked_table(counts: Tally, rates: tuple[tuple[float, float], tuple[float, float]]) -> Moments:
-    """The table from counts of pairs of outputs; `rates` are hit and miss of either mechanism."""
+
+def linked_table(counts: Tally, rates: Rates) -> Moments:
+    """Return the table from `counts` of pairs of outputs of mechanisms with these `rates`."""
     people = float(counts.sum())
-    channels = [_channel(size, *own) for size, own in zip(counts.shape, rates, strict=True)]
-    inverse = np.kron(*(np.linalg.inv(channel) for channel in channels))
+    inverse = linked_inverse(counts.shape, rates)
     mean = inverse @ (counts.ravel() / people)
-    expected = np.kron(*channels) @ project(mean)
+    expected = np.kron(*_channels(counts.shape, rates)) @ project(mean)
     noise = (np.diag(expected) - np.outer(expected, expected)) / people
     return Moments(mean, np.asarray(inverse @ noise @ inverse.T))
+
+
+def linked_inverse(sizes: tuple[int, ...], rates: Rates) -> Matrix:
+    """Return what a pair of outputs (columns) adds to the estimate of each cell (rows)."""
+    return np.kron(*(np.linalg.inv(channel) for channel in _channels(sizes, rates)))
+
+
+def _channels(sizes: tuple[int, ...], rates: Rates) -> list[Matrix]:
+    return [_channel(size, *own) for size, own in zip(sizes, rates, strict=True)]
 
 
 def _channel(size: int, hit: float, miss: float) -> Matrix:

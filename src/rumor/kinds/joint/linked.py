@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from rumor.core.exact import MAX_EPSILON, sum_up
 from rumor.core.parts import Parts
 from rumor.core.reports import as_reports
 from rumor.core.types import Vector
-from rumor.estimators.joint.linear import Seen, linear
-from rumor.estimators.joint.linked import linked_table
+from rumor.estimators.joint.coordinates import Matrix
+from rumor.estimators.joint.linear import Moments, Seen, linear
+from rumor.estimators.joint.linked import Rates, linked_inverse, linked_table
 from rumor.kinds.joint.estimate import joint_estimate
+from rumor.kinds.joint.few_ends import FewEnds
 from rumor.kinds.joint.plan import planned
 from rumor.kinds.joint.question import linked_parts
 from rumor.kinds.joint.result import Asked, JointEstimate
@@ -28,6 +31,8 @@ from rumor.kinds.planning.measures import mean_square
 from rumor.kinds.planning.planned import Size
 from rumor.mechanisms.mixed import Mixed
 from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.results.counts import BoundedIntervals, ExactIntervals
+from rumor.results.intervals import NormalIntervals
 
 # People in each cell of the even table by which two ways to ask are compared.
 _MANY = 1_000_000_000
@@ -62,20 +67,36 @@ def estimate_linked(
     counts = np.zeros(parts.sizes, dtype=np.int64)
     np.add.at(counts, (seen[0].astype(np.int64), seen[1].astype(np.int64)), 1)
     times = _times_sharper(parts, rates, epsilon)
-    return joint_estimate(
+    table = linked_table(counts, rates)
+    made = joint_estimate(
         parts,
-        linear(parts.sizes, [Seen((0, 1), linked_table(counts, rates))]),
+        linear(parts.sizes, [Seen((0, 1), table)]),
         method,
         (Asked((0, 1), sizes[0]),),
         sizes[0],
         epsilon,
         {"warning": _warning(times), "pair_sharper": times},
     )
+    exact = _few_cells(table, linked_inverse(parts.sizes, rates), sizes[0])
+    margins = [
+        ExactIntervals(oracle.item_channel(counts.sum(axis=1 - part), sizes[0])).few_bounds
+        for part, oracle in enumerate((first, second))
+    ]
+    tables = {pair: replace(one, exact=exact) for pair, one in made.tables.items()}
+    return replace(made, tables=tables, exact_margins=margins)
 
 
-def _times_sharper(
-    parts: Parts, rates: tuple[tuple[float, float], tuple[float, float]], epsilon: float
-) -> float:
+def _few_cells(table: Moments, inverse: Matrix, people: int) -> FewEnds:
+    """Return ends that the intervals of cells have to hold where `people` are few.
+
+    A cell is a mean over people of what the row of the `inverse` says of their two reports.
+    """
+    normal = NormalIntervals(table.mean, table.deviation)
+    within = inverse.min(axis=1), inverse.max(axis=1)
+    return BoundedIntervals(normal, np.full(table.mean.size, float(people)), within).few_bounds
+
+
+def _times_sharper(parts: Parts, rates: Rates, epsilon: float) -> float:
     """How much smaller the error of a cell were, had the pair been asked for at this epsilon.
 
     Of the unbiased estimates, where all cells are as frequent.
