@@ -7,11 +7,15 @@ here, class by class; a new class of results fails until it is listed.
 from __future__ import annotations
 
 import csv
+import inspect
 import io
+import itertools
 import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,10 +25,13 @@ from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
+from rumor.kinds.set.result import SetEstimate
 from rumor.kinds.text.result import WordEstimate
+from rumor.kinds.words.result import OpenWordEstimate
 from rumor.results.combined import Combined
 from rumor.results.comparison import Comparison
 from rumor.results.estimate import Estimate
+from rumor.results.intervals_chart import around_zero, panels
 from rumor.results.regression import Regression
 from rumor.results.rows import Tabular
 from rumor.results.trend import Trend
@@ -267,6 +274,340 @@ def test_a_row_is_found_by_its_name(result: Tabular) -> None:
         found = result[names if heads_of > 1 else names[0]]
         assert dict(found) == {name: column[place] for name, column in columns.items()}
         assert found.low == columns["low"][place]
+
+
+# What stands beside the rows
+
+
+def extras_of(one: Tabular, level: float) -> dict[str, Any]:
+    """What JSON has beside the rows, by the attributes of the result."""
+    if isinstance(one, Comparison):
+        tests: list[dict[str, Any]] = []
+        for pair in one.pairs:
+            tests.append({"first": pair.first, "second": pair.second, "test": None})
+            if pair.overall is not None:
+                tests[-1] |= vars(pair.overall) | {"adjusted": pair.overall_adjusted}
+        return {"groups": dict(one.groups), "tests": tests, "notes": list(one.notes)}
+    if isinstance(one, Combined):
+        parts = [
+            {"name": n, "reports": p.reports, "epsilon": p.epsilon, "weight": p.weight}
+            for n, p in one.parts.items()
+        ]
+        return {"parts": parts, "notes": list(one.notes)}
+    if isinstance(one, Trend):
+        changes = [
+            {
+                "quantity": one.quantities[i],
+                "value": one.values[i],
+                "from": one.periods[one.change[i]],
+                "before": one.before[i],
+                "after": one.after[i],
+                "p_value": one.p_value[i],
+                "adjusted": one.adjusted[i],
+            }
+            for i in range(len(one.values))
+        ]
+        return {"periods": list(one.periods), "changes": changes, "notes": list(one.notes)}
+    if isinstance(one, Regression):
+        names = ("formula", "reference", "log_likelihood", "null_log_likelihood")
+        names += ("whole_likelihood", "left_out")
+        tests = [vars(test) for test in one.tests]
+        same = {name: getattr(one, name) for name in names}
+        return {**same, "overall": vars(one.overall), "tests": tests, "notes": list(one.notes)}
+    if isinstance(one, OrderedEstimate):
+        quantiles = [(q, one.quantile(q, level)) for q in QUANTILES]
+        smooth = [(q, one.quantile(q, level, assume="smooth")) for q in QUANTILES]
+        bars = [one.share(float(a), float(b), level) for a, b in bins_of(one)]
+        histogram = [
+            {"value": value, "frequency": b.value, "low": b.low, "high": b.high, "stderr": b.stderr}
+            for value, b in zip(one.values, bars, strict=True)
+        ]
+        return {
+            "mean": vars(one.mean_interval(level)),
+            "unbiased": one.unbiased,
+            "stderr": one.stderr,
+            "quantiles": [{"share": q, **vars(found)} for q, found in quantiles],
+            "quantiles_if_smooth": [{"share": q, "low": x.low, "high": x.high} for q, x in smooth],
+            "histogram": histogram,
+            "clipped": [one.frequency[0], one.frequency[-1]],
+            "assume": "nothing",
+        }
+    if isinstance(one, JointEstimate):
+        (table,) = one.tables.values()
+        told = {
+            "parts": list(table.ids),
+            "independence": vars(table.test),
+            "cramers_v": vars(table.cramers_v(level)),
+            "odds_ratio": None,
+            "weight_of_independence": table.independence,
+        }
+        asked = [{"parts": list(one.parts.keys), "reports": one.reports}]
+        return {"tables": [told], "asked": asked}
+    if isinstance(one, KeyValueEstimate):
+        return {"cap": len(one.values), "notes": []}
+    if isinstance(one, WordEstimate):
+        told = {
+            "candidates": len(one.values),
+            "detected": int(one.detected.sum()),
+            "other": one.other,
+            "other_stderr": one.other_stderr,
+            "detection_level": one.level,
+            "controls": one.controls,
+            "alarms": list(one.alarms),
+        }
+        if isinstance(one, OpenWordEstimate):
+            told |= {"candidates": one.pool, "longer": one.longer, "looked_at": one.looked_at}
+        return told
+    if isinstance(one, MeanEstimate):
+        return {}
+    assert isinstance(one, Estimate)
+    shown = one.smallest_shown(View(level=level, order="given"))
+    if isinstance(one, SetEstimate):
+        assert one.kept is not None
+        return {"smallest_shown": shown, "cap": 2, "notes": [one.kept.covered]}
+    return {"smallest_shown": shown}
+
+
+def bins_of(one: OrderedEstimate) -> list[tuple[float, float]]:
+    ends = one.scale.at(np.arange(one.scale.domain + 1))
+    return list(itertools.pairwise(ends))
+
+
+COMMON = ("reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers")
+COMMON += ("diagnostics", "estimates")
+
+
+def test_json_says_what_there_is_beside_the_rows(result: Tabular) -> None:
+    told = result.to_dict(0.8, order="given")
+    found = {key: value for key, value in told.items() if key not in COMMON}
+    check_alike(found, extras_of(result, 0.8), "")
+
+
+def check_alike(told: Any, wanted: Any, path: str) -> None:
+    """Whether plain data is the same, with the same keys, numbers to rounding."""
+    if isinstance(wanted, dict):
+        assert set(told) == set(wanted), path
+        for key in wanted:
+            check_alike(told[key], wanted[key], f"{path}/{key}")
+    elif isinstance(wanted, list | tuple):
+        assert len(told) == len(wanted), path
+        for place, (one, other) in enumerate(zip(told, wanted, strict=True)):
+            check_alike(one, other, f"{path}/{place}")
+    else:
+        assert alike(told, float(wanted) if isinstance(wanted, np.floating) else wanted), path
+
+
+METHODS: dict[type[Tabular], set[str]] = {
+    Comparison: {"unbiased"},
+    Combined: {"post-stratified", "several sources, one likelihood"},
+    Trend: {"random walk, smoothness by evidence"},
+    Regression: {"maximum likelihood"},
+}
+
+
+def test_intervals_of_what_groups_make_are_their_own(result: Tabular) -> None:
+    """Within 0 and 1 where they are of shares, and of nothing else."""
+    named = next((names for kind, names in METHODS.items() if isinstance(result, kind)), None)
+    if named is None:
+        return
+    assert result.method in named
+    level, z = 0.8, -NormalDist().inv_cdf(0.1)
+    if isinstance(result, Regression):
+        low, high = result.interval(level)
+        np.testing.assert_allclose(low, result.coefficients - z * result.stderr)
+        np.testing.assert_allclose(high, result.coefficients + z * result.stderr)
+        return
+    assert isinstance(result, Comparison | Combined | Trend)
+    shares = np.array([quantity in ("share", "up to") for quantity in result.quantities])
+    low, high = result.interval(level)
+    if isinstance(result, Trend):
+        ends = [result.line - z * result.deviation, result.line + z * result.deviation]
+        wanted = [np.where(shares, np.clip(end, 0, 1), end) for end in ends]
+        np.testing.assert_allclose([low, high], wanted)
+        return
+    if isinstance(result, Comparison):
+        ends = [
+            np.concatenate(e)
+            for e in zip(*(p.intervals.bounds(z) for p in result.pairs), strict=True)
+        ]
+        np.testing.assert_allclose([low, high], ends)
+        for name in ("difference", "stderr", "p_value", "adjusted"):
+            whole = np.concatenate([getattr(pair, name) for pair in result.pairs])
+            np.testing.assert_array_equal(getattr(result, name), whole)
+        everything = -NormalDist().inv_cdf((1 - level ** (1 / whole.size)) / 2)
+        ends = [
+            np.concatenate(e)
+            for e in zip(*(p.intervals.bounds(everything) for p in result.pairs), strict=True)
+        ]
+        np.testing.assert_allclose(result.interval(level, simultaneous=True), ends)
+        return
+    below, above = result.intervals.bounds(z)
+    least = 0.2 * z * result.stderr
+    wanted_low = np.clip(np.minimum(below, 1 - least), 0, 1)
+    wanted_high = np.clip(np.maximum(above, least), 0, 1)
+    np.testing.assert_allclose(low, np.where(shares, wanted_low, below))
+    np.testing.assert_allclose(high, np.where(shares, wanted_high, above))
+    everything = -NormalDist().inv_cdf((1 - level ** (1 / len(shares))) / 2)
+    below, above = result.intervals.bounds(everything)
+    wide = result.interval(level, simultaneous=True)
+    np.testing.assert_allclose(wide[0][~shares], below[~shares])
+    np.testing.assert_allclose(wide[1][~shares], above[~shares])
+
+
+def test_notes_and_headings_are_shown(result: Tabular) -> None:
+    """Under the rows: how many reports, the method, what is covered; a heading above them."""
+    text = " ".join(result.table(0.8).split())
+    assert f"{result.reports:,} reports, epsilon {result.epsilon:.4g} each" in text
+    view = View(level=0.8)
+    if isinstance(result, Comparison | Combined | Trend | Regression):
+        headed = replace(result, heading="A heading", notes=("First of all.", "And then."))
+        said = headed.table(0.8)
+        assert said.startswith("A heading\n\n")
+        assert not text.startswith(" ")
+        assert "\nFirst of all.\nAnd then." in said
+        told = headed.to_dict()
+        assert told["notes"] == ["First of all.", "And then."]
+        view = view.filed("given")
+    elif isinstance(result, Estimate | KeyValueEstimate):
+        view = view.on_screen()
+    assert result.covers(view) in text
+    if not isinstance(result, Comparison | Regression):
+        assert result.method in text
+    if isinstance(result, Comparison):
+        for pair in result.pairs:
+            one, other = (
+                f"{name} ({result.groups[name]:,} reports)" for name in (pair.second, pair.first)
+            )
+            assert f"{one} less {other}" in text
+            assert pair.name == f"{pair.second} less {pair.first}"
+    if isinstance(result, Combined):
+        made = text.partition("made of")[2].split()
+        for name, part in result.parts.items():
+            at = made.index(name)
+            assert made[at + 1 : at + 3] == [f"{part.reports:,}", f"{part.epsilon:.4g}"]
+            if part.weight is not None:
+                assert made[at + 3] == f"{100 * part.weight:.2f}%"
+
+
+def test_rows_that_are_left_out_are_counted(result: Tabular) -> None:
+    text = result.table(rows=1)
+    if isinstance(result, Comparison | Trend):
+        assert (f"... and {len(result.values) - 1} with larger p-values" in text) == (
+            len(result.values) > 1
+        )
+        p_value = result.p_value[: len(result.values)]
+        best = str(result.values[int(np.argmin(p_value))])
+        assert best in text
+    elif isinstance(result, Combined):
+        assert (f"... and {len(result.values) - 1} more" in text) == (len(result.values) > 1)
+    elif isinstance(result, Estimate | KeyValueEstimate):
+        listed = result.detected.sum() if isinstance(result, WordEstimate) else len(result.values)
+        assert f"... and {int(listed) - 1} less frequent" in text
+
+
+def test_a_regression_says_what_its_likelihood_and_rows_lack() -> None:
+    found = RESULTS["choice-regressed"]()
+    assert isinstance(found, Regression)
+    text = " ".join(found.table().split())
+    likelihoods = (
+        f"{found.log_likelihood:.3f}, of the intercept alone {found.null_log_likelihood:.3f}"
+    )
+    assert f"log-likelihood {likelihoods} 400 reports" in text
+    assert "left out" not in text
+    part = " ".join(replace(found, whole_likelihood=False, left_out=1200).table().split())
+    assert f"{likelihoods} (but for a factor that no column changes)" in part
+    assert "1,200 people with an unknown column were left out" in part
+
+
+def test_results_are_printed_without_their_arrays(result: Tabular) -> None:
+    """What `repr` shows is short: names, numbers and settings."""
+    assert "array(" not in repr(result)
+
+
+def test_defaults_are_the_same_everywhere(result: Tabular) -> None:
+    """A level is 0.95, an interval is of the population and of one value, unless it is said."""
+    made = {"level": 0.95, "simultaneous": False, "assume": None, "title": None, "truth": None}
+    for name, method in inspect.getmembers(type(result), inspect.isfunction):
+        for parameter in inspect.signature(method).parameters.values():
+            default = parameter.default
+            if default is inspect.Parameter.empty or name.startswith("__"):
+                continue
+            if parameter.name in made:
+                assert default == made[parameter.name], (name, parameter)
+            if parameter.name == "of":
+                assert default in ("population", None), (name, parameter)
+
+
+TRUTHS = {"choice": 3, "set": 4, "ordered": 12, "joint": 11}
+
+
+@pytest.mark.parametrize("name", [*TRUTHS, "number", "keyvalue"])
+def test_charts_show_the_truth_where_it_is_known(name: str) -> None:
+    found = RESULTS[f"{name}-estimated"]()
+    shares = np.linspace(0.01, 0.4, TRUTHS.get(name, 2))
+    truth: Any = {"number": 12.5, "keyvalue": (shares, shares + 1)}.get(name, shares)
+    spec = found.picture(View(), None, truth).to_dict(validate=False)
+    rows = drawn(spec)
+    without = drawn(found.picture(View(), None, None).to_dict(validate=False))
+    assert not any(row.get("truth") for row in without)
+    if isinstance(found, OrderedEstimate):
+        told = [row["cdf"] for row in rows if set(row) == {"at", "cdf"}]
+        assert told == pytest.approx(np.cumsum(shares).tolist())
+        bars = [row["share"] for row in rows if "share" in row]
+        assert bars[-12:] == pytest.approx(shares.tolist()) or bars[:12] == pytest.approx(
+            shares.tolist()
+        )
+        return
+    assert "truth" in fields_of(spec)
+    if isinstance(found, MeanEstimate):
+        assert [row["truth"] for row in rows] == [12.5]
+    elif isinstance(found, JointEstimate):
+        for row in rows:
+            if "truth" in row:
+                at = found.values.index(f"smokes {row['row']}, drinks {row['column']}")
+                assert row["truth"] == f"{100 * shares[at]:.1f}%"
+    elif isinstance(found, KeyValueEstimate):
+        for row in rows:
+            at = found.values.index(row["value"])
+            assert row["truth"] == shares[at] + ("mean" in row)
+    else:
+        assert isinstance(found, Estimate)
+        for row in rows:
+            assert row["truth"] == shares[list(found.values).index(row["value"])]
+
+
+def test_many_panels_of_a_chart_are_cut() -> None:
+    """24 panels of points, 12 of lines, those that changed most surely; the rest is counted."""
+    rows = [
+        {"panel": f"panel {i}", "name": "x", "point": 1.0, "low": 0.0, "high": 2.0}
+        for i in range(27)
+    ]
+    for zero, made in ((False, panels), (True, around_zero)):
+        spec = made(rows, "axis", "title", ["fact"]).to_dict(validate=False)
+        assert spec["title"]["subtitle"] == ["fact", "3 further panels are not shown"]
+        assert spec["facet"]["sort"] == [f"panel {i}" for i in range(24)]
+        shown = drawn(spec)
+        assert [row["panel"] for row in shown] == [f"panel {i}" for i in range(24)]
+        assert ("zero" in fields_of(spec["spec"])) is zero
+        assert {row["zero"] for row in shown} == {0.0}
+    trend = RESULTS["choice-followed"]()
+    assert isinstance(trend, Trend)
+    wide = 5  # times as many values
+    many = replace(
+        trend,
+        values=[f"v{i}" for i in range(3 * wide)],
+        quantities=["share"] * 3 * wide,
+        **{
+            name: np.tile(getattr(trend, name), wide)
+            for name in ("unbiased", "stderr", "line", "deviation", "change", "before", "after")
+        },
+        p_value=np.arange(15, 0, -1) / 100,
+        adjusted=np.arange(15, 0, -1) / 100,
+    )
+    shown = drawn(many.picture(View(), None, None).to_dict(validate=False))
+    assert list(dict.fromkeys(row["value"] for row in shown)) == [f"v{i}" for i in range(14, 2, -1)]
+    changed = {row["value"] for row in shown if row["changed"] is not None}
+    assert changed == {f"v{i}" for i in range(15) if many.adjusted[i] < 0.05}
 
 
 # What a table says
