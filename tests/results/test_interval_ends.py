@@ -443,6 +443,70 @@ def test_full_slots_and_what_they_allow() -> None:
     assert reaching(inner, None) is inner
 
 
+# Shares of several values
+
+
+@pytest.mark.parametrize("oracle", small_oracles(), ids=repr)
+@pytest.mark.parametrize("people", [40, 8000])
+def test_shares_of_groups_are_made_of_their_score(oracle: FrequencyOracle, people: int) -> None:
+    """The score's mean; its ends are the score's, stretched where reports are few."""
+    summary = summary_of(oracle, people)
+    found = rumor.estimate(oracle, summary, method="inversion")
+    members, level, z = np.array([1, 4, 3]), 0.8, -NORMAL.inv_cdf(0.1)
+    score = oracle.group_score(summary.tally, people, members)
+    for of in ("population", "people"):
+        target: Any = of
+        share = found.share([1, 4, 3], level, of=of)
+        assert share.unbiased == pytest.approx(float(score.excess[0] / score.gain))
+        assert (list(share.values), share.level, share.of) == ([1, 4, 3], level, of)
+        f = min(max(share.unbiased, 0.0), 1.0)
+        v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[target])
+        each = v0 + v1 * f + v2 * f**2
+        assert share.stderr == pytest.approx(math.sqrt(each / people) / score.gain)
+        ends = [float(end[0]) for end in ScoreIntervals(score, people).bounds(z, target)]
+        assert score.ends is not None
+        least, most = score.ends
+        span = most - least
+        if people * each < (400 * span**2 if span <= 1 + 1e-9 else 100):
+            within = np.array([least]), np.array([most])
+            alike = Tails.alike(0.1, 0.1, 1)
+            few = bounded_ends(score.excess, np.array([float(people)]), within, alike)
+            shares = [min(max(float(end[0]) / score.gain, 0.0), 1.0) for end in few]
+            ends = [min(ends[0], shares[0]), max(ends[1], shares[1])]
+        assert (share.low, share.high) == pytest.approx(tuple(ends), abs=1e-9)
+        assert share.to_dict() == {
+            "values": [1, 4, 3],
+            "unbiased": share.unbiased,
+            "stderr": share.stderr,
+            "low": share.low,
+            "high": share.high,
+            "level": level,
+            "of": of,
+        }
+        # A group and the rest mirror each other.
+        rest = found.share([0, 2, 5], level, of=of)
+        assert rest.unbiased == pytest.approx(1 - share.unbiased)
+        assert rest.stderr == pytest.approx(share.stderr)
+        assert (rest.low, rest.high) == pytest.approx((1 - share.high, 1 - share.low), abs=1e-6)
+
+
+def test_shares_by_a_channel_are_made_of_its_inverse() -> None:
+    channel = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]])
+    seen = np.array([350, 420, 230])
+    found = rumor.estimate(channel, seen, method="inversion")
+    share = found.share([0, 2], 0.9)
+    added = np.linalg.inv(channel)[:, [0, 2]].sum(axis=1)
+    shares = seen / 1000
+    assert share.unbiased == pytest.approx(shares @ added)
+    f = min(max(share.unbiased, 0), 1)
+    assert share.stderr == pytest.approx(math.sqrt((shares @ added**2 - f**2) / 1000))
+    # What one report adds varies as was observed, whatever the share.
+    z = -NORMAL.inv_cdf(0.05)
+    for end in (share.low, share.high):
+        spread = shares @ added**2 - end**2
+        assert abs(share.unbiased - end) == pytest.approx(z * math.sqrt(spread / 1000), rel=1e-4)
+
+
 # How rows share the tails of a table
 
 
