@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
 from rumor.estimators.frequency import empirical, priors
 from rumor.estimators.frequency.channel_items import channel_items
@@ -24,9 +25,15 @@ from rumor.estimators.frequency.limited import limit_translation
 from rumor.estimators.frequency.posterior import CountTable
 from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
 from rumor.estimators.frequency.simplex import project
-from rumor.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
+from rumor.mechanisms import (
+    HadamardResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.summary import Summary
 
 HIT, MISS = 0.5, 0.2
 
@@ -49,21 +56,28 @@ class Dense:
     @functools.cached_property
     def likelihood(self) -> Vector:
         """Binomial; for oracles whose counts are tied, with the variance that remains."""
-        a, share = self.items.dispersion, (self.items.counts / self.items.trials)[:, None]
-        support = (self.items.miss + self.items.gain * self.grid.points)[None]
-        logs = share * np.log(support)
+        size, a = self.items.counts.size, self.items.dispersion
+        columns = (self.items.counts, self.items.trials, self.items.miss, self.items.gain)
+        counts, trials, miss, gain = (np.broadcast_to(c, (size,))[:, None] for c in columns)
+        share, support, more = counts / trials, miss + gain * self.grid.points[None], 1.0
+        if self.items.most < 1:  # as many more trials as that share would have brought
+            more = np.maximum((support - miss) / (self.items.most - miss), 1.0)
+            support = np.minimum(support, self.items.most)
+        logs = share * np.log(support) + np.log(more) - more
         logs = logs + (-support if a == 0 else (1 - a * share) * np.log(1 - a * support) / a)
-        logs = float(self.items.trials) * logs
+        logs = trials * logs
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
     def tilted(self, law: Vector, t: float) -> tuple[Vector, Vector, Vector]:
         """Means, variances and logarithms of the normalisers under a law times e^(t v)."""
         v = self.grid.points
-        middle = float(v @ law)
-        weights = self.likelihood * law * np.exp(t * (v - middle))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.likelihood * law) + t * v
+        top = logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs - top)
         total = weights.sum(axis=1)
         mean = weights @ v / total
-        return mean, weights @ v**2 / total - mean**2, np.log(total) + t * middle
+        return mean, weights @ v**2 / total - mean**2, np.log(total) + top[:, 0]
 
     def conditioned(self, law: Vector) -> tuple[Vector, Vector, float]:
         """Means and variances given that all frequencies sum to one, and the log evidence."""
@@ -242,7 +256,10 @@ def shrunk_again(items: ItemCounts) -> tuple[Vector, float, float]:
     few = few_part(size)
     even_odds = 0.1**few * max(4.0, size / 20.0) ** (1 - few)
     # One report that supports a value changes the odds by so much, and may by a factor e^0.6.
-    step = math.log1p(min(items.gain / items.miss, 5.0 / math.sqrt(items.trials * items.miss)))  # type: ignore[arg-type]
+    expected = np.min(items.trials) * np.mean(items.miss)
+    most = math.inf if items.most == 1 else items.most / (1 - items.most)
+    steepest = min(float(np.max(items.gain / items.miss)), most)
+    step = math.log1p(min(steepest, 5.0 / math.sqrt(expected)))
     trust = min(1.0, 0.6 / step)
     together = float(np.logaddexp.reduce(evidence))
     equal = 1 / (1 + math.exp(-trust * (dense.even + math.log(even_odds) - together)))
@@ -277,6 +294,25 @@ def test_the_default_is_the_average_of_all_laws(domain: int, people: int) -> Non
     projected = project(items.unbiased)
     np.testing.assert_allclose(answer, kept * projected + (1 - kept) * frequency, atol=1e-6)
     assert told["estimator"] == "empirical Bayes"
+
+
+def test_blocks_have_trials_and_noise_of_their_own() -> None:
+    """A blocked oracle: each block's reports are the trials of its values."""
+    oracle = HadamardResponse(domain=9, epsilon=3.0)
+    held = np.random.default_rng(3).choice(
+        9, 3000, p=[0.5, 0.2, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02, 0.01]
+    )
+    summary = Summary.empty(oracle).update(oracle.privatize(held, random=Seeded(4)))
+    items = oracle.item_channel(summary.tally, 3000)
+    assert np.unique(items.trials).size > 1
+    assert items.most < 1
+    noise = Noise(items)
+    assert (noise.trials, noise.gain) == (np.max(items.trials), np.min(items.gain))
+    assert noise.miss == np.mean(items.miss)
+    frequency, evidence, _ = shrunk_again(items)
+    found = empirical.shrink(items)
+    np.testing.assert_allclose(found.frequency, frequency, atol=1e-6)
+    assert found.evidence == pytest.approx(evidence, abs=1e-5)
 
 
 def test_few_reports_of_a_block_leave_it_to_the_projection() -> None:

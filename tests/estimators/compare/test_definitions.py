@@ -240,6 +240,7 @@ def test_differences_that_are_noticed() -> None:
     def each(share: float) -> float:
         return 0.2 + share * (1 - share)
 
+    assert Between(0.3) == Between(0.3, power=0.8, level=0.05, groups=2, deviation=None, rows=1)
     between = Between(0.3, groups=4)
     assert between.among(5).rows == 30
     for people in (60.0, 400.0):
