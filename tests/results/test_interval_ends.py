@@ -78,13 +78,13 @@ def tails_of(rows: int) -> Tails:
 
 
 def small_oracles() -> list[FrequencyOracle]:
-    """Every registered oracle of six values at two epsilons."""
+    """Every registered oracle of six values; of Hadamard's also one in blocks."""
     found: list[FrequencyOracle] = []
-    for kind, epsilon in itertools.product(of_kind("choice"), (0.7, 3.0)):
+    for kind in of_kind("choice"):
         if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON and kind.MAX_DOMAIN >= 6:
             make: Any = kind
-            found.append(make(domain=6, epsilon=epsilon))
-    return found
+            found.append(make(domain=6, epsilon=1.5))
+    return [*found, HadamardResponse(domain=6, epsilon=3.0)]
 
 
 @functools.cache
@@ -204,7 +204,7 @@ def test_exact_intervals_of_an_estimate_are_clopper_and_pearsons(oracle: Frequen
 @pytest.mark.parametrize("of", ["population", "people"])
 def test_score_ends_are_as_far_as_their_tails_say(oracle: FrequencyOracle, of: Target) -> None:
     """At each end the mean lies as many standard deviations away as its own tail takes."""
-    n = 8_000
+    n = 4_000
     score = oracle.score(summary_of(oracle, n).tally, n)
     rows = np.array([2, 0, 1])
     low, high = ScoreIntervals(score, n).tails(rows, tails_of(3), of)
@@ -217,7 +217,7 @@ def test_score_ends_are_as_far_as_their_tails_say(oracle: FrequencyOracle, of: T
 
 def surprise(estimate: float, f: float, sd: float) -> float:
     """The chance of an observation that ranks no higher, summed over a fine grid."""
-    steps = np.linspace(-8, 8, 400_001)
+    steps = np.linspace(-8, 8, 100_001)
     x = f + sd * steps
 
     def rank(seen: Any) -> Any:
@@ -241,7 +241,7 @@ def test_two_sided_ends_are_where_the_surprise_is_the_level(estimate: float) -> 
             sd = math.sqrt((float(v0) + v1 * end + v2 * end**2) / n) / 0.5
             found = surprise(estimate, end, sd)
             if 0 < end < 1:
-                assert found == pytest.approx(2 * NORMAL.cdf(-z), abs=2e-4)
+                assert found == pytest.approx(2 * NORMAL.cdf(-z), abs=5e-4)
             else:
                 assert found >= 2 * NORMAL.cdf(-z)
         assert ends[0] < ends[1]
@@ -447,7 +447,7 @@ def test_full_slots_and_what_they_allow() -> None:
 
 
 @pytest.mark.parametrize("oracle", small_oracles(), ids=repr)
-@pytest.mark.parametrize("people", [40, 8000])
+@pytest.mark.parametrize("people", [40, 4000])
 def test_shares_of_groups_are_made_of_their_score(oracle: FrequencyOracle, people: int) -> None:
     """The score's mean; its ends are the score's, stretched where reports are few."""
     summary = summary_of(oracle, people)
