@@ -80,20 +80,19 @@ class Curve:
         point = reached(self.frequency, share)
         return (
             self._value(point),
-            self._value(min(first, point), first=True),
+            self._value(min(first, point)),
             self._value(max(last, point)),
         )
 
-    def _value(self, point: float, first: bool = False) -> float:
+    def _value(self, point: float) -> float:
         """Return what a point of the line is worth; where positions hold one value, that value.
 
-        Between two positions that is the one before it, or the one after it as a `first` one.
+        Between two positions that is the one before it, which has reached the share there.
         """
         if not self.scale.whole:
             return float(self.scale.at(point))
         last = self.scale.domain - 1
-        at = math.floor(point) if first else math.ceil(point) - 1
-        return float(self.scale.middles[min(max(at, 0), last)])
+        return float(self.scale.middles[min(max(math.ceil(point) - 1, 0), last)])
 
     def position(self, share: float) -> int:
         """Return the position in which the answer reaches a share."""
