@@ -708,9 +708,9 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "value", "taken"), limits.cases(RULES))
-def test_a_check_holds_at_its_edges(rule: Rule, value: object, taken: bool) -> None:
-    limits.check(rule, value, taken)
+@pytest.mark.parametrize("rule", limits.cases(RULES))
+def test_a_check_holds_at_its_edges(rule: Rule) -> None:
+    limits.check(rule)
 
 
 def test_every_check_has_a_rule() -> None:
@@ -718,3 +718,12 @@ def test_every_check_has_a_rule() -> None:
     missing = limits.untried(RULES, there)
     # Needs a cryptography package that is too old.
     assert [text for text in missing.values() if "cryptography 47" not in text] == []
+
+
+@pytest.mark.parametrize("epsilon", [2.0**-60, 2.0**-53, 1e-12, 32.0])
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_keeps_the_least_and_the_most_epsilon(name: str, epsilon: float) -> None:
+    wish = {**KINDS[name].example().wish, "id": "a", "kind": name, "epsilon": epsilon}
+    found = collection(wish).question()
+    assert 0 < found.epsilon <= epsilon
+    assert Collection.from_json(collection(wish).canonical()).question() == found
