@@ -29,7 +29,6 @@ from rumor.privacy.statement.statement import read_audit, statement
 from tests import limits
 from tests.limits import Rule, whole, word
 
-
 HEAD = {"name": "Limits", "series": "limits", "contact": "a@example.org"}
 
 
@@ -121,7 +120,9 @@ RULES = [
         (ONE.mechanism.unlabelled(),),
         shows=False,
     ),
-    whole("crowd", 2, MOST, lambda v: shuffle_account([QUESTION], people=v, delta=1e-6), takes=(2,)),
+    whole(
+        "crowd", 2, MOST, lambda v: shuffle_account([QUESTION], people=v, delta=1e-6), takes=(2,)
+    ),
     whole("crowd", 1, MOST, checked_crowd),
     Rule(
         "delta must be a number from 1e-100 to below 1; got ",
