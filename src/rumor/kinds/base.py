@@ -389,9 +389,9 @@ def domain_of(wish: Mapping[str, object]) -> object:
     return domain
 
 
-def labels_of(contract: Mapping[str, object]) -> list[object] | None:
-    """The labels of a contract: a list or null."""
+def labels_of(contract: Mapping[str, object]) -> Sequence[object] | None:
+    """The labels of a contract: a list (or a tuple, as `Collection.contract` has it) or null."""
     labels = contract["labels"]
-    if labels is not None and not isinstance(labels, list):
+    if labels is not None and not isinstance(labels, (list, tuple)):
         raise InputError(f"labels must be a list or null; got {shown(labels)}")
     return labels

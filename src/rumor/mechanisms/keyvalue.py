@@ -87,7 +87,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     def _reopen(self, keys: object, *grid: object) -> None:
         """The same as a contract says it: a number of keys, and the values of `GRID`."""
-        self._open(checked_size("keys", keys, 1, 1 << 20), Grid.from_parameters(*grid))
+        self._open(checked_size("keys", keys, 1, MAX_KEYS), Grid.from_parameters(*grid))
 
     @property
     def _numbered(self) -> int:

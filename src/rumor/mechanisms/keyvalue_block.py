@@ -164,8 +164,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
 
 
 def _noise(block: int, power: float) -> float:
-    """Var f + Var s of a key that half the people hold, up to a factor."""
+    """Var f + Var s of a key that half the people hold, times (power - 1)**2, up to a factor."""
     total = power + 3**block - 1
-    gain = (power - 1) / total
-    seen = 2 * 3 ** (block - 1) / total + gain / 2
-    return float((seen * (1 - seen) + seen) / (gain**2 * block))
+    seen = (2 * 3 ** (block - 1) + (power - 1) / 2) / total
+    return float((seen * (1 - seen) + seen) * total**2 / block)

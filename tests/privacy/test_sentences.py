@@ -1,0 +1,87 @@
+"""Epsilon in words, next to the edges at which the words change."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rumor.mechanisms.liars import FakeClients, Raised, fakes_among
+from rumor.privacy.sentences import LARGE, believed, caution, consequence, in_words, odds_factor
+
+
+def test_odds_and_beliefs() -> None:
+    assert odds_factor(math.log(3)) == pytest.approx(3)
+    assert [believed(p, math.log(3)) for p in (0.5, 0.25, 0)] == pytest.approx([0.75, 0.5, 0])
+    assert in_words(math.log(3)) == (
+        "Someone who sees your report can change their odds about your answer by at most a factor "
+        "of 3 (epsilon 1.099): a guess that was right half of the time becomes right at most 75% "
+        "of the time."
+    )
+
+
+_KNOWS = "someone who knows everything else about you can multiply their odds by at most "
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [
+        (math.log(3), "3 (epsilon 1.099): an even guess becomes right at most 75% of the time."),
+        (math.log(999), "999 (epsilon 6.907): an even guess becomes right at most 99.9% of the"),
+        (math.log(1001), "1,001 (epsilon 6.909): an even guess becomes right at most 99.9% of"),
+        (math.log(999_999), "999,999 (epsilon 13.82): an even guess becomes a certainty."),
+        (math.log(1e6), "10^6 (epsilon 13.82): an even guess becomes a certainty."),
+        (1000.0, "10^434 (epsilon 1,000): an even guess becomes a certainty."),
+    ],
+)
+def test_what_a_loss_means(epsilon: float, said: str) -> None:
+    assert consequence(epsilon).startswith(_KNOWS + said)
+    assert consequence(math.inf) == "there is no limit to what can be learned about you."
+
+
+def test_a_large_epsilon_is_warned_of_above_99_in_100() -> None:
+    assert pytest.approx(math.log(99)) == LARGE
+    assert caution(LARGE) is None
+    assert str(caution(math.nextafter(LARGE, 9))).startswith(
+        "epsilon 4.595 is large: with it a rep"
+    )
+    assert "right 99% of the time" in str(caution(4.6, "a table"))
+    assert "with it a table shows nearly" in str(caution(4.6, "a table"))
+    assert "right 99.99% of the time" in str(caution(9.5))
+    assert "practically always right" in str(caution(10.0))
+    assert "practically always right" in str(caution(5_000.0))
+
+
+@pytest.mark.parametrize(
+    ("reports", "fakes"), [(1, 1), (99, 1), (100, 1), (101, 2), (10**6, 10**4)]
+)
+def test_one_in_a_hundred_may_be_fake_and_one_at_least(reports: int, fakes: int) -> None:
+    assert fakes_among(reports) == fakes
+
+
+@pytest.mark.parametrize(
+    ("clients", "raised", "shown", "said"),
+    [
+        (1, Raised("a value"), None, "one fake report could raise the interval of a value by "),
+        (2, Raised("a value"), None, "2 fake reports could raise the interval of a value by "),
+        (
+            1_000,
+            Raised("the mean", share=False),
+            None,
+            "1,000 fake reports could raise the mean by ",
+        ),
+    ],
+)
+def test_what_fakes_could_do(clients: int, raised: Raised, shown: float | None, said: str) -> None:
+    bound = FakeClients(clients, 0.25, 0.5, raised, shown)
+    assert bound.sentence().startswith(said)
+    assert bound.sentence().endswith(", at most")
+    assert (
+        FakeClients(clients, 0.25, 0.5, Raised("x", bounded=False)).sentence().endswith(", about")
+    )
+    assert "and move the share shown by" not in bound.sentence()
+    assert "and move the share shown by" in bound.with_shares(0.125).sentence()
+    told = bound.to_dict()
+    assert (told["clients"], told["adds"], told["takes"]) == (clients, 0.25, 0.5)
+    assert (told["shown"], told["to"], told["sentence"]) == (None, raised.what, bound.sentence())
+    assert len(told) == 6
