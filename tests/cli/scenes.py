@@ -27,7 +27,6 @@ from rumor.client.client import Receipt, Withdrawal
 from rumor.collector.backup import Exported
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
-from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.kinds.planning.planned import Forecast
 from rumor.privacy.statement.statement import statement
