@@ -100,10 +100,13 @@ class Notebook:
 
     def __init__(self) -> None:
         self.notes: Notes = {}
+        self.calls: list[tuple[str, Mapping[str, Any]]] = []
+        """The calls in their order, with what they were given."""
         self._calls: dict[str, int] = {}
 
     def call(self, name: str, given: Mapping[str, Any]) -> None:
         """Note one call; a second one of the same name is "name 2"."""
+        self.calls.append((name, given))
         number = self._calls[name] = self._calls.get(name, 0) + 1
         place = name if number == 1 else f"{name} {number}"
         self.notes[place] = "called"
