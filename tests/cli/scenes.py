@@ -30,10 +30,10 @@ from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.kinds.planning.planned import Forecast
 from rumor.privacy.statement.statement import statement
-from tests.recorded import Collaborators, Notes, Stand, steady
 from tests.collector.tools import collection, two_rounds
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
 from tests.issuers import KEYS, WISH, blind_collection
+from tests.recorded import Collaborators, Notes, Stand, steady
 from tests.relay.tools import PEM, relayed
 
 # The parser, put together once: that takes longer than most commands.
