@@ -58,6 +58,15 @@ def described(value: Any) -> str:
     return f"<{type(value).__name__}>"
 
 
+def outline(value: Any) -> Any:
+    """Return the members of a JSON document: of a list its first item, of a long text its start."""
+    if isinstance(value, dict):
+        return {key: outline(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [outline(one) for one in value[:1]]
+    return steady(value)[:40] if isinstance(value, str) else value
+
+
 def steady(text: str) -> str:
     """Return the beginning of a `text`, without digests and without what is drawn anew."""
     return _DIGESTS.sub("(hex)", _INVITATIONS.sub("invitation-(code)", text))[:_LONGEST]

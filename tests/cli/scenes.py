@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import shlex
 import shutil
@@ -33,7 +34,7 @@ from rumor.privacy.statement.statement import statement
 from tests.collector.tools import collection, two_rounds
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
 from tests.issuers import KEYS, WISH, blind_collection
-from tests.recorded import Collaborators, Notes, Stand, steady
+from tests.recorded import Collaborators, Notes, Stand, outline, steady
 from tests.relay.tools import PEM, relayed
 
 # The parser, put together once: that takes longer than most commands.
@@ -84,10 +85,18 @@ def notes_of(scene: Scene, line: list[str], template: Path, folder: Path) -> Not
     notes = held.book.notes
     notes["status"] = str(status)
     for name, text in (("stdout", out.getvalue()), ("stderr", err.getvalue())):
-        notes[name] = steady(text.strip())
+        notes[name] = _printed(text.strip())
     for name in sorted({path.name for path in folder.iterdir()} - before):
         notes[f"new file {name}"] = "written"
     return notes
+
+
+def _printed(text: str) -> str:
+    """Return how a text begins, or what a JSON document has."""
+    try:
+        return json.dumps(outline(json.loads(text)))
+    except ValueError:
+        return steady(text)
 
 
 def _at_hand(source: str, target: str) -> None:
@@ -249,6 +258,16 @@ def _client(held: Collaborators) -> None:
     )
 
 
+class Learned:
+    """A cap that was read from a summary."""
+
+    def __init__(self) -> None:
+        self.cap = 17
+
+    def sentence(self) -> str:
+        return "The cap was learned."
+
+
 def _planning(held: Collaborators) -> None:
     choice = SimpleNamespace(name="best", mechanism="a mechanism")
     known = {
@@ -260,8 +279,7 @@ def _planning(held: Collaborators) -> None:
     }
     held.stand("rumor.kinds.planning.plan:make_plan", **known)
     held.stand("rumor.kinds.planning.many:plan_many", plan=SimpleNamespace(**known))
-    cap = SimpleNamespace(cap=17, sentence=lambda: "The cap was learned.")
-    held.stand("rumor.kinds.ordered.cap:read_cap", cap)
+    held.stand("rumor.kinds.ordered.cap:read_cap", Learned())
     held.stand("rumor.privacy.shuffle.account:shuffle_choices")
     held.spy("rumor.core.files:write_whole")
 
@@ -370,7 +388,7 @@ def _suspecting(held: Collaborators) -> None:
 
 
 def _reproducing(held: Collaborators) -> None:
-    held.stand("rumor.cli.papers:_list", lambda as_json: None)
+    held.spy("rumor.cli.papers:_list")
     held.stand("rumor.papers.runner:run", ())
     held.stand("rumor.papers.runner:results")
     held.stand("rumor.papers.runner:measure", {"mse": (0.5, 0.1, 7)})
@@ -500,6 +518,13 @@ SCENES: dict[str, Scene] = {
         "plan", {}, {"--crowd": "500", "--delta": "1e-7", "--json": ""}, _planning,
         "--crowd 400 --delta 1e-6",
     ),
+    "plan with a cap that was learned": Scene(
+        "plan", {}, {"--cap-from": "other.summary", "--cap": "3", "--json": ""}, _planning,
+        "--cap-from how.summary",
+    ),
+    "plan that is simulated": Scene(
+        "plan", {}, {"--questions": "6", "--json": ""}, _planning, "--simulate"
+    ),
     "simulate": Scene(
         "simulate",
         {"collection": _TABLES, "histogram": "answers.csv"},
@@ -624,6 +649,13 @@ SCENES: dict[str, Scene] = {
         _inviting,
         "--out codes.txt -s sqlite:///members.db",
     ),
+    "issue invite over a file": Scene(
+        "issue",
+        {"action": "invite", "collection": "blind.json"},
+        {"--out": "answers.csv"},
+        _inviting,
+        "--out words.txt -s sqlite:///members.db",
+    ),
     "issue invite on paper": Scene(
         "issue",
         {"action": "invite", "collection": "blind.json"},
@@ -715,6 +747,13 @@ SCENES: dict[str, Scene] = {
         },
         _inviting,
         "-o codes.txt",
+    ),
+    "invite over a page": Scene(
+        "invite",
+        {"collection": "invited.json"},
+        {"--print": "new.html"},
+        _inviting,
+        "-o codes.txt --print words.txt --answer-url https://a.example.org/answer",
     ),
     "invite on paper": Scene(
         "invite",
@@ -977,6 +1016,15 @@ SCENES: dict[str, Scene] = {
         {"action": "list", "name": ""},
         {"action": "nothing", "name": "css2020", "--json": ""},
         _reproducing,
+    ),
+    "papers checklist": Scene(
+        "papers", {"action": "checklist", "name": "css2020"}, {"--json": ""}, _reproducing
+    ),
+    "papers show": Scene(
+        "papers",
+        {"action": "show", "name": "css2020", "part": "'claims Table 1'"},
+        {"part": "'Table 2'", "--json": ""},
+        _listing,
     ),
     "papers run": Scene(
         "papers",

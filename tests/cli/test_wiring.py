@@ -7,7 +7,9 @@ one setting that it is for, and nothing else. A command or an option without a r
 
 from __future__ import annotations
 
+import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +63,35 @@ def test_options_reach_what_they_are_for(title: str, template: Path, tmp_path: P
             line, folder = scene.line(option, name), tmp_path / f"{option}-{number}"
             changed = changes(always, notes_of(scene, line, template, folder))
             assert changed == wanted["with"][option], " ".join(["rumor", *line])
+
+
+def written_by(title: str) -> list[str]:
+    """Return the options of a scene that name a file to write."""
+    return [
+        option
+        for option, changed in TABLE[title]["with"].items()
+        if option.startswith("--")
+        and any(key.startswith("new file") and value for key, value in changed.items())
+        and f"new file {SCENES[title].options[option]}" in changed
+    ]
+
+
+WRITING = {title: options for title in SCENES if (options := written_by(title))}
+
+
+@pytest.mark.parametrize("title", WRITING)
+def test_no_option_writes_over_what_is_read(title: str, template: Path, tmp_path: Path) -> None:
+    """A file that a command reads is refused as the file to write, and stays as it is."""
+    scene = SCENES[title]
+    for name in (name for name in scene.arguments.values() if (template / name).is_file()):
+        for option in WRITING[title]:
+            # Of the right name: else its ending would be the reason to refuse it.
+            both = Path(name).with_suffix(Path(scene.options[option]).suffix)
+            if not (template / both).exists():
+                shutil.copy(template / name, template / both)
+            again = replace(scene, options={**scene.options, option: str(both)})
+            line = [str(both) if word == name else word for word in again.line(option)]
+            folder = tmp_path / f"{name}{option}"
+            notes = notes_of(scene, line, template, folder)
+            assert notes["status"] == "2", " ".join(["rumor", *line])
+            assert (folder / both).read_bytes() == (template / both).read_bytes()
