@@ -64,6 +64,8 @@ def outline(value: Any) -> Any:
         return {key: outline(one) for key, one in value.items()}
     if isinstance(value, list):
         return [outline(one) for one in value[:1]]
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
     return steady(value)[:40] if isinstance(value, str) else value
 
 

@@ -56,6 +56,8 @@ class Scene:
     """Options that every run of this scene has."""
     typed: str = ""
     """What stands in the standard input."""
+    is_shown: bool = False
+    """Whether the first word of each line that is printed is noted."""
 
     def line(self, option: str | None = None, name: str | None = None) -> list[str]:
         """Return the command line with an `option` (by one of its names) or without."""
@@ -86,6 +88,9 @@ def notes_of(scene: Scene, line: list[str], template: Path, folder: Path) -> Not
     notes["status"] = str(status)
     for name, text in (("stdout", out.getvalue()), ("stderr", err.getvalue())):
         notes[name] = _printed(text.strip())
+    if scene.is_shown:
+        first = (line.split()[0] for line in out.getvalue().splitlines() if line.strip())
+        notes["lines"] = " ".join(first)
     for name in sorted({path.name for path in folder.iterdir()} - before):
         notes[f"new file {name}"] = "written"
     return notes
@@ -138,6 +143,9 @@ def prepare(folder: Path) -> None:
         (folder / name).write_bytes(PEM)
     relayed().save(folder / "relayed.json")
     relayed(name="Another relay").save(folder / "relayed2.json")
+    relayed(crowd=50, turn_hours=6).save(folder / "turns.json")
+    ask = "[ask]\nquestions = 1\ndays = 7\n\n[[questions]]"
+    Collection.from_toml(TOML.replace("[[questions]]", ask, 1)).save(folder / "some.json")
     for name in ("relays", "relays2", "analysts"):
         add_token(folder / name, "one")
     (folder / "relay.token").write_text("first-token\n")
@@ -187,6 +195,10 @@ def _stored(folder: Path) -> None:
 
 
 # Collaborators
+
+
+def _nothing(held: Collaborators) -> None:
+    """Everything is real."""
 
 
 def _estimating(held: Collaborators) -> None:
@@ -465,6 +477,30 @@ SCENES: dict[str, Scene] = {
         {"collection": _TABLES},
         {"collection": "other.toml", "--contract": "", "--json": ""},
         _making,
+    ),
+    "show in words": Scene(
+        "show",
+        {"collection": "relayed.json"},
+        {
+            "--json": "",
+            "collection": "invited.json",
+        },
+        _nothing,
+        is_shown=True,
+    ),
+    "show somebody blind": Scene(
+        "show",
+        {"collection": "blind.json"},
+        {"--json": "", "collection": "some.json"},
+        _nothing,
+        is_shown=True,
+    ),
+    "show rounds": Scene(
+        "show",
+        {"collection": "rounds.json"},
+        {"--json": "", "collection": "turns.json"},
+        _nothing,
+        is_shown=True,
     ),
     "statement": Scene(
         "statement",
