@@ -49,9 +49,9 @@ def described(value: Any) -> str:
         inner = ", ".join(map(described, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if is_dataclass(value) and not isinstance(value, type):
-        held = {one.name: getattr(value, one.name) for one in fields(value)}
-        usual = {one.name: one.default for one in fields(value)}
-        shown = (f"{key}={described(one)}" for key, one in held.items() if one != usual[key])
+        held = {one.name: described(getattr(value, one.name)) for one in fields(value)}
+        usual = {one.name: described(one.default) for one in fields(value)}
+        shown = (f"{key}={one}" for key, one in held.items() if one != usual[key])
         return f"{type(value).__name__}({', '.join(shown)})"
     if callable(value):
         return _described_function(value)
