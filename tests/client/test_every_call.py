@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 import rumor
-from rumor.client import client as client_module
 from rumor.client.client import Receipt, Withdrawal
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.admission import new_invitation, read_invitation, token
@@ -63,7 +62,12 @@ REPORTS = {
     "rumor-question": "q",
 }
 ENVELOPES = {**REPORTS, "content-type": "application/vnd.rumor.envelopes"}
-COUNTS = ({}, {"accepted": 1}, {"accepted": "2", "duplicates": 0}, {"accepted": 1, "duplicates": 2})
+COUNTS: tuple[object, ...] = (
+    {},
+    {"accepted": 1},
+    {"accepted": "2", "duplicates": 0},
+    {"accepted": 1, "duplicates": 2},
+)
 KEYS = (b"a" * 16, b"b" * 16)
 ASKED = json.dumps({"question": "q", "keys": [text(key) for key in KEYS]}).encode()
 WISH = json.dumps(
@@ -213,8 +217,8 @@ class Chance:
 @pytest.fixture
 def chance(monkeypatch: pytest.MonkeyPatch) -> Chance:
     found = Chance()
-    monkeypatch.setattr(client_module.random, "uniform", found.uniform)
-    monkeypatch.setattr(client_module.time, "sleep", found.sleep)
+    monkeypatch.setattr("rumor.client.client.random.uniform", found.uniform)
+    monkeypatch.setattr("rumor.client.client.time.sleep", found.sleep)
     return found
 
 

@@ -21,13 +21,13 @@ import pytest
 import rumor
 from rumor.client import sent
 from rumor.client.ledger import Envelope
-from rumor.client.respondent import series_ceiling
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import key_name, person_of
 from rumor.contract.withdrawal import report_id
 from rumor.core.blind_rsa import blind_sign
 from rumor.core.errors import InputError
+from rumor.privacy.loss import series_ceiling
 from tests.issuers import KEYS, blind_collection
 from tests.relay.tools import relayed
 
@@ -218,7 +218,7 @@ def test_each_value_has_a_row_and_fresh_noise_has_one(
         here.prepare(contract, {"page": page, "mood": mood})
     found = tables(tmp_path)
     pages = [row for row in found["answer"] if row["question"] == "page"]
-    (mood,) = [row for row in found["answer"] if row["question"] == "mood"]
+    (feeling,) = [row for row in found["answer"] if row["question"] == "mood"]
     made = {(row["answer"]): row["reports"] for row in found["made"]}
     assert [made[row["number"]] for row in pages] == [2, 1]
     assert [row["epsilon"] for row in pages] == [
@@ -226,8 +226,8 @@ def test_each_value_has_a_row_and_fresh_noise_has_one(
         mechanism.epsilon_together([(mechanism, 1)]),
     ]
     assert len({row["tag"] for row in pages}) == 2
-    assert (made[mood["number"]], mood["tag"]) == (3, b"")
-    assert mood["epsilon"] == pytest.approx(3.0)
+    assert (made[feeling["number"]], feeling["tag"]) == (3, b"")
+    assert feeling["epsilon"] == pytest.approx(3.0)
     assert len(found["pending"]) == len(found["sent"]) == 6
     # The number of a person's report to its question, whichever value it was of.
     numbers = [row["number"] for row in found["sent"] if row["question"] == "page"]

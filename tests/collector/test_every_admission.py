@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def batches_of(store: Store, entry: Registered, way: str, numbers: Sequence[int]
     return found
 
 
-def table(store: Store, columns: str, of: str, order: str) -> list[tuple[object, ...]]:
+def table(store: Store, columns: str, of: str, order: str) -> list[tuple[Any, ...]]:
     """The rows of a table, in an order."""
     assert isinstance(store, SqlStore)
     with store.database.reading() as run:
@@ -87,7 +88,7 @@ def table(store: Store, columns: str, of: str, order: str) -> list[tuple[object,
 
 
 def ids_in_order(store: Store) -> list[bytes]:
-    return [bytes(id) for (id,) in table(store, "id", "report", "number")]  # type: ignore[arg-type]
+    return [bytes(id) for (id,) in table(store, "id", "report", "number")]
 
 
 @pytest.mark.one_store

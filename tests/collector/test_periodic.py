@@ -18,7 +18,6 @@ import pytest
 
 from rumor.client.transport import Refused, Unreachable
 from rumor.collector import clock, turns
-from rumor.collector.relay import release
 from rumor.collector.relay.release import Releaser, ReleaseWatch
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import Arrived, Batch, RelayStore
@@ -75,7 +74,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Clock]:
         threads = type("Threads", (), {"Event": found.event, "Thread": threading.Thread})
         monkeypatch.setattr(turns, "threading", threads)
         monkeypatch.setattr(clock, "now", lambda: found.now)
-        monkeypatch.setattr(release.time, "monotonic", lambda: found.now)
+        monkeypatch.setattr("rumor.collector.relay.release.time.monotonic", lambda: found.now)
         return found
 
     return made
@@ -140,7 +139,7 @@ def test_what_fails_is_done_at_the_next_look(
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-    Keeper(Failing(), 60.0)._thread.join()  # type: ignore[arg-type]
+    Keeper(Failing(), 60.0)._thread.join()
     assert [name for name, _ in called(book, "expire")] == ["expire"] * 3
     assert [given["thorough"] for _, given in called(book, "forget_tokens")] == [True] * 3
     said = [record.getMessage() for record in caplog.records if record.name == "rumor.collector"]
@@ -162,13 +161,13 @@ def started(service: Any) -> None:
 def test_services_start_their_threads_with_their_own_periods(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[str, dict[str, Any]]] = []
+    made: list[tuple[str, dict[Any, Any]]] = []
     real, book = spied(open_store(f"sqlite:///{tmp_path / 'store.db'}"))
     real.register(collection())
 
     class Thread:
         def __init__(self, *given: Any) -> None:
-            made.append((type(self).__name__, dict(enumerate(given))))  # type: ignore[arg-type]
+            made.append((type(self).__name__, dict(enumerate(given))))
 
         def stop(self) -> None:
             made.append((f"{type(self).__name__}.stop", {}))

@@ -382,7 +382,7 @@ def test_files_are_compared(folder: Path, rows: list[Row], held: Collaborators) 
         {"other": CONTRACT, "by": "country"},
     ):
         with pytest.raises(InputError, match=r"got [02] of these|got none beside it"):
-            comparing.compare_reports(CONTRACT, paths[0], **wrong)  # type: ignore[arg-type]
+            comparing.compare_reports(CONTRACT, paths[0], **wrong)
     with pytest.raises(InputError, match="must be different files"):
         comparing.compare_reports(CONTRACT, paths[0], paths[0])
 
