@@ -147,10 +147,12 @@ def call(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     method: str | None = None,
+    source: str = "",
 ) -> Answer:
-    """One HTTP request to a collector on this machine."""
+    """One HTTP request to a collector on this machine, from the address `source` where given."""
     host, _, port = url.removeprefix("http://").partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    whence = (source, 0) if source else None
+    connection = http.client.HTTPConnection(host, int(port), timeout=30, source_address=whence)
     try:
         connection.request(
             method or ("GET" if body is None else "POST"), path, body, dict(headers or {})

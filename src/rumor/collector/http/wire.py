@@ -51,7 +51,7 @@ class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 _REPORTS = '{"question": text, "reports": [{"id": base64, "report": base64}, ...]}'
 _KEYS = '{"question": text, "keys": [base64, ...]}'
-_PLACE = re.compile(r"\$(\.reports|\.question|\.id|\.report|\[\d+\])*")
+_PLACE = re.compile(r"\$(\.reports|\.question|\.keys|\.id|\.report|\[\d+\])*")
 _decoder = msgspec.json.Decoder(JsonReports)
 _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
@@ -85,8 +85,11 @@ def too_large(most: int) -> Problem:
     )
 
 
-def _malformed(what: str, form: str, why: str) -> Problem:
-    return Problem("malformed", f"{what} must be {form}; got something else{why}")
+def _malformed(what: str, form: str, problem: Exception) -> Problem:
+    # Where, but never what: a field that somebody made up may be an answer.
+    place = _PLACE.search(str(problem))
+    where = f" at {place[0]}" if place else ""
+    return Problem("malformed", f"{what} must be {form}; got something else{where}")
 
 
 def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
@@ -94,10 +97,7 @@ def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
     try:
         decoded = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        # Where, but never what: a field that somebody made up may be an answer.
-        place = _PLACE.search(str(problem))
-        where = f" at {place[0]}" if place else ""
-        raise _malformed("a JSON body", _REPORTS, where) from None
+        raise _malformed("a JSON body", _REPORTS, problem) from None
     _check_count(len(decoded.reports), limits.json_reports)
     return decoded.question, decoded.reports
 
@@ -107,8 +107,7 @@ def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
     try:
         decoded = _withdrawals.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        sentence = " ".join(str(problem).split())
-        raise _malformed("a withdrawal", _KEYS, f" ({sentence})") from None
+        raise _malformed("a withdrawal", _KEYS, problem) from None
     _check_count(len(decoded.keys), limits.json_reports)
     if any(len(key) not in KEY_SIZES for key in decoded.keys):
         sizes = " or ".join(map(str, KEY_SIZES))
