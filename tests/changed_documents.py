@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,16 @@ def _others(value: object, ends: Sequence[int]) -> list[Any]:
         case int():
             return [*ends, value - 1, value + 1, value + 0.5, str(value), None, True, [value]]
         case float():
-            return [value / 2, value * (1 + 1e-15), -value, None, str(value), 1e101, -1e100, True]
+            return [
+                value / 2,
+                math.nextafter(value, 0),
+                -value,
+                None,
+                str(value),
+                1e101,
+                -1e100,
+                True,
+            ]
         case str() if value.isdigit():
             near = [str(int(value) + 1), str(int(value) - 1)]
             return [*THRESHOLDS, *near, f"0{value}", f" {value}", int(value) % 2**53, None, ""]

@@ -249,7 +249,14 @@ def blind() -> Life:
         }
         for secret in KEYS.secrets.values()
     }
-    asked = blind_collection("https://issuer.example")
+    home = {"id": "home", "kind": "choice", "labels": ["blank", "news", "mail"], "epsilon": 1.0}
+    questions = [{**COIN, "id": "colour"}, {**home, "reports_per_person": 5}]
+    asked = blind_collection("https://issuer.example", questions=questions)
+    elsewhere = dataclasses.replace(
+        blind_collection("https://other.example", questions=questions),
+        revision=2,
+        previous=asked.digest,
+    )
     return Life(
         [
             visit(),
@@ -270,6 +277,16 @@ def blind() -> Life:
             click("#back-ask"),
             click("#back-yes"),
             enter("#code", BOUND_INVITATION),
+            pick("home", "news"),
+            GO,
+            next_answers(refusal("not-admitted")),
+            GO,
+            enter("#code", OTHER_INVITATION),
+            next_answers(refusal("not-admitted")),
+            GO,
+            {"do": "set", "of": "network", **served(elsewhere, issuer=keys)},
+            visit(),
+            enter("#code", INVITATION),
             pick("home", "news"),
             GO,
         ],
@@ -366,7 +383,9 @@ def over_time() -> Life:
 
 def drawn_by_chance() -> Life:
     """Be asked some of many questions, on a day that comes, and that is over then."""
-    asks = [{**COIN, "id": f"q{n}", "text": f"Question {n}?"} for n in range(5)]
+    asks = [
+        {**COIN, "id": f"q{n}", "text": f"Question {n}?", "epsilon": 0.5 + n / 4} for n in range(5)
+    ]
     base = collection(*asks)
     contracts: list[Collection] = []
     for ask in (
@@ -401,8 +420,8 @@ def through_a_relay() -> Life:
         "point": str(RELAY["key"]),
     }
     questions = [
-        {**COIN, "id": "a", "reports_per_person": 5},
-        {**COIN, "id": "b", "reports_per_person": 5},
+        {**COIN, "id": "a", "reports_per_person": 9},
+        {**COIN, "id": "b", "reports_per_person": 9},
     ]
     wish = {
         "name": "A test",
@@ -428,11 +447,30 @@ def through_a_relay() -> Life:
             {"do": "set", "of": "browser", "now": 1772658000000},
             GO,
             GO,
+            {"do": "set", "of": "browser", "now": 1772708000000},
             visit(),
             pick("a", "blue"),
             GO,
             {"do": "set", "of": "browser", "now": 1772758000000},
             GO,
+            # One report is over, and another of the same person arrives.
+            visit(),
+            pick("a", "blue"),
+            GO,
+            {"do": "set", "of": "browser", "now": 1772858000000},
+            visit("element", "/page"),
+            {"do": "add", "tag": "rumor-question", "attributes": {"question": "b"}},
+            click("input"),
+            click("button.primary"),
+            visit(),
+            GO,
+            # In an element an earlier report of its question is over, and the new one arrives.
+            visit("element", "/page"),
+            {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
+            click("input"),
+            click("button.primary"),
+            {"do": "set", "of": "browser", "now": 1772958000000},
+            click("button.primary"),
             {"do": "set", "of": "network", **served(plain)},
             visit(),
             *one,
@@ -592,6 +630,7 @@ def elements_of_special_collections() -> Life:
         )["served"]["/v1/collection"]
         for name, more in extra.items()
     }
+    last = {"collector": f"{here}/joined", "question": "c"}
     steps = [visit("element", "https://site.example/page")]
     for name in extra:
         for id in "ab":
@@ -602,6 +641,13 @@ def elements_of_special_collections() -> Life:
         click("button.primary", nth=0),
         enter("#code", INVITATION),
         click("button.primary", nth=0),
+        # Another element of a question that was answered meanwhile.
+        {"do": "add", "tag": "rumor-question", "attributes": last},
+        {"do": "add", "tag": "rumor-question", "attributes": last},
+        click("input[type=radio]", nth=-2),
+        click("button.primary", nth=-2),
+        click("input[type=radio]", nth=-1),
+        click("button.primary", nth=-1),
     ]
     return Life(steps, {"served": documents}, {"origin": "https://site.example", "now": NOW})
 

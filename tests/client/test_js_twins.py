@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rumor.contract.asking import dearest, how_many
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed
@@ -76,7 +77,14 @@ def contracts() -> list[object]:
             series_epsilon=series_ceiling(first),
         ),
         Collection.resolve({**wish, "questions": several, "linked": ["a", "c"]}),
-        Collection.resolve({**wish, "questions": several, "ask": {"questions": 2}}),
+        Collection.resolve(
+            {
+                **wish,
+                "questions": [{**each, "epsilon": 1.0 + n} for n, each in enumerate(several)],
+                "ask": {"questions": 2},
+                "series_epsilon": 5.0,
+            }
+        ),
         Collection.resolve(
             {**wish, "questions": several[:1], "ask": {"days": 9, "starts": "2026-03-01"}}
         ),
@@ -95,6 +103,10 @@ def contracts() -> list[object]:
         # Mechanisms have their own changes.
         seen |= {f".questions.{place}.mechanism.*" for place in range(len(base.questions))}
         found += [contract, *changes(contract, seen=seen)]
+        if "series_epsilon" in contract:  # the least that it may be, and less
+            each = [question.mechanism.epsilon_in_all(1) for question in base.questions]
+            least = dearest(each, how_many(base.ask, len(each)))
+            found += [{**contract, "series_epsilon": e} for e in (least, math.nextafter(least, 0))]
     return distinct(found)
 
 

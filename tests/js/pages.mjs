@@ -46,8 +46,8 @@ function all(node, found = []) {
 
 function find({ at, text, nth = 0 }) {
   const found = all(page.document.documentElement).filter((each) => each.matches(at) && (text === undefined || each.textContent.includes(text)));
-  if (!found[nth]) throw new Error(`nothing on the page is ${at} ${text ?? ""}:\n${outline(page.document.body).join("\n")}`);
-  return found[nth];
+  if (!found.at(nth)) throw new Error(`nothing on the page is ${at} ${text ?? ""}:\n${outline(page.document.body).join("\n")}`);
+  return found.at(nth);
 }
 
 const ACTIONS = {
@@ -92,6 +92,11 @@ const ACTIONS = {
   attribute: (step) => find(step).setAttribute(step.name, step.value),
 };
 
+/** How long the sheets are that the page and its elements are styled with. */
+const sheets = () =>
+  [page.document, ...all(page.document.documentElement).map(({ shadowRoot }) => shadowRoot)].filter((root) => root?.adoptedStyleSheets.length)
+    .map((root) => `styled by ${root.adoptedStyleSheets.map(({ text }) => text?.length)} characters`);
+
 const CLICK = Symbol("a click");
 const ends = (field) => ["min", "max"].map((name) => Number(field.getAttribute(name)));
 /** What is typed into a field of each type: what fits, what does not, and what nearly does. */
@@ -125,6 +130,7 @@ function changed(lines) {
 const queue = [...given.steps];
 while (queue.length) {
   const { do: name, ...step } = queue.shift();
+  const told = structuredClone({ do: name, ...step });
   const from = { requests: browser.requests.length, pauses: browser.pauses.length, drawn: page?.drawn.length ?? 0, told: page?.told.length ?? 0 };
   const before = page;
   await ACTIONS[name](step);
@@ -132,11 +138,11 @@ while (queue.length) {
   const fresh = page === before ? from : { ...from, drawn: 0, told: 0 };
   const { document } = page ?? {};
   results.push({
-    step: { do: name, ...step },
+    step: told,
     page: changed(!page ? [] : [
       `address ${page.location.href} (${page.at + 1} of ${page.entries.length})`, `title ${document.title}`,
       ...(document.scrolled ? [`scrolled to ${document.scrolled}`] : []), ...(page.reloads ? [`reloaded ${page.reloads}`] : []),
-      `html lang ${document.documentElement.lang}`, ...outline(document.body),
+      `html lang ${document.documentElement.lang}`, ...sheets(), ...outline(document.body),
     ]),
     requests: browser.requests.slice(from.requests).map(({ body, ...request }) => ({ ...request, ...(body !== undefined && { body: hex(body) }) })),
     opened: network.opened.splice(0),
