@@ -40,6 +40,7 @@ SHAPES: Mapping[str, Mapping[str, object]] = {
     "longest-list": {"kind": "choice", "labels": LABELS[:60], "epsilon": 1.0},
     "years": {"kind": "ordered", "low": -0.5, "high": 9.5, "bins": 10, "epsilon": 1.0},
     "grades": {"kind": "ordered", "labels": ["bad", "fair", "good"], "epsilon": 1.0},
+    "scale": {"kind": "ordered", "labels": LABELS, "epsilon": 1.0},
     "options": {"kind": "set", "domain": 3, "epsilon": 1.0},
     "habits": {"kind": "keyvalue", "keys": 2, "low": -1, "high": 3, "epsilon": 1.0},
     "code": {"kind": "words", "code": "latin", "length": 4, "epsilon": 4.0},
@@ -77,23 +78,27 @@ def refusal(kind: str, status: int = 403, **more: object) -> dict[str, object]:
 GO, BACK = click("#go"), {"do": "back"}
 
 
+def control_questions() -> Collection:
+    """Return a collection with the example of every kind, and every further shape of a control."""
+    examples = {f"kind-{kind.name}": (kind.name, kind.example().wish) for kind in KINDS.values()}
+    return collection(
+        *({"id": id, "kind": kind, **wish} for id, (kind, wish) in examples.items()),
+        *({"id": id, **wish} for id, wish in SHAPES.items()),
+    )
+
+
 def every_control() -> Life:
     """Type everything into every control, and see what an answer would become."""
-    questions = [
-        *(
-            {"id": f"kind-{kind.name}", "kind": kind.name, **kind.example().wish}
-            for kind in KINDS.values()
-        ),
-        *({"id": id, **wish} for id, wish in SHAPES.items()),
-    ]
-    asked = collection(*questions)
+    asked = control_questions()
     steps = [visit()]
-    for question in questions:
-        place = f"[data-question={question['id']}]"
+    for question in asked.questions:
+        place = f"[data-question={question.id}]"
         steps += [{"do": "probe", "at": f"{place} .control"}, click(f"{place} .quiet", "twenty")]
-    wrong = [enter(f"[data-question={id}] input", "x") for id in ("kind-number", "numbered")]
-    right = [enter(f"[data-question={id}] input", "3") for id in ("kind-number", "numbered")]
-    return Life([*steps, *wrong, GO, right[0], GO, right[1], GO], served(asked))
+    last = {"kind-number": "3", "numbered": "3", "scale": "label 3"}
+    steps += [enter(f"[data-question={id}] input", "x") for id in last]
+    for id, value in last.items():
+        steps += [GO, enter(f"[data-question={id}] input", value)]
+    return Life([*steps, GO], served(asked))
 
 
 def every_report() -> Life:

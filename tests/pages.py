@@ -50,15 +50,16 @@ class Life:
             result["page"] = page
         return list(found)
 
-    def transcript(self) -> str:
-        """Return what each step changed, as text."""
-        lines: list[str] = []
-        charts: dict[str, int] = {}
-        before: Mapping[str, Any] = {"page": [], "databases": {}, "session": {}, "persisted": 0}
-        for after in self.results():
-            lines += ["", f"> {_told(after['step'])}", *_changes(before, after, charts)]
-            before = after
-        return "\n".join([*lines[1:], ""])
+
+def transcript(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return what each step changed, as text."""
+    lines: list[str] = []
+    charts: dict[str, int] = {}
+    before: Mapping[str, Any] = {"page": [], "databases": {}, "session": {}, "persisted": 0}
+    for after in results:
+        lines += ["", f"> {_told(after['step'])}", *_changes(before, after, charts)]
+        before = after
+    return "\n".join([*lines[1:], ""])
 
 
 def served(contract: Collection, *, open: bool = True, **more: Any) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def write() -> None:
         old.unlink()
     LIVES.mkdir(exist_ok=True)
     for name, life in {**lives_of_respondents.LIVES, **lives_of_analysts.LIVES}.items():
-        (LIVES / f"{name}.txt").write_text(life().transcript(), encoding="utf-8")
+        (LIVES / f"{name}.txt").write_text(transcript(life().results()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,13 @@ export async function idle() {
   for (let quiet = 0; quiet < 2; quiet = busy ? 0 : quiet + 1) await turn();
 }
 
+// Where each function is told whether a key may be read out again: no page has a reason to.
+const EXTRACTABLE = { importKey: 3, generateKey: 1 };
 const subtle = new Proxy(real.subtle, {
-  get: (target, name) => (typeof target[name] === "function" ? (...given) => counted(() => target[name](...given)) : target[name]),
+  get: (target, name) => (...given) => {
+    if (given[EXTRACTABLE[name]] === true) throw new Error(`a page must not make keys that can be read out; ${name} did`);
+    return counted(() => target[name](...given));
+  },
 });
 
 /** The scripts of one visit, each loaded once. */
