@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from rumor.contract.collection import Collection
@@ -20,10 +21,16 @@ VIEW = CLIENT / "view"
 SCRIPTS = Path(__file__).parent / "js"
 
 
-def node(script: str, *arguments: str, given: object = None, scripts: Path = SCRIPTS) -> Any:
+def node(
+    script: str,
+    *arguments: str,
+    given: object = None,
+    scripts: Path = SCRIPTS,
+    options: Sequence[str] = (),
+) -> Any:
     """What a script of tests/js (or a copy of it) prints, as JSON; it must end well."""
     done = subprocess.run(
-        [str(needs("node")), str(scripts / script), *arguments],
+        [str(needs("node")), *options, str(scripts / script), *arguments],
         input=json.dumps(given),
         capture_output=True,
         text=True,
@@ -73,7 +80,7 @@ def parsed(collection: Collection, **more: object) -> dict[str, object]:
 def collection(*questions: Mapping[str, object], series: str = "series") -> Collection:
     """A collection of these questions, ids a, b, c and so on unless said."""
     tables = [
-        {"id": "abcdefgh"[place], "text": "", **question}
+        {"id": ascii_lowercase[place], "text": "", **question}
         for place, question in enumerate(questions)
     ]
     return Collection.resolve(

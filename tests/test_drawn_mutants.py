@@ -142,6 +142,16 @@ def test_a_draw_is_its_seeds_alone() -> None:
         drawing.draw(1, "one", ["nowhere"])
 
 
+def test_tables_of_words_are_never_drawn() -> None:
+    for folder in drawing.TABLES:
+        assert list((ROOT / folder).glob("*.js")), folder
+    words = "src/rumor/client/js/view/words.js"  # which chooses a table, and is none
+    names = drawing.files(["javascript"])
+    assert words in names
+    assert not [name for name in names if name.startswith(drawing.TABLES)]
+    assert {one.file for one in drawing.draw(5000, "one", ["javascript"])} <= set(names)
+
+
 def test_every_line_is_equally_likely_however_much_stands_in_it(tmp_path: Path) -> None:
     place = tmp_path / "src" / "rumor" / "core"
     place.mkdir(parents=True)

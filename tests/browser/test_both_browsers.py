@@ -21,8 +21,9 @@ from rumor.demo.showcase import Showcase
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.driving import KEYS, People, Tab, by_bidi, by_playwright
 from tests.browser.sites import site
-from tests.browser.test_answer import every_mechanism, newest
+from tests.browser.test_answer import newest
 from tests.browser.test_answer_use import NUMBER, WISH, asked, choice
+from tests.everything import every_mechanism
 from tests.issuers import invite, issuing
 from tests.needs import needs
 from tests.relay.tools import running

@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.contract.issuing import Issuer, checked_issuer
@@ -397,7 +397,15 @@ def _contracted(contract: object) -> Question:
         checked_slug(table, "id", "a question"),
         exact_text(table, "text", "a question", empty=True),
     )
-    return _question(id, kind, text, table, mechanism)
+    question = _question(id, kind, text, table, mechanism)
+    said = question.contract()
+    for name in kind.names:  # what others digest as it is
+        if canonical_json(said[name]) != canonical_json(cast(Json, table[name])):
+            raise InputError(
+                f"{name} of a contract's question must be written as contracts write it, texts in "
+                f"Unicode normal form C; got {shown(table[name])}"
+            )
+    return question
 
 
 def _question(

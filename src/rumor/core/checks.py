@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,6 +27,13 @@ def checked_above_zero(name: str, value: object) -> float:
     if not number or not 0 < value < math.inf:  # type: ignore[operator]
         raise InputError(f"{name} must be a number above 0; got {shown(value)}")
     return value  # type: ignore[return-value]
+
+
+def checked_hex(name: str, value: object) -> bytes:
+    """Return the bytes of lower-case hexadecimal digits: written otherwise, it is another text."""
+    if isinstance(value, str) and re.fullmatch("([0-9a-f]{2})+", value):
+        return bytes.fromhex(value)
+    raise InputError(f"{name} must be hexadecimal; got {shown(value)}")
 
 
 def checked_choice(

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_hex, checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.columns import words_and_codes
 from rumor.core.errors import AnswerError, InputError, shown, type_of
@@ -143,10 +143,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         """From a contract."""
         names = ("code", "step", "weights", "cohorts", "buckets", "key", "truth")
         code, step, weights, cohorts, buckets, key, truth = only_keys(cls.name, parameters, *names)
-        try:
-            raw = bytes.fromhex(key)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise InputError(f"key must be hexadecimal; got {shown(key)}") from None
+        raw = checked_hex("key", key)
         self = cls.__new__(cls)
         self._shape(code, step, weights, cohorts, buckets, raw)
         self._set(exact.checked_threshold("truth", truth))

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.canonical import Json
+from rumor.core.checks import checked_hex
 from rumor.core.columns import words_and_codes
-from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.errors import AnswerError, type_of
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Keyed, Source, System
 from rumor.core.reports import (
@@ -148,10 +149,7 @@ class Rappor(PermanentBits):
         """From a contract."""
         keys = ("bits", "hashes", "cohorts", "key", "flip", "low", "high")
         bits, hashes, cohorts, key, *_ = only_keys(cls.name, parameters, *keys)
-        try:
-            raw = bytes.fromhex(key)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise InputError(f"key must be hexadecimal; got {shown(key)}") from None
+        raw = checked_hex("key", key)
         self = cls.__new__(cls)
         bloom = BloomFilter(bits, hashes, cohorts, raw)  # type: ignore[arg-type]
         self._set(bloom, TwoStageNoise.from_parameters(parameters))

@@ -131,8 +131,11 @@ async function readQuestion(given) {
   const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
   matching("id", question.id, SLUG);
   text("text", question.text, true);
-  const { labels = null, parts = null, parent = null, epsilon } = question;
+  const { labels = null, parts = null, parent = null, round = null, epsilon } = question;
   if (labels !== null) checkLabels(labels);
+  if (round !== null && !(Array.isArray(round) && round.length && round.every((each) => Number.isFinite(each) && each > 0))) {
+    refuse("round must be a list of numbers above 0 or null", round);
+  }
   if (parts !== null) checkParts(parts);
   const mechanism = await makeMechanism(question.mechanism, labels ?? parts);
   if (mechanism.kind !== (kind.borrows ?? question.kind)) {

@@ -19,7 +19,7 @@ export async function reportId(key) {
 /** Whether what was kept of sent reports is whole; a ledger from before has nothing of it. */
 export const wholeSent = (rows) =>
   rows === undefined || (Array.isArray(rows) && rows.every((row) =>
-    hex(row?.id) && (hex(row.key) || hex(row.key.slice(64))) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
+    hex(row?.id) && typeof row.key === "string" && (hex(row.key) || hex(row.key.slice(64))) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
     Number.isInteger(row.number) && (row.retention === null || Number.isInteger(row.retention)) &&
     (row.until === null || Number.isFinite(row.until)) && typeof (row.collector ?? "") === "string"));
 

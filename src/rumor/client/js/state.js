@@ -49,7 +49,7 @@ const WHOLE = {
       texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
     each(state.answered ?? [], (row) => texts(row.contract, row.scope)) &&
     each(state.turns ?? [], (row) => texts(row.series, row.question) && hour(row.ends)) &&
-    each(state.tokens ?? [], ({ number, ...row }) => count(number + 1) && Object.values(row).every((value) => hex(value))),
+    each(state.tokens ?? [], ({ number, ...row }) => hour(number) && Object.values(row).every((value) => hex(value))),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */

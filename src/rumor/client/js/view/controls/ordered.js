@@ -2,15 +2,17 @@
 
 import { h } from "../dom.js";
 import * as choice from "./choice.js";
-import { numeric } from "./number.js";
+import { numeric, wrong as wrongNumber } from "./number.js";
 
-export { wrong } from "./number.js";
+/** What is no number, or no label of a long list. */
+export const wrong = (card, words) => (card.question.labels ? choice.wrong : wrongNumber)(card, words);
 
 export function control(card, title, words, set) {
   const { labels, mechanism } = card.question;
   const strip = reach(mechanism, words);
   const place = labels ? (value) => labels.indexOf(value) : placeOn(mechanism);
-  const shown = (value) => strip.show(value === undefined ? null : place(value));
+  // What is no answer yet has no place.
+  const shown = (value) => strip.show(value === undefined || value === null || Number.isNaN(value) ? null : place(value));
   shown(card.value);
   const changed = (value) => {
     shown(value);
