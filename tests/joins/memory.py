@@ -15,7 +15,8 @@ from rumor.kinds.base import Kind
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import View
 from tests.joins import oracles
-from tests.joins.people import ASKED, GROUPS, WINDOW, Crowd, options_of
+from tests.joins.look import Look
+from tests.joins.people import ASKED, GROUPS, PERIODS, WINDOW, Crowd, options_of
 from tests.joins.running import Refused
 from tests.joins.same import assert_same
 
@@ -139,8 +140,8 @@ def compare_groups(crowd: Crowd) -> None:
     _compare_each(crowd.by("country"))
 
 
-def compare_days(crowd: Crowd) -> None:
-    _compare_each(crowd.by("day"))
+def compare_periods(crowd: Crowd) -> None:
+    _compare_each({str(days[0]): crowd.within(days) for days in PERIODS})
 
 
 def combine_all(crowd: Crowd) -> None:
@@ -211,37 +212,39 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("estimate", "weights"): estimate_weights,
     ("compare", "all"): compare_all,
     ("compare", "groups"): compare_groups,
-    ("compare", "days"): compare_days,
+    ("compare", "periods"): compare_periods,
     ("combine", "all"): combine_all,
     ("trend", "all"): trend_all,
     ("regress", "all"): regress_all,
     ("merge", "all"): merge_all,
 }
 
-CHOSEN_IN_FILES: Mapping[str, Mapping[str, Any]] = {
-    "days": {"window": WINDOW},
-    "groups": {"by": "country"},
-    "repeated": {"distinct_ids": True},
-    "invalid": {"skip_invalid": True},
+CHOSEN_IN_FILES: Mapping[Look, Mapping[str, Any]] = {
+    Look("estimate", span="window"): {"window": WINDOW},
+    Look("estimate", "groups"): {"by": "country"},
+    Look("estimate", trouble="repeated"): {"distinct_ids": True},
+    Look("estimate", trouble="invalid"): {"skip_invalid": True},
 }
 """What `rumor.estimate` can be told of files alone."""
 
 
-def makes_sense(verb: str, rows: str) -> bool:
+def makes_sense(look: Look) -> bool:
     """Whether Python has the verb for these rows in memory."""
-    return (verb, rows) in CHECKS or (verb == "estimate" and rows in CHOSEN_IN_FILES)
+    return look in CHOSEN_IN_FILES or (
+        (look.span, look.trouble) == ("every", "none") and (look.verb, look.form) in CHECKS
+    )
 
 
-def check(verb: str, rows: str, contract: Collection, crowd: Crowd) -> None:
+def check(look: Look, contract: Collection, crowd: Crowd) -> None:
     """Hold a verb to its identity; `Refused` where these rows cannot be chosen in memory."""
-    if rows in CHOSEN_IN_FILES and (verb, rows) not in CHECKS:
-        options = {**options_of(_kind(crowd)), **CHOSEN_IN_FILES[rows]}
+    if look in CHOSEN_IN_FILES:
+        options = {**options_of(_kind(crowd)), **CHOSEN_IN_FILES[look]}
         try:
             rumor.estimate(contract, crowd.reports, question=ASKED, **options)
         except rumor.InputError as problem:
             raise Refused(str(problem)) from None
         raise AssertionError("rows were chosen among reports in memory")
-    CHECKS[verb, rows](crowd)
+    CHECKS[look.verb, look.form](crowd)
 
 
 def _plain(data: Any) -> Any:

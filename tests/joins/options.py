@@ -15,7 +15,7 @@ IN_ROWS: Mapping[str, Sequence[str]] = {
         "--method",
         "--save-summary",
     ),
-    "compare": ("--by", "--period", "--distinct-ids", "--skip-invalid"),
+    "compare": ("--by", "--period", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "combine": ("--weights", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "trend": ("--from", "--to", "--distinct-ids", "--skip-invalid"),
     "regress": ("--from", "--to", "--skip-invalid"),
@@ -45,7 +45,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     # tests/engines and tests/cli
     "estimate": ("--option", "--detection-level", "--counts", "--linked", "--on", "--share"),
-    "compare": ("--against", "--other", "--from", "--to"),
+    "compare": ("--against", "--other"),
     "combine": ("--chosen",),
     "trend": ("--every",),
     "regress": ("--reference",),

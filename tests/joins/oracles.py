@@ -15,6 +15,7 @@ from rumor.kinds import KINDS
 from rumor.kinds.combining import weigh_groups
 from rumor.kinds.comparing import Group
 from rumor.results.view import View
+from tests.joins.look import Look
 from tests.joins.people import DAYS, GROUPS, PERIODS, WINDOW, Crowd, options_of
 from tests.joins.sources import Source, Sources
 
@@ -132,17 +133,17 @@ def regressed(crowd: Crowd) -> Plain:
     return rumor.regress(crowd.question.mechanism, crowd.reports, columns, FORMULA).to_dict(View())
 
 
-def expected(verb: str, rows: str, sources: Sources) -> Plain:
+def expected(look: Look, sources: Sources) -> Plain:
     """What a verb must find in files; the methods of an estimate are asked for one by one."""
 
     def chosen(source: Source) -> Crowd:
-        return source.crowd.within(WINDOW) if rows == "days" else source.crowd
+        return source.crowd.within(WINDOW) if look.span == "window" else source.crowd
 
     whole = chosen(sources.whole)
     pair = {name: chosen(source) for name, source in sources.pair.items()}
     halves = {source.name: chosen(source) for source in (sources.first, sources.second)}
     both = chosen(sources.first).plus(chosen(sources.second))
-    match verb, rows:
+    match look.verb, look.form:
         case "estimate", "groups":
             return by_group(whole, sources.whole.column)
         case "estimate", "weights":
@@ -150,8 +151,8 @@ def expected(verb: str, rows: str, sources: Sources) -> Plain:
             return weighed(whole.by(column), weights_for(column_names(column)))
         case "estimate", _:
             return estimate_of(whole)
-        case "compare", "days":
-            return compared(_of_periods(sources.whole.crowd))
+        case "compare", "periods":
+            return compared(_of_periods(whole))
         case "compare", "groups":
             return compared(whole.by(sources.whole.column))
         case "compare", _:
@@ -168,4 +169,4 @@ def expected(verb: str, rows: str, sources: Sources) -> Plain:
             return estimate_of(both)
         case "export", _:
             return estimate_of(whole)
-    raise KeyError(f"the verb {verb!r} has no oracle for {rows!r}: write one here")
+    raise KeyError(f"{look} has no oracle: write one here")

@@ -11,25 +11,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.joins.axes import FILES, ROWS, STORES, Cell
+from tests.joins.axes import FILES, STORES, Cell
+from tests.joins.look import FORMS, SPANS, TROUBLES, Look
 
 _OPTIONS = {
-    "days": "--from",
     "groups": "--by",
     "weights": "--weights",
+    "periods": "--period",
     "methods": "--method",
+    "window": "--from",
     "repeated": "--distinct-ids",
     "invalid": "--skip-invalid",
 }
 # Which commands lack which options; an option that one gets must be taken out here.
 _LACKING = {
+    "estimate": ("periods",),
     "compare": ("weights", "methods"),
-    "combine": ("groups", "methods"),
-    "trend": ("groups", "weights", "methods"),
-    "regress": ("groups", "weights", "methods", "repeated"),
-    "merge": ("methods",),
+    "combine": ("groups", "periods", "methods"),
+    "trend": ("groups", "weights", "periods", "methods"),
+    "regress": ("groups", "weights", "periods", "methods", "repeated"),
+    "merge": ("periods", "methods"),
     "export": tuple(_OPTIONS),
-    "simulate": ("days", "groups", "weights", "repeated", "invalid"),
+    "simulate": ("groups", "weights", "periods", "window", "repeated", "invalid"),
     "plan": tuple(_OPTIONS),
 }
 _NO_ENGINE = ("regress", "export")
@@ -42,13 +45,21 @@ class Refusal:
     sentence: str
     verbs: Sequence[str] = ()
     rows: Sequence[str] = ()
+    """Of which one at least must be asked for: a form, a span or a trouble."""
     places: Sequence[str] = ()
     kinds: Sequence[str] = ()
+    also: Sequence[str] = ()
+    """Of which one must be asked for too."""
 
-    def covers(self, verb: str, rows: str, place: str, kind: str) -> bool:
+    def covers(self, look: Look, place: str, kind: str) -> bool:
         """Whether a cell with these values is among them."""
-        asked = (self.verbs, verb), (self.rows, rows), (self.places, place), (self.kinds, kind)
-        return all(not known or value in known for known, value in asked)
+        asked = {look.form, look.span, look.trouble}
+        return (
+            all(not some or not asked.isdisjoint(some) for some in (self.rows, self.also))
+            and (not self.verbs or look.verb in self.verbs)
+            and (not self.places or place in self.places)
+            and (not self.kinds or kind in self.kinds)
+        )
 
 
 NO_REGRESSION = ("ordered", "set", "text", "words", "number", "keyvalue", "joint")
@@ -59,19 +70,24 @@ REFUSALS: Sequence[Refusal] = (
         r"groups, days, ids and invalid reports are chosen among reports in files; got reports in "
         r"memory",
         ["estimate"],
-        ["days", "groups", "repeated", "invalid"],
+        ["window", "groups", "repeated", "invalid"],
         ["memory"],
+    ),
+    # Periods are windows themselves.
+    Refusal(
+        r"periods say which days are compared; got --from or --to beside them",
+        ["compare"],
+        ["periods"],
+        also=["window"],
     ),
     # Options that commands do not have.
     *(
-        Refusal(
-            rf"No such option: {_OPTIONS[row]}( .*)? \(see rumor {verb} --help\)", [verb], [row]
-        )
+        Refusal(rf"No such option: {_OPTIONS[row]}( .*)? \(see rumor \w+ --help\)", [verb], [row])
         for verb, rows in _LACKING.items()
         for row in rows
     ),
     *(
-        Refusal(rf"No such option: --engine( .*)? \(see rumor {verb} --help\)", [verb], (), [place])
+        Refusal(r"No such option: --engine( .*)? \(see rumor \w+ --help\)", [verb], (), [place])
         for verb in _NO_ENGINE
         for place in FILES[1:]
     ),
@@ -112,12 +128,12 @@ REFUSALS: Sequence[Refusal] = (
 
 def sentences(cell: Cell) -> list[str]:
     """What may be said to a cell that is refused; nothing for one that is answered."""
-    return _sentences(cell.verb, cell.rows, cell.world.place, cell.world.kind)
+    return _sentences(cell.look, cell.world.place, cell.world.kind)
 
 
 @functools.cache
-def _sentences(verb: str, rows: str, place: str, kind: str) -> list[str]:
-    return [one.sentence for one in REFUSALS if one.covers(verb, rows, place, kind)]
+def _sentences(look: Look, place: str, kind: str) -> list[str]:
+    return [one.sentence for one in REFUSALS if one.covers(look, place, kind)]
 
 
 def is_said(cell: Cell, said: str) -> bool:
@@ -125,4 +141,4 @@ def is_said(cell: Cell, said: str) -> bool:
     return any(re.fullmatch(sentence, said) for sentence in sentences(cell))
 
 
-assert set(_OPTIONS) | {"all"} == set(ROWS)
+assert {*_OPTIONS, "all", "every", "none"} == {*FORMS, *SPANS, *TROUBLES}

@@ -267,7 +267,7 @@ class Collecting:
             some = book.sent.where(np.arange(len(book.sent)) % _WITHDRAW == 0)
             book.gone |= self._withdraw(book.entry, some)
             book.gone |= self._withdraw_devices()
-        if self._world.history == "looks":
+        if self._world.history == "looks" and number in (1, 3):
             self._look(book.entry, book.left)
 
     # What clients do
