@@ -1,0 +1,43 @@
+"""One set of worlds for all cells of a file: each is made when it is first asked for."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+import typer.main
+
+from rumor.estimators.discover import search
+from tests.collector.conftest import postgres
+from tests.collector.postgres import Postgres
+from tests.joins.worlds import Worlds
+
+__all__ = ["postgres"]
+
+_BEAM = 20
+
+
+@pytest.fixture(scope="module")
+def worlds(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Worlds]:
+    folder = tmp_path_factory.mktemp("joins")
+
+    def store_url(place: str) -> str:
+        if place == "sqlite":
+            return f"sqlite:///{folder / f'{secrets.token_hex(4)}.db'}"
+        server: Postgres = request.getfixturevalue(place)
+        return server.new_database()
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Nothing here must outlive a loss of power, and nobody's words are hard to find.
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(search, "usual_beam", lambda mechanism: _BEAM)
+        # The commands are put together once, not at every call.
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        made = Worlds(folder, store_url)
+        yield made
+        made.close()
