@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.core.binomial import FEW
 from rumor.core.types import Tally
 from rumor.estimators.frequency.linear import invert
 from rumor.estimators.keyvalue.linear import LinearKeys
@@ -26,7 +27,7 @@ from rumor.kinds.number.estimate import ShareIntervals
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.summary import Summary
-from rumor.results.counts import FEW, CountIntervals
+from rumor.results.counts import CountIntervals
 from rumor.results.intervals import Tails, critical_value
 
 REPORTS = 10**12

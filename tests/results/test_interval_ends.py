@@ -18,6 +18,7 @@ import pytest
 from scipy import stats
 
 import rumor
+from rumor.core.binomial import FEW
 from rumor.core.types import Target, Vector
 from rumor.mechanisms import FrequencyOracle, HadamardResponse
 from rumor.mechanisms.kept import Kept
@@ -26,7 +27,6 @@ from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
 from rumor.results import counts as module
 from rumor.results.counts import (
-    FEW,
     BoundedIntervals,
     CountIntervals,
     ExactIntervals,

@@ -15,11 +15,12 @@ from typing import Protocol
 
 import numpy as np
 
+from rumor.core.binomial import FEW
 from rumor.core.errors import InputError, shown
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle, Score
-from rumor.results.counts import FEW, bounded_ends
+from rumor.results.counts import bounded_ends
 from rumor.results.intervals import ScoreIntervals, Tails, critical_value
 
 _ONE_COUNT = 1 + 1e-9  # how far apart the bounds are where a report counts for a group or does not

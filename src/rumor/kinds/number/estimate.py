@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.binomial import FEW
 from rumor.core.parts_needed import needed
 from rumor.core.settings import checked_method
 from rumor.core.types import Rows, Target
@@ -18,7 +19,7 @@ from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
-from rumor.results.counts import FEW, bounded_ends
+from rumor.results.counts import bounded_ends
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "inversion": (), "clip": ()}
