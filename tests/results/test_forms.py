@@ -690,7 +690,7 @@ def says(text: str, number: float | None) -> bool:
 def test_tables_say_the_columns(result: Tabular) -> None:
     level = 0.6
     if isinstance(result, JointEstimate):
-        pytest.skip("a cross-table is read in test_a_cross_table_says_every_cell")
+        return  # a cross-table, which test_a_cross_table_says_every_cell reads
     lines = [" ".join(line.split()) for line in result.table(level).splitlines()]
     place, found = 0, 0
     for name, numbers in lines_of(result, View(level=level)):
@@ -734,6 +734,31 @@ def test_a_cross_table_says_every_cell(level: float) -> None:
     assert float(numbers[1].rstrip("%")) == pytest.approx(100 * level)
     assert float(numbers[2]) == pytest.approx(v.low, rel=5e-3)
     assert float(numbers[3]) == pytest.approx(v.high, rel=5e-3)
+
+    # The cell that its ratio tells furthest from 1, by intervals that hold for all cells at once.
+    each = -NormalDist().inv_cdf((1 - level ** (1 / table.shares.size)) / 2)
+    bottom, top = table.ratio_interval(each)
+    away = np.maximum(np.maximum(bottom - 1, 1 - top), 0.0)
+    cell = int(away.argmax())
+    row, column = divmod(cell, columns)
+    named = f"{table.ids[0]} {table.labels[0][row]} with {table.ids[1]} {table.labels[1][column]}"
+    rest = text.partition(f"furthest from independence: {named}, ")[2]
+    ratio, *ends = [float(x) for x in NUMBER.findall(rest.partition(", all cells")[0])]
+    assert ratio == pytest.approx(table.ratio.ravel()[cell], abs=5e-3)
+    assert ends == pytest.approx([bottom[cell], top[cell]], rel=5e-3)
+
+
+def test_rows_that_hold_at_once_share_the_level(result: Tabular) -> None:
+    """Sidak: of m rows each holds with the m-th root of the level, and nothing else changes."""
+    level = 0.8
+    if isinstance(result, Estimate | Trend | Regression | MeanEstimate):
+        return  # with tails of their own, or never at once
+    rows = len(result.p_value) if isinstance(result, Comparison) else len(result.values)  # type: ignore[attr-defined]
+    whole = result.columns(level, simultaneous=True)
+    alone = result.columns(level ** (1 / rows), order="given")
+    for name, column in whole.items():
+        for told, value in zip(column, alone[name], strict=True):
+            assert alike(told, value), name
 
 
 # What a chart draws
