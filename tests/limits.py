@@ -149,14 +149,17 @@ def _checks_of(file: str) -> Iterator[tuple[Place, str]]:
     for node in ast.walk(tree):
         if id(node) in within:
             continue
-        raises = isinstance(node, ast.Raise) and node.exc is not None
-        if (raises and _called(node.exc) in ERRORS) or (  # type: ignore[attr-defined]
-            isinstance(node, ast.Call) and _called(node) in SHARED
-        ):
+        if isinstance(node, ast.Raise):
+            is_check = _called(node.exc) in ERRORS
+        elif isinstance(node, ast.Call):
+            is_check = _called(node) in SHARED
+        else:
+            continue
+        if is_check:
             yield (file, node.lineno), ast.unparse(node)
 
 
-def _called(node: ast.expr) -> str:
+def _called(node: ast.expr | None) -> str:
     """Return the name of what a call calls."""
     if not isinstance(node, ast.Call):
         return ""

@@ -178,8 +178,9 @@ RAPPOR = rumor.Rappor.full(key=b"k", bits=8, cohorts=2)
 COLLECTION = home_pages()
 ASKED = COLLECTION.question("homepage")
 FEW = np.array([0.25, 0.75, 0.0])
-ORACLES = {name: BY_NAME[name](domain=3, epsilon=1.0) for name in ("unary", "hadamard")}
-MEANS = {name: BY_NAME[name](epsilon=1.0, steps=4) for name in ("harmony", "piecewise", "window")}
+KINDS: dict[str, Any] = dict(BY_NAME)
+ORACLES = {name: KINDS[name](domain=3, epsilon=1.0) for name in ("unary", "hadamard")}
+MEANS = {name: KINDS[name](epsilon=1.0, steps=4) for name in ("harmony", "piecewise", "window")}
 
 
 def refusal(act: Callable[[], object]) -> str:
@@ -191,7 +192,7 @@ def refusal(act: Callable[[], object]) -> str:
 
 def made(name: str) -> Callable[..., object]:
     """Return the constructor of a mechanism with what it needs, but for its defaults."""
-    kind: Any = BY_NAME[name]
+    kind = KINDS[name]
     needed = {key: value for key, value in NEEDED[name].items() if key != "cohorts"}
     return lambda **said: kind(epsilon=1.0, **{**needed, **said}).describe()
 

@@ -66,7 +66,7 @@ def collection(*questions: dict[str, Any], **more: object) -> Collection:
     return Collection.resolve({**HEAD, "questions": asked, **more})
 
 
-def question(of: dict[str, Any] = CHOICE, **more: object) -> Collection:
+def question(of: dict[str, Any] = CHOICE, /, **more: object) -> Collection:
     """Resolve a collection whose only question says `more`."""
     return collection({**of, **more})
 

@@ -185,6 +185,9 @@ def test_summaries_of_as_many_reports_are_told_apart_by_their_counters(name: str
         assert (one + other).tally.tolist() == (one.tally + other.tally).tolist()
         assert (one + other).reports == 4
     assert len({one.to_bytes() for one in summaries}) > 1
+    for one in summaries:
+        again = Summary.from_bytes(one.to_bytes())
+        assert (again, again.reports, again.tally.tolist()) == (one, 2, one.tally.tolist())
 
 
 def test_a_summary_is_of_its_mechanism_contract_and_question() -> None:

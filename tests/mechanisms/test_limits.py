@@ -59,10 +59,10 @@ NEEDED: dict[str, dict[str, Any]] = {
 """What a constructor needs beside epsilon. RAPPOR alone has none."""
 
 
-def made(name: str, epsilon: Any = 1.0, **more: Any) -> Mechanism:
+def made(name: str, epsilon: Any = 1.0, **more: Any) -> Any:
     """Return the mechanism of this name with what it needs, and `more`."""
     kind: Any = BY_NAME[name]
-    return kind(**{**NEEDED[name], "epsilon": epsilon, **more})  # type: ignore[no-any-return]
+    return kind(**{**NEEDED[name], "epsilon": epsilon, **more})
 
 
 def told(mechanism: Mechanism, **changes: object) -> Mechanism:
