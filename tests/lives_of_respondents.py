@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from rumor.contract.collection import Collection
+from rumor.contract.collection import Collection, Question
 from rumor.contract.issuing import key_name
 from rumor.core.blind_rsa import EXPONENT, SecretKey
 from rumor.kinds import KINDS
@@ -87,30 +88,38 @@ def control_questions() -> Collection:
     )
 
 
-def every_control() -> Life:
-    """Type everything into every control, and see what an answer would become."""
-    asked = control_questions()
+def every_control(some: Sequence[Question]) -> Life:
+    """Type everything into the controls of questions, and see what an answer would become."""
+    asked = dataclasses.replace(control_questions(), questions=tuple(some))
     steps = [visit()]
-    for question in asked.questions:
+    for question in some:
         place = f"[data-question={question.id}]"
         steps += [{"do": "probe", "at": f"{place} .control"}, click(f"{place} .quiet", "twenty")]
+    # What is wrong is told, one after the other, until everything is right.
     last = {"kind-number": "3", "numbered": "3", "scale": "label 3"}
-    steps += [enter(f"[data-question={id}] input", "x") for id in last]
-    for id, value in last.items():
+    mine = {question.id: last[question.id] for question in some if question.id in last}
+    steps += [enter(f"[data-question={id}] input", "x") for id in mine]
+    for id, value in mine.items():
         steps += [GO, enter(f"[data-question={id}] input", value)]
     return Life([*steps, GO], served(asked))
 
 
-def every_report() -> Life:
-    """Answer every mechanism, look at who else could have sent it, send, take back."""
-    asked = every_mechanism()
-    steps = [visit()]
-    for question in asked.questions:
-        steps.append({"do": "answer", "at": f"[data-question={question.id}] .control"})
-    steps += [GO]
-    steps += [{"do": "toggle", "at": f"[data-question={q.id}] details"} for q in asked.questions]
+def every_report(some: Sequence[Question]) -> Life:
+    """Answer questions, look at who else could have sent each report, send, take back."""
+    asked = dataclasses.replace(every_mechanism(), questions=tuple(some))
+    places = [f"[data-question={question.id}]" for question in some]
+    steps = [visit(), *({"do": "answer", "at": f"{place} .control"} for place in places), GO]
+    steps += [{"do": "toggle", "at": f"{place} details"} for place in places]
     steps += [GO, click("#back-ask"), click("#back-no"), click("#back-ask"), click("#back-yes")]
     return Life(steps, served(asked))
+
+
+def _in_parts(
+    name: str, life: Callable[[Sequence[Question]], Life], asked: Collection, size: int
+) -> dict[str, Callable[[], Life]]:
+    """Return lives of a few questions each: a step costs as much as its page is long."""
+    parts = [asked.questions[n : n + size] for n in range(0, len(asked.questions), size)]
+    return {f"{name}-{n}": functools.partial(life, part) for n, part in enumerate(parts, 1)}
 
 
 def again_and_again() -> Life:
@@ -658,10 +667,11 @@ def elements_of_special_collections() -> Life:
 
 
 LIVES: Mapping[str, Callable[[], Life]] = {
+    **_in_parts("every-control", every_control, control_questions(), 4),
+    **_in_parts("every-report", every_report, every_mechanism(), 8),
+} | {
     life.__name__.replace("_", "-"): life
     for life in (
-        every_control,
-        every_report,
         again_and_again,
         what_goes_wrong,
         nothing_to_answer,
