@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.issuing import key_name
 from rumor.core.blind_rsa import EXPONENT, SecretKey
+from rumor.core.canonical import digest
 from rumor.kinds import KINDS
 from rumor.mechanisms import PrivKVM
 from rumor.privacy.loss import series_ceiling
@@ -24,6 +26,7 @@ INVITATION = "rumor-invitation-AAECAwQFBgcICQoLDA0OD9_G"
 OTHER_INVITATION = "rumor-invitation-8PHy8_T19vf4-fr7_P3-_8IU"
 BOUND_INVITATION = "rumor-bound-invitation-ZGVmZ2hpamtsbW5vcHFyc2Ri"
 LABELS = [f"label {i}" for i in range(70)]
+TURN = 6 * 3_600_000  # of six hours, in milliseconds
 COIN = {"kind": "choice", "labels": ["red", "blue"], "epsilon": 1.0}
 TWICE = {**COIN, "mechanism": "randomized-response", "reports_per_person": 2}
 MOOD: dict[str, object] = {
@@ -445,9 +448,11 @@ def through_a_relay() -> Life:
     }
     turns = Collection.resolve({**wish, "relay": {**RELAY, "turn_hours": 6}})
     plain = Collection.resolve({**wish, "series": "plain", "relay": RELAY})
-    unsafe = Collection.resolve(
-        {**wish, "series": "unsafe", "relay": {**RELAY, "crowd": 5, "turn_hours": 1}}
-    )
+    quick = Collection.resolve({**wish, "series": "quick", "relay": {**RELAY, "turn_hours": 1}})
+    # One person could fill a batch: nobody makes such a contract any more.
+    contract: dict[str, Any] = {**plain.contract(), "series": "unsafe"}
+    contract["relay"] = {**RELAY, "crowd": 5}
+    unsafe = {"contract": contract, "digest": digest(contract), "open": True}
     one = [pick("a", "red"), pick("b", "blue"), GO]
     return Life(
         [
@@ -478,13 +483,18 @@ def through_a_relay() -> Life:
             click("button.primary"),
             visit(),
             GO,
-            # In an element an earlier report of its question is over, and the new one arrives.
+            # Of two elements of a question, one sends: the other's report is over.
             visit("element", "/page"),
             {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
-            click("input"),
-            click("button.primary"),
-            {"do": "set", "of": "browser", "now": 1772958000000},
-            click("button.primary"),
+            {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
+            {"do": "set", "of": "browser", "now": 82_081 * TURN + 1},
+            click("input", nth=0),
+            click("button.primary", nth=0),
+            {"do": "set", "of": "browser", "now": 82_082 * TURN + 1},
+            click("input", nth=-1),
+            click("button.primary", nth=-1),
+            {"do": "set", "of": "browser", "now": 82_083 * TURN},
+            click("button.primary", nth=-1),
             {"do": "set", "of": "network", **served(plain)},
             visit(),
             *one,
@@ -493,12 +503,15 @@ def through_a_relay() -> Life:
             ),
             GO,
             GO,
-            {"do": "set", "of": "network", **served(unsafe)},
+            {"do": "set", "of": "network", **served(quick)},
             visit(),
             *one,
             GO,
             click("#back-ask"),
             click("#back-yes"),
+            {"do": "set", "of": "network", "served": {"/v1/collection": unsafe}},
+            visit(),
+            *one,
         ],
         served(turns, gateway=gateway),
     )

@@ -47,7 +47,8 @@ def descriptions() -> list[tuple[dict[str, Any], None]]:
         every = [first, *changes(first, texts=WORDS)]
         every += changes(last, ends=(), texts=()) if last != first else ()
         found += [each for each in every if isinstance(each, dict) and each.get("name") == name]
-    return [(each, None) for each in distinct(found)]
+    unknown = [{**found[0], "name": name} for name in ("x", "constructor", "../rumor", None, 5)]
+    return [(each, None) for each in distinct([*found, *unknown])]
 
 
 def contracts() -> list[object]:
