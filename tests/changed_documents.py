@@ -30,9 +30,13 @@ TEXTS += ["1969-12-31", "1970-01-01", "2026-02-30", "2026-2-3", "2999-12-31", "3
 
 
 def changes(
-    document: Any, ends: Sequence[int] = ENDS, seen: set[str] | None = None, path: str = ""
+    document: Any,
+    ends: Sequence[int] = ENDS,
+    texts: Sequence[str] = TEXTS,
+    seen: set[str] | None = None,
+    path: str = "",
 ) -> Iterator[Any]:
-    """Yield `document` with one thing of it changed.
+    """Yield `document` with one thing of it changed: an integer to one of `ends`, and so on.
 
     Places that were `seen` are left alone (with all that is in them where they end in ".*"), and
     what is changed here is added to them.
@@ -42,18 +46,18 @@ def changes(
         return
     if path not in known:
         known.add(path)
-        yield from _others(document, ends)
+        yield from _others(document, ends, texts)
         if isinstance(document, dict):
             yield {**document, "more": 1}
             for key in document:
                 yield {name: each for name, each in document.items() if name != key}
     if isinstance(document, dict):
         for key, value in document.items():
-            for other in changes(value, ends, known, f"{path}.{key}"):
+            for other in changes(value, ends, texts, known, f"{path}.{key}"):
                 yield {**document, key: other}
     if isinstance(document, list):
         for place in sorted({0, len(document) - 1} - {-1}):
-            for other in changes(document[place], ends, known, f"{path}.{place}"):
+            for other in changes(document[place], ends, texts, known, f"{path}.{place}"):
                 yield [*document[:place], other, *document[place + 1 :]]
 
 
@@ -62,7 +66,7 @@ def distinct(documents: Iterable[Any]) -> list[Any]:
     return list({json.dumps(each): each for each in documents}.values())
 
 
-def _others(value: object, ends: Sequence[int]) -> list[Any]:
+def _others(value: object, ends: Sequence[int], texts: Sequence[str]) -> list[Any]:
     """Return what might stand in the place of a value."""
     match value:
         case bool():
@@ -84,7 +88,7 @@ def _others(value: object, ends: Sequence[int]) -> list[Any]:
             near = [str(int(value) + 1), str(int(value) - 1)]
             return [*THRESHOLDS, *near, f"0{value}", f" {value}", int(value) % 2**53, None, ""]
         case str():
-            return [*TEXTS, f"{value}0", value.upper(), None, 5, [value]]
+            return [*texts, f"{value}0", value.upper(), None, 5, [value]]
         case None:
             return [0, 1, 1.5, "1", [], {}, DIGITS * 4]
         case list():

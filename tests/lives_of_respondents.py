@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from rumor.contract.collection import Collection
+from rumor.contract.collection import Collection, Question
 from rumor.contract.issuing import key_name
 from rumor.core.blind_rsa import EXPONENT, SecretKey
+from rumor.core.canonical import digest
 from rumor.kinds import KINDS
 from rumor.mechanisms import PrivKVM
 from rumor.privacy.loss import series_ceiling
@@ -23,6 +26,7 @@ INVITATION = "rumor-invitation-AAECAwQFBgcICQoLDA0OD9_G"
 OTHER_INVITATION = "rumor-invitation-8PHy8_T19vf4-fr7_P3-_8IU"
 BOUND_INVITATION = "rumor-bound-invitation-ZGVmZ2hpamtsbW5vcHFyc2Ri"
 LABELS = [f"label {i}" for i in range(70)]
+TURN = 6 * 3_600_000  # of six hours, in milliseconds
 COIN = {"kind": "choice", "labels": ["red", "blue"], "epsilon": 1.0}
 TWICE = {**COIN, "mechanism": "randomized-response", "reports_per_person": 2}
 MOOD: dict[str, object] = {
@@ -87,30 +91,38 @@ def control_questions() -> Collection:
     )
 
 
-def every_control() -> Life:
-    """Type everything into every control, and see what an answer would become."""
-    asked = control_questions()
+def every_control(some: Sequence[Question]) -> Life:
+    """Type everything into the controls of questions, and see what an answer would become."""
+    asked = dataclasses.replace(control_questions(), questions=tuple(some))
     steps = [visit()]
-    for question in asked.questions:
+    for question in some:
         place = f"[data-question={question.id}]"
         steps += [{"do": "probe", "at": f"{place} .control"}, click(f"{place} .quiet", "twenty")]
+    # What is wrong is told, one after the other, until everything is right.
     last = {"kind-number": "3", "numbered": "3", "scale": "label 3"}
-    steps += [enter(f"[data-question={id}] input", "x") for id in last]
-    for id, value in last.items():
+    mine = {question.id: last[question.id] for question in some if question.id in last}
+    steps += [enter(f"[data-question={id}] input", "x") for id in mine]
+    for id, value in mine.items():
         steps += [GO, enter(f"[data-question={id}] input", value)]
     return Life([*steps, GO], served(asked))
 
 
-def every_report() -> Life:
-    """Answer every mechanism, look at who else could have sent it, send, take back."""
-    asked = every_mechanism()
-    steps = [visit()]
-    for question in asked.questions:
-        steps.append({"do": "answer", "at": f"[data-question={question.id}] .control"})
-    steps += [GO]
-    steps += [{"do": "toggle", "at": f"[data-question={q.id}] details"} for q in asked.questions]
+def every_report(some: Sequence[Question]) -> Life:
+    """Answer questions, look at who else could have sent each report, send, take back."""
+    asked = dataclasses.replace(every_mechanism(), questions=tuple(some))
+    places = [f"[data-question={question.id}]" for question in some]
+    steps = [visit(), *({"do": "answer", "at": f"{place} .control"} for place in places), GO]
+    steps += [{"do": "toggle", "at": f"{place} details"} for place in places]
     steps += [GO, click("#back-ask"), click("#back-no"), click("#back-ask"), click("#back-yes")]
     return Life(steps, served(asked))
+
+
+def _in_parts(
+    name: str, life: Callable[[Sequence[Question]], Life], asked: Collection, size: int
+) -> dict[str, Callable[[], Life]]:
+    """Return lives of a few questions each: a step costs as much as its page is long."""
+    parts = [asked.questions[n : n + size] for n in range(0, len(asked.questions), size)]
+    return {f"{name}-{n}": functools.partial(life, part) for n, part in enumerate(parts, 1)}
 
 
 def again_and_again() -> Life:
@@ -436,9 +448,11 @@ def through_a_relay() -> Life:
     }
     turns = Collection.resolve({**wish, "relay": {**RELAY, "turn_hours": 6}})
     plain = Collection.resolve({**wish, "series": "plain", "relay": RELAY})
-    unsafe = Collection.resolve(
-        {**wish, "series": "unsafe", "relay": {**RELAY, "crowd": 5, "turn_hours": 1}}
-    )
+    quick = Collection.resolve({**wish, "series": "quick", "relay": {**RELAY, "turn_hours": 1}})
+    # One person could fill a batch: nobody makes such a contract any more.
+    contract: dict[str, Any] = {**plain.contract(), "series": "unsafe"}
+    contract["relay"] = {**RELAY, "crowd": 5}
+    unsafe = {"contract": contract, "digest": digest(contract), "open": True}
     one = [pick("a", "red"), pick("b", "blue"), GO]
     return Life(
         [
@@ -469,13 +483,18 @@ def through_a_relay() -> Life:
             click("button.primary"),
             visit(),
             GO,
-            # In an element an earlier report of its question is over, and the new one arrives.
+            # Of two elements of a question, one sends: the other's report is over.
             visit("element", "/page"),
             {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
-            click("input"),
-            click("button.primary"),
-            {"do": "set", "of": "browser", "now": 1772958000000},
-            click("button.primary"),
+            {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
+            {"do": "set", "of": "browser", "now": 82_081 * TURN + 1},
+            click("input", nth=0),
+            click("button.primary", nth=0),
+            {"do": "set", "of": "browser", "now": 82_082 * TURN + 1},
+            click("input", nth=-1),
+            click("button.primary", nth=-1),
+            {"do": "set", "of": "browser", "now": 82_083 * TURN},
+            click("button.primary", nth=-1),
             {"do": "set", "of": "network", **served(plain)},
             visit(),
             *one,
@@ -484,12 +503,15 @@ def through_a_relay() -> Life:
             ),
             GO,
             GO,
-            {"do": "set", "of": "network", **served(unsafe)},
+            {"do": "set", "of": "network", **served(quick)},
             visit(),
             *one,
             GO,
             click("#back-ask"),
             click("#back-yes"),
+            {"do": "set", "of": "network", "served": {"/v1/collection": unsafe}},
+            visit(),
+            *one,
         ],
         served(turns, gateway=gateway),
     )
@@ -658,10 +680,11 @@ def elements_of_special_collections() -> Life:
 
 
 LIVES: Mapping[str, Callable[[], Life]] = {
+    **_in_parts("every-control", every_control, control_questions(), 4),
+    **_in_parts("every-report", every_report, every_mechanism(), 8),
+} | {
     life.__name__.replace("_", "-"): life
     for life in (
-        every_control,
-        every_report,
         again_and_again,
         what_goes_wrong,
         nothing_to_answer,

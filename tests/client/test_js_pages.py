@@ -43,6 +43,13 @@ def test_a_life_goes_as_it_is_written(name: str) -> None:
     assert found == written, f"`python -m tests.pages` writes this anew:\n{said}"
 
 
+def parts(name: str) -> Iterator[dict[str, Any]]:
+    """What came of each step of lives that go together."""
+    for each in KNOWN:
+        if re.fullmatch(rf"{name}-\d+", each):
+            yield from results(each)
+
+
 def test_every_transcript_has_its_life() -> None:
     assert {path.stem for path in LIVES.iterdir()} == set(KNOWN)
 
@@ -93,26 +100,24 @@ def cards(page: list[str]) -> dict[str, list[str]]:
 
 def test_tiles_are_the_bits_that_are_sent() -> None:
     """Of every mechanism whose report is shown whole: the lowest bit of a byte comes first."""
-    drawn = next(r for r in results("every-report") if _pending(r))
-    reports = {row["question"]: bytes.fromhex(row["report"]) for row in _pending(drawn)}
+    reports: dict[str, bytes] = {}
+    shown, sent = set(), {}
+    for result in parts("every-report"):
+        reports |= {row["question"]: bytes.fromhex(row["report"]) for row in _pending(result)}
+        for id, lines in cards(result["page"]).items():
+            for place, line in enumerate(lines):
+                if "The whole report is" in line:
+                    tiles = next(each for each in lines[place:] if " tiles " in each).split()[-1]
+                    bits = "".join(f"{byte:08b}"[::-1] for byte in reports[id][:48])
+                    assert tiles == bits, id
+                    shown.add(id)
+        for request in result["requests"]:
+            if request["url"] == "/v1/reports":
+                body = bytes.fromhex(request["body"]["hex"])
+                sent[request["headers"]["Rumor-Question"]] = body[16:]
     assert set(reports) == {question.id for question in every_mechanism().questions}
-    shown = 0
-    for id, lines in cards(drawn["page"]).items():
-        after = [n for n, line in enumerate(lines) if "The whole report is" in line]
-        for place in after:
-            tiles = next(line for line in lines[place:] if " tiles " in line).split()[-1]
-            bits = "".join(f"{byte:08b}"[::-1] for byte in reports[id][:48])
-            assert tiles == bits, id
-            shown += 1
-    assert shown > 10
-    bodies = [
-        (request["headers"]["Rumor-Question"], bytes.fromhex(request["body"]["hex"]))
-        for result in results("every-report")
-        for request in result["requests"]
-        if request["url"] == "/v1/reports"
-    ]
-    assert {id: body[16:] for id, body in bodies} == reports
-    assert len(bodies) == len(reports)
+    assert sent == reports
+    assert len(shown) > 10
 
 
 def _pending(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -123,15 +128,15 @@ def _pending(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def strips(question: Question) -> Iterator[tuple[str, str | None]]:
     """What a control of ordered answers holds after each step, and the strip below it."""
-    for result in results("every-control"):
+    for result in parts("every-control"):
         lines = cards(result["page"]).get(question.id, [])
         if not any("card open" in line for line in lines):
             continue
         typed = [re.search(r'type="(?:number|text)".* = "(.*)"', line) for line in lines]
         ticked = [re.search(r'value="(.*)" \[x\]', line) for line in lines]
         marked = [line for line in lines if "insetInlineStart" in line]
-        held = next((found[1] for found in (*typed, *ticked) if found), "")
-        yield held.strip(), marked[0] if marked else None
+        held = [found for found in (*typed, *ticked) if found is not None]
+        yield held[0][1].strip() if held else "", marked[0] if marked else None
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,35 @@ def relayed_rule(row: Mapping[str, Any]) -> bool:
     return goes and ("turn" not in row or (HOUR(row["turn"]) and HOUR(row.get("expires"))))
 
 
+FIRST: Mapping[str, Rule] = {
+    "rumor": lambda value: value == 1 and value is not True,
+    "secret": RULES["secret"],
+    "spending": rows({**ANSWERS, "mechanism": text, "reports": COUNT}),
+    "pending": RULES["pending"],
+}
+
+
+def is_whole_first(state: object) -> bool:
+    """Whether a state is as the first version wrote it."""
+    if not isinstance(state, dict) or not all(
+        k in state and rule(state[k]) for k, rule in FIRST.items()
+    ):
+        return False
+    return "sent" not in state or LATER["sent"](state["sent"])
+
+
+def test_a_state_of_the_first_version_is_whole_or_refused() -> None:
+    row = {name: WHOLE["answers"][0][name] for name in ANSWERS}
+    first = {name: WHOLE[name] for name in ("secret", "pending", "sent")}
+    first |= {"rumor": 1, "spending": [{**row, "mechanism": "unary", "reports": 2}]}
+    states = [first, *distinct(changes(first, texts=("", "00")))]
+    found = node("twins.mjs", given={"states": states})["states"]
+    # What is called version 2 has the lists of that version.
+    wanted = [is_whole_first(state) or is_whole(state) for state in states]
+    assert [one is True for one in found] == wanted
+    assert min(sum(wanted), len(wanted) - sum(wanted)) > 100
+
+
 def test_whatever_became_of_a_state_it_is_whole_or_refused() -> None:
     states = [WHOLE, *distinct(changes(WHOLE))]
     rows_ = distinct(changes({**WHOLE["pending"][0], **RELAYED}))

@@ -33,6 +33,7 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 REFUSALS = VECTORS / "refusals.txt"
 SECRET = b"what both clients draw"
 NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+WORDS = ["", "x", "A", "clip", "refuse", "sample", "options", "\ud800"]
 COIN = {"kind": "choice", "labels": ["red", "blue"], "epsilon": 1.0}
 
 
@@ -43,9 +44,11 @@ def descriptions() -> list[tuple[dict[str, Any], None]]:
     for name in BY_NAME:
         own = [vector["mechanism"] for vector in vectors if vector["mechanism"]["name"] == name]
         first, last = own[0], own[-1]
-        every = [first, *changes(first), *(changes(last, ends=()) if last != first else ())]
+        every = [first, *changes(first, texts=WORDS)]
+        every += changes(last, ends=(), texts=()) if last != first else ()
         found += [each for each in every if isinstance(each, dict) and each.get("name") == name]
-    return [(each, None) for each in distinct(found)]
+    unknown = [{**found[0], "name": name} for name in ("x", "constructor", "../rumor", None, 5)]
+    return [(each, None) for each in distinct([*found, *unknown])]
 
 
 def contracts() -> list[object]:
