@@ -175,6 +175,9 @@ def test_one_group_weighed_alone_is_that_group(name: str) -> None:
     np.testing.assert_allclose(some.stderr[linear], error[linear])
     missing = rumor.weigh(mechanism, groups, {"north": 1, "east": 3}, **options)
     assert any("no reports of 'east', 75.0% of the population" in note for note in missing.notes)
+    # What is left is of the rest, as if there were no others.
+    assert missing.parts["north"].weight == 1.0
+    np.testing.assert_allclose(missing.unbiased, alone.unbiased)
 
 
 def test_sources_that_say_the_same_are_one_source(name: str) -> None:
