@@ -20,7 +20,7 @@ import rumor
 from rumor.core.canonical import canonical_json
 from rumor.core.errors import InputError
 from rumor.core.exact import WORD
-from rumor.mechanisms import FrequencyOracle, Mechanism, Mixed, from_description
+from rumor.mechanisms import REGISTRY, FrequencyOracle, Mechanism, Mixed, from_description
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.audit.enumeration import TooManyBranchesError
 from tests.laws.laws import (
@@ -223,3 +223,31 @@ def test_parts_of_a_budget_are_not_exchanged() -> None:
     assert one.key_truth < one.value_truth
     odds = Fraction(one.key_truth, WORD - one.key_truth)
     assert float(odds) == pytest.approx(np.exp(0.5))
+
+
+ORACLES = [
+    pytest.param(one, id=f"{one.name}-{one.domain}-{place}")
+    for place, one in enumerate(
+        [*INSTANCES.values(), *(one for kind in REGISTRY for one in kind.examples())]
+    )
+    if isinstance(one, FrequencyOracle) and one.domain <= 10 and list(one.publics()) == [b""]
+]
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_estimates_of_unequal_shares_vary_together_as_the_channel_says(
+    oracle: FrequencyOracle,
+) -> None:
+    """Moments of one person's estimates, by the channel: no two values have one share."""
+    shares = np.arange(1.0, oracle.domain + 1)
+    shares /= shares.sum()
+    channel = oracle.channel()
+    chances = shares @ channel.matrix()
+    found = np.array([oracle.unbiased(oracle.tally(row[None]), 1) for row in channel.outputs])
+    np.testing.assert_allclose(chances @ found, shares, atol=1e-9)
+    moments = (found * chances[:, None]).T @ found - np.outer(shares, shares)
+    np.testing.assert_allclose(oracle.covariance(shares, 1), moments, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(oracle.covariance(shares, 4), moments / 4, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        oracle.covariance(shares, 1).diagonal(), np.diag(moments), rtol=1e-7, atol=1e-9
+    )

@@ -254,7 +254,7 @@ def bloom(**more: Any) -> BloomFilter:
     return BloomFilter(**{"bits": 2, "hashes": 1, "cohorts": 1, "key": b"k", **more})
 
 
-def words(**more: Any) -> Mechanism:
+def words(**more: Any) -> Any:
     return made("open-words", **more)
 
 

@@ -74,25 +74,16 @@ class Curve:
 
     def quantile(self, share: float, z: float) -> tuple[float, float, float]:
         """Return the value that a share of answers does not exceed, and its interval's ends."""
-        first, last = interval_of(*self.sides.ends(z), share)
-        if not self.spread:
-            first, last = math.floor(first), math.ceil(last)
         point = reached(self.frequency, share)
-        return (
-            self._value(point),
-            self._value(min(first, point)),
-            self._value(max(last, point)),
-        )
-
-    def _value(self, point: float) -> float:
-        """Return what a point of the line is worth; where positions hold one value, that value.
-
-        Between two positions that is the one before it, which has reached the share there.
-        """
-        if not self.scale.whole:
-            return float(self.scale.at(point))
-        last = self.scale.domain - 1
-        return float(self.scale.middles[min(max(math.ceil(point) - 1, 0), last)])
+        first, last = interval_of(*self.sides.ends(z), share)
+        points = point, min(first, point), max(last, point)
+        if self.scale.whole:
+            middle, low, high = (float(self.scale.middles[_position(each)]) for each in points)
+            return middle, low, high
+        if not self.spread:  # answers may lie anywhere within a position
+            points = point, _position(points[1]), math.ceil(points[2])
+        middle, low, high = (float(self.scale.at(each)) for each in points)
+        return middle, low, high
 
     def position(self, share: float) -> int:
         """Return the position in which the answer reaches a share."""
@@ -151,6 +142,11 @@ class Places:
         before = np.searchsorted(other.first, self.last, side="right")
         sides = (float((self.away**2 + each).min()) for each in (down[after], up[before]))
         return math.erfc(math.sqrt(max(sides) / 2))
+
+
+def _position(point: float) -> int:
+    """Return the position that has reached a point of the line; at its end, it has."""
+    return max(math.ceil(point) - 1, 0)
 
 
 def _over(distance: Vector, deviation: Vector) -> Vector:
