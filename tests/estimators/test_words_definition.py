@@ -60,7 +60,8 @@ def dense(words: Candidates) -> Vector:
 
 def levels(words: Candidates) -> Vector:
     """A column for each cohort: 1 on its bits."""
-    return np.kron(np.eye(words.bloom.cohorts), np.ones((words.bloom.bits, 1)))
+    found = np.kron(np.eye(words.bloom.cohorts), np.ones((words.bloom.bits, 1)))
+    return np.asarray(found, dtype=np.float64)
 
 
 def test_shares_of_bits_are_those_of_their_cohort() -> None:
@@ -175,7 +176,8 @@ def test_the_refit_is_weighted_least_squares(with_levels: bool) -> None:
     own = b
     while (own < 0).any():
         kept = [word for word, value in zip(kept, own, strict=True) if value >= 0]
-        own = np.linalg.solve((x[:, kept].T * w) @ x[:, kept], x[:, kept].T @ (w * y))
+        solved = np.linalg.solve((x[:, kept].T * w) @ x[:, kept], x[:, kept].T @ (w * y))
+        own = np.asarray(solved, dtype=np.float64)
     wanted = np.zeros(5)
     wanted[kept] = own
     np.testing.assert_allclose(found.coefficients, wanted, atol=1e-9)

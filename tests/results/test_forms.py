@@ -310,8 +310,8 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
         ]
         return {"periods": list(one.periods), "changes": changes, "notes": list(one.notes)}
     if isinstance(one, Regression):
-        names = ("formula", "reference", "log_likelihood", "null_log_likelihood")
-        names += ("whole_likelihood", "left_out")
+        names = ["formula", "reference", "log_likelihood", "null_log_likelihood"]
+        names += ["whole_likelihood", "left_out"]
         tests = [vars(test) for test in one.tests]
         same = {name: getattr(one, name) for name in names}
         return {**same, "overall": vars(one.overall), "tests": tests, "notes": list(one.notes)}
@@ -347,7 +347,7 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
     if isinstance(one, KeyValueEstimate):
         return {"cap": len(one.values), "notes": []}
     if isinstance(one, WordEstimate):
-        told = {
+        words: dict[str, Any] = {
             "candidates": len(one.values),
             "detected": int(one.detected.sum()),
             "other": one.other,
@@ -357,8 +357,8 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
             "alarms": list(one.alarms),
         }
         if isinstance(one, OpenWordEstimate):
-            told |= {"candidates": one.pool, "longer": one.longer, "looked_at": one.looked_at}
-        return told
+            words |= {"candidates": one.pool, "longer": one.longer, "looked_at": one.looked_at}
+        return words
     if isinstance(one, MeanEstimate):
         return {}
     assert isinstance(one, Estimate)
@@ -374,8 +374,8 @@ def bins_of(one: OrderedEstimate) -> list[tuple[float, float]]:
     return list(itertools.pairwise(ends))
 
 
-COMMON = ("reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers")
-COMMON += ("diagnostics", "estimates")
+COMMON = ["reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers"]
+COMMON += ["diagnostics", "estimates"]
 
 
 def test_json_says_what_there_is_beside_the_rows(result: Tabular) -> None:
@@ -594,14 +594,15 @@ def test_many_panels_of_a_chart_are_cut() -> None:
     trend = RESULTS["choice-followed"]()
     assert isinstance(trend, Trend)
     wide = 5  # times as many values
+    tiled: dict[str, Any] = {
+        name: np.tile(getattr(trend, name), wide)
+        for name in ("unbiased", "stderr", "line", "deviation", "change", "before", "after")
+    }
     many = replace(
         trend,
         values=[f"v{i}" for i in range(3 * wide)],
         quantities=["share"] * 3 * wide,
-        **{
-            name: np.tile(getattr(trend, name), wide)
-            for name in ("unbiased", "stderr", "line", "deviation", "change", "before", "after")
-        },
+        **tiled,
         p_value=np.arange(15, 0, -1) / 100,
         adjusted=np.arange(15, 0, -1) / 100,
     )
@@ -734,7 +735,6 @@ def test_a_cross_table_says_every_cell(level: float) -> None:
     assert float(numbers[1].rstrip("%")) == pytest.approx(100 * level)
     assert float(numbers[2]) == pytest.approx(v.low, rel=5e-3)
     assert float(numbers[3]) == pytest.approx(v.high, rel=5e-3)
-
     # The cell that its ratio tells furthest from 1, by intervals that hold for all cells at once.
     each = -NormalDist().inv_cdf((1 - level ** (1 / table.shares.size)) / 2)
     bottom, top = table.ratio_interval(each)
@@ -743,9 +743,9 @@ def test_a_cross_table_says_every_cell(level: float) -> None:
     row, column = divmod(cell, columns)
     named = f"{table.ids[0]} {table.labels[0][row]} with {table.ids[1]} {table.labels[1][column]}"
     rest = text.partition(f"furthest from independence: {named}, ")[2]
-    ratio, *ends = [float(x) for x in NUMBER.findall(rest.partition(", all cells")[0])]
+    ratio, *told = [float(x) for x in NUMBER.findall(rest.partition(", all cells")[0])]
     assert ratio == pytest.approx(table.ratio.ravel()[cell], abs=5e-3)
-    assert ends == pytest.approx([bottom[cell], top[cell]], rel=5e-3)
+    assert told == pytest.approx([bottom[cell], top[cell]], rel=5e-3)
 
 
 def test_rows_that_hold_at_once_share_the_level(result: Tabular) -> None:
@@ -798,7 +798,7 @@ def rows_drawn(one: Tabular, view: View) -> list[dict[str, Any]]:
         return [*bars, *marks, *(dict(zip(names, step, strict=True)) for step in steps)]
     if isinstance(one, JointEstimate):
         (table,) = one.tables.values()
-        low, high = one.interval(view.level)
+        least, most = one.interval(view.level)
         wide = table.shares.sum(axis=0)
         left, tops = np.cumsum(wide) - wide, np.cumsum(table.shares, axis=0) / wide
         tiles = [
@@ -806,8 +806,8 @@ def rows_drawn(one: Tabular, view: View) -> list[dict[str, Any]]:
                 "row": table.labels[0][i],
                 "column": table.labels[1][j],
                 "share": table.shares[i, j],
-                "low": low[i * len(wide) + j],
-                "high": high[i * len(wide) + j],
+                "low": least[i * len(wide) + j],
+                "high": most[i * len(wide) + j],
                 "ratio": table.ratio[i, j],
                 "x": left[j],
                 "x2": left[j] + wide[j],

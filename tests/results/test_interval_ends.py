@@ -100,7 +100,7 @@ def summary_of(oracle: FrequencyOracle, people: int) -> Summary:
 def test_binomial_ends_are_where_the_count_is_that_rare(trials: int) -> None:
     counts = np.arange(trials + 1)
     low, high = binomial_ends(
-        counts * 1.0, np.full(counts.size, trials * 1.0), tails_of(counts.size)
+        counts.astype(np.float64), np.full(counts.size, float(trials)), tails_of(counts.size)
     )
     assert (low[0], high[-1]) == (0.0, 1.0)
     for count in range(1, trials + 1):
@@ -172,7 +172,7 @@ def test_a_part_of_the_reports_is_bounded_too() -> None:
     )  # fmt: skip
     low, high = ExactIntervals(items).tails(np.arange(2), tails_of(2), "population")
     half = Tails.alike(LOWER / 2, UPPER / 2, 2)
-    chance = binomial_ends(items.counts, np.array([12.0, 10.0]), half)
+    chance = binomial_ends(np.array([9.0, 2.0]), np.array([12.0, 10.0]), half)
     part = binomial_ends(np.array([12.0, 10.0]), np.full(2, 30.0), half)
     for row, (gain, seen) in enumerate(zip((0.25, 0.2), (12 / 30, 10 / 30), strict=True)):
         shares = [(end[row] - 0.5) / gain for end in chance]
@@ -574,10 +574,11 @@ def test_every_view_asks_for_its_own_tails(method: str) -> None:
         )
         at = [order.index(row) for row in rows]
         own = Tails(by_rank.lower[at], by_rank.upper[at])
+        at_once = (1 - 0.8 ** (1 / 6)) / 2
         cases = {
             View(level=0.8, order="estimate"): own,
             View(level=0.8, order="estimate", of="people"): own,
-            View(level=0.8, simultaneous=True): Tails.alike(*[(1 - 0.8 ** (1 / 6)) / 2] * 2, 3),
+            View(level=0.8, simultaneous=True): Tails.alike(at_once, at_once, 3),
         }
         for view, tails in cases.items():
             low, high = found.intervals.tails(np.array(rows), tails, view.target)
@@ -622,9 +623,12 @@ def test_the_smallest_share_is_that_of_two_binomial_sums() -> None:
     items = ItemCounts(
         np.zeros(3), np.array([10.0, 40.0, 10.0]), 0.6, np.array([0.1, 0.1, 0.2]), 1.0
     )
-    assert RareCount.noisiest(items) == RareCount(10.0, 0.2, pytest.approx(0.4))
+    noisiest = RareCount.noisiest(items)
+    assert (noisiest.trials, noisiest.miss) == (10.0, 0.2)
+    assert noisiest.gain == pytest.approx(0.4)
     part = RareCount.of_part(400, 0.25, 0.2, 0.5)
-    assert part == RareCount(pytest.approx(100 - math.sqrt(75)), 0.2, 0.5)
+    assert part.trials == pytest.approx(100 - math.sqrt(75))
+    assert (part.miss, part.gain) == (0.2, 0.5)
     assert RareCount.of_part(1, 0.01, 0.2, 0.5).trials == 0.0
 
 
