@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from rumor.core.types import Vector
 from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
@@ -34,7 +36,7 @@ from rumor.results.estimate import Estimate
 from rumor.results.intervals_chart import around_zero, panels
 from rumor.results.regression import Regression
 from rumor.results.rows import Tabular
-from rumor.results.trend import Trend
+from rumor.results.trend import LineCoins, Trend
 from rumor.results.view import View
 from tests.results.made import RESULTS
 
@@ -406,6 +408,20 @@ METHODS: dict[type[Tabular], set[str]] = {
 }
 
 
+def held_by_few_coins(line: Vector, ends: list[Vector], coins: LineCoins) -> list[Vector]:
+    """Return ends that hold those of Clopper and Pearson at 80 %, where coins are few."""
+    least, span = coins.within[0], coins.within[1] - coins.within[0]
+    heads = coins.trials * np.clip((line - least) / span, 0, 1)
+    tails = coins.trials - heads
+    low = np.where(heads > 0, stats.beta.ppf(0.1, np.maximum(heads, 1e-9), tails + 1), 0.0)
+    high = np.where(tails > 0, stats.beta.ppf(0.9, heads + 1, np.maximum(tails, 1e-9)), 1.0)
+    few = heads * tails < 400 * coins.trials
+    return [
+        np.where(few, np.minimum(ends[0], least + span * low), ends[0]),
+        np.where(few, np.maximum(ends[1], least + span * high), ends[1]),
+    ]
+
+
 def test_intervals_of_what_groups_make_are_their_own(result: Tabular) -> None:
     """Within 0 and 1 where they are of shares, and of nothing else."""
     named = next((names for kind, names in METHODS.items() if isinstance(result, kind)), None)
@@ -423,6 +439,8 @@ def test_intervals_of_what_groups_make_are_their_own(result: Tabular) -> None:
     low, high = result.interval(level)
     if isinstance(result, Trend):
         ends = [result.line - z * result.deviation, result.line + z * result.deviation]
+        if result.coins is not None:
+            ends = held_by_few_coins(result.line, ends, result.coins)
         wanted = [np.where(shares, np.clip(end, 0, 1), end) for end in ends]
         np.testing.assert_allclose([low, high], wanted)
         return
@@ -602,6 +620,7 @@ def test_many_panels_of_a_chart_are_cut() -> None:
         trend,
         values=[f"v{i}" for i in range(3 * wide)],
         quantities=["share"] * 3 * wide,
+        coins=None,
         **tiled,
         p_value=np.arange(15, 0, -1) / 100,
         adjusted=np.arange(15, 0, -1) / 100,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 from scipy import integrate, stats
 
 import rumor
-from rumor.core.types import Vector
+from rumor.core.reports import Mask
+from rumor.core.types import Rows, Vector
 from rumor.estimators.compare import trend as module
 from rumor.estimators.compare.differences import Differences, Sum, WeightedMean, holm
 from rumor.estimators.compare.overall import beyond, chi_squared
@@ -74,6 +76,25 @@ def test_a_samples_ends_are_the_roots_of_its_equation(oracle: FrequencyOracle, o
     np.testing.assert_allclose(found.stderr**2, variance(found, inside), rtol=1e-12)
 
 
+@dataclass(frozen=True)
+class KnownEnds:
+    """Ends that are given; of the rows from `many` on there are many reports."""
+
+    within: tuple[Vector, Vector]
+    many: int
+
+    @property
+    def trials(self) -> Vector:
+        return np.full(self.within[0].size, 9.0)
+
+    def is_few(self, rows: Rows) -> Mask:
+        return np.asarray(rows < self.many)
+
+    def quantile_ends(self, rows: Rows, z: Vector) -> tuple[Vector, Vector]:
+        np.testing.assert_allclose(z, np.full(rows.size, Z))
+        return self.within[0][rows], self.within[1][rows]
+
+
 def test_samples_by_hand() -> None:
     known = Sample.known(np.array([3.0, 5.0]), np.array([0.5, 2.0]))
     np.testing.assert_allclose(known.bounds(Z), [[3 - Z / 2, 5 - 2 * Z], [3 + Z / 2, 5 + 2 * Z]])
@@ -88,11 +109,14 @@ def test_samples_by_hand() -> None:
     np.testing.assert_allclose(picked.variance(0.3), ONE.variance(0.3)[[2, 0]])
     # Few reports: the ends that must be held stretch each side, and go with their rows.
     ends = np.array([0.1, 0.0, 0.99]), np.array([0.21, 0.99, 1.0])
-    few = Sample(ONE.mean, ONE.spread, ONE.reports, ONE.limits, lambda z: ends)
+    few = Sample(ONE.mean, ONE.spread, ONE.reports, ONE.limits, KnownEnds(ends, len(ends[0]) - 1))
     low, high = few.bounds(Z)
-    np.testing.assert_allclose(low, np.minimum(ONE.bounds(Z)[0], ends[0]))
-    np.testing.assert_allclose(high, np.maximum(ONE.bounds(Z)[1], ends[1]))
-    np.testing.assert_allclose(few.at(np.array([1])).bounds(Z), [low[[1]], high[[1]]])
+    wanted = np.minimum(ONE.bounds(Z)[0], ends[0]), np.maximum(ONE.bounds(Z)[1], ends[1])
+    np.testing.assert_allclose([low[:2], high[:2]], [wanted[0][:2], wanted[1][:2]])
+    # Of the last row there are many reports.
+    np.testing.assert_allclose([low[2], high[2]], [end[2] for end in ONE.bounds(Z)])
+    np.testing.assert_array_equal(few.few, [True, True, False])
+    np.testing.assert_allclose(few.at(np.array([2, 1])).bounds(Z), [low[[2, 1]], high[[2, 1]]])
     np.testing.assert_allclose(
         two_sided(np.array([0.0, -1.0, 2.5])), 2 * stats.norm.sf([0, 1, 2.5])
     )
