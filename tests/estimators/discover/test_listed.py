@@ -46,6 +46,17 @@ def test_p_values_of_absent_words_are_uniform() -> None:
         assert abs(float((p <= x).mean()) - x) < 4 * np.sqrt(x * (1 - x) / p.size)
 
 
+def test_few_reports_leave_no_word_certain() -> None:
+    """A share is no surer than chance lets the people of all levels together be."""
+    words = ["news", "sunny", "absent"]
+    for people in (1, 2, 5, 12, 30):
+        for seed in range(6):
+            mechanism, tally = crowd({"news": 0.7, "sunny": 0.3}, people, 4.0, 80 + seed)
+            chance = 1 / mechanism.buckets
+            least = np.sqrt(chance * (1 - chance) / people) / mechanism.gain
+            assert (look_for(mechanism, tally, words).stderr > least / 2).all(), (people, seed)
+
+
 def test_one_word_written_twice_is_one() -> None:
     mechanism, tally = crowd({}, 1_000, 2.0, 23)
     assert look_for(mechanism, tally, ["café", "cafe\u0301"]).words == ["café"]

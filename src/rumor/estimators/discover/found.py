@@ -104,7 +104,10 @@ def _shares(
     for place, i in enumerate(rows.tolist()):
         first = grown.pool.level[i] + later
         excess = sum(grown.pool.excess[i][later:])
-        noise = float((grown.deviation[first:] ** 2).sum())
+        noise = sum(
+            noise_of(mechanism, float(grown.deviation[at]), int(grown.people[at]))
+            for at in range(first, len(grown.people))
+        )
         found[place] = share_of(mechanism, excess, int(grown.people[first:].sum()), noise)
     return found[:, 0], found[:, 1]
 
@@ -123,6 +126,17 @@ def _ranked(mechanism: OpenWords, grown: Grown, rows: NDArray[np.intp]) -> Vecto
         stems = np.array([pool.stems[i][level] for i in rows[here].tolist()], dtype=np.uint64)
         looks.append(Looks(here, stems, shares[:, 0], shares[:, 1]))
     return ranked(*_shares(mechanism, grown, rows, later=False), looks)
+
+
+def noise_of(mechanism: OpenWords, deviation: float, people: int) -> float:
+    """Return the variance of an excess among `people` whose table has this `deviation`.
+
+    A fit of frequent stems can explain most of a small table, its noise too. Where less than half
+    of what chance brings is left of the noise, it is taken for what chance brings.
+    """
+    chance = 1 / mechanism.buckets
+    least = people * chance * (1 - chance)
+    return deviation**2 if deviation**2 > least / 2 else least
 
 
 def share_of(

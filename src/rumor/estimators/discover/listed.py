@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from rumor.core.types import Tally, Vector
 from rumor.estimators.decode.testing import benjamini_hochberg
 from rumor.estimators.discover.deflate import support
-from rumor.estimators.discover.found import CAUTION, CONFIDENCE, LEVEL, interval, share_of
+from rumor.estimators.discover.found import (
+    CAUTION,
+    CONFIDENCE,
+    LEVEL,
+    interval,
+    noise_of,
+    share_of,
+)
 from rumor.mechanisms.open_words import OpenWords
 
 
@@ -60,7 +67,7 @@ def look_for(
         pooled[rows] += np.sqrt(there.people) * there.deviates
         people[rows] += there.people
         excess[rows] += there.excess
-        variance[rows] += there.deviation**2
+        variance[rows] += noise_of(mechanism, there.deviation, there.people)
     p_value = ndtr(-pooled / np.sqrt(np.maximum(people, 1)))
     found = benjamini_hochberg(p_value, CAUTION * level)
     shares = [
