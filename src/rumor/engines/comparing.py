@@ -123,6 +123,8 @@ def compare_reports(
             "a comparison is of two files, of groups (--by) or of periods (--period, twice or "
             f"more); got {sum(ways)} of these"
         )
+    if periods and how.window != (None, None):
+        raise InputError("periods say which days are compared; got --from or --to beside them")
     if other is not None and second is None:
         raise InputError("another collection is that of a second file; got none beside it")
     if by is not None:
