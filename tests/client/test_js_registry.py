@@ -136,6 +136,7 @@ TYPED: list[tuple[str, list[str] | None, str, object]] = [
     ("keyvalue", ["Maps", "Mail"], "1:3", {"Mail": 3}),
     ("keyvalue", None, "7:0", {"7": 0}),
     ("keyvalue", None, "", {}),
+    ("keyvalue", ["Maps", "Mail"], " none", {}),
 ]
 
 
