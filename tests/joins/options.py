@@ -1,0 +1,84 @@
+"""The options of every verb: which of them cells are made of, and where the others are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+IN_ROWS: Mapping[str, Sequence[str]] = {
+    "estimate": (
+        "--by",
+        "--weights",
+        "--from",
+        "--to",
+        "--distinct-ids",
+        "--skip-invalid",
+        "--method",
+        "--save-summary",
+    ),
+    "compare": ("--by", "--period", "--from", "--to", "--distinct-ids", "--skip-invalid"),
+    "combine": ("--weights", "--from", "--to", "--distinct-ids", "--skip-invalid"),
+    "trend": ("--from", "--to", "--distinct-ids", "--skip-invalid"),
+    "regress": ("--from", "--to", "--skip-invalid"),
+    "simulate": ("--method",),
+    "export": ("--store", "--digest"),
+    "plan": ("--kind", "--users", "--epsilon", "--domain", "--low", "--high", "--cap", "--parts"),
+}
+"""Options that choose rows, or that every cell of the verb is asked with."""
+
+ELSEWHERE: Mapping[str, Sequence[str]] = {
+    # How an answer is shown and written, and options that every cell has.
+    "any": (
+        "--json",
+        "--question",
+        "--candidates",
+        "--engine",
+        "--master",
+        "--plot",
+        "--csv",
+        "--level",
+        "--of",
+        "--simultaneous",
+        "--top",
+        "--assume",
+        "--different-people",
+        "--help",
+    ),
+    # tests/engines and tests/cli
+    "estimate": ("--option", "--detection-level", "--counts", "--linked", "--on", "--share"),
+    "compare": ("--against", "--other"),
+    "combine": ("--chosen",),
+    "trend": ("--every",),
+    "regress": ("--reference",),
+    "merge": ("--force",),
+    "simulate": (
+        "--column",
+        "--mark",
+        "--missing",
+        "--separator",
+        "--people",
+        "--trials",
+        "--seed",
+        "--option",
+    ),
+    # tests/kinds/test_plan.py
+    "plan": (
+        "--people",
+        "--error",
+        "--detect",
+        "--reports",
+        "--lifetime",
+        "--difference",
+        "--share",
+        "--power",
+        "--groups",
+        "--deviation",
+        "--named",
+        "--crowd",
+        "--delta",
+        "--cap-from",
+        "--questions",
+        "--simulate",
+        "--write",
+    ),
+}
+"""Options that are tested for themselves."""
