@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ from rumor.engines.analysis import Analysis, analyse  # noqa: E402
 from rumor.engines.local import LocalEngine  # noqa: E402
 from rumor.engines.sources import MemorySource  # noqa: E402
 from rumor.engines.spark import engine as spark  # noqa: E402
+from rumor.engines.spark import started  # noqa: E402
 from rumor.engines.spark.engine import SparkEngine  # noqa: E402
 from rumor.engines.spark.frame import FrameSource  # noqa: E402
 from rumor.engines.spark.job import Status  # noqa: E402
@@ -49,6 +51,10 @@ from rumor.mechanisms import REGISTRY, Mechanism  # noqa: E402
 from tests import spark_tools  # noqa: E402
 from tests.collector.tools import batch  # noqa: E402
 from tests.collector.tools import collection as stored_collection  # noqa: E402
+from tests.joins.axes import Cell, World  # noqa: E402
+from tests.joins.checking import check  # noqa: E402
+from tests.joins.look import Look  # noqa: E402
+from tests.joins.worlds import Worlds  # noqa: E402
 from tests.spark_tools import OneSpark, executors, slow_source  # noqa: E402
 
 LOCAL = "local[2]"
@@ -324,6 +330,22 @@ def test_invalid_reports_are_left_out_and_counted(
     assert ours.totals == theirs.totals
     assert (ours.reports, ours.totals.skipped) == (9500, 500)
     assert_alike(ours.to_dict(), theirs.to_dict())
+
+
+@pytest.mark.usefixtures("_many_tasks")
+def test_cells_of_the_matrix_of_joins(
+    engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two cells of tests/joins, all of whose cells with Spark run in `make soak`."""
+    monkeypatch.setattr(started, "started", lambda master, on_status: nullcontext(engine))
+    worlds = Worlds(tmp_path, str)
+    for kind, look in (
+        ("choice", Look("estimate", "groups", "window", "repeated")),
+        ("number", Look("trend", trouble="invalid")),
+    ):
+        world = World(kind, "plain", "spark", "direct", "python")
+        check(Cell(look, world), worlds, tmp_path / "out")
+    worlds.close()
 
 
 @pytest.mark.usefixtures("_many_tasks")

@@ -121,9 +121,10 @@ def _check_routes(cell: Cell, held: Held) -> None:
     sources, route = held.sources, ROUTES.get(cell.look)
     if route is None:
         return
+    expected = oracles.expected(cell.look, sources)
     found = held.asked(route)
     assert found["collection"] == sources.whole.contract.digest
-    assert_same(found, oracles.expected(cell.look, sources))
+    assert_same(found, expected)
     if sources.earlier is not None and cell.look.verb == "estimate":
         earlier = sources.earlier
         mark = "&" if "?" in route else "?"

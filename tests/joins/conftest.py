@@ -6,18 +6,45 @@ import functools
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import typer.main
 
+from rumor.engines.spark import started as spark_started
 from rumor.estimators.discover import search
 from tests.collector.conftest import postgres
 from tests.collector.postgres import Postgres
 from tests.joins.worlds import Worlds
+from tests.needs import needs
 
 __all__ = ["postgres"]
 
 _BEAM = 20
+
+
+class _SharedSpark:
+    """One Spark for all commands that ask for the engine, started by the first."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+        self._one: Any = None
+
+    @contextmanager
+    def started(self, master: object, on_status: object) -> Iterator[Any]:
+        if self._one is None:
+            needs("java")
+            from tests.spark_tools import ENVIRONMENT, OneSpark
+
+            for name, value in ENVIRONMENT.items():
+                self._patch.setenv(name, value)
+            self._one = OneSpark()
+        yield self._one.engine("local[2]")
+
+    def stop(self) -> None:
+        if self._one is not None:
+            self._one.stop()
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +65,9 @@ def worlds(
         patch.setattr(search, "usual_beam", lambda mechanism: _BEAM)
         # The commands are put together once, not at every call.
         patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        spark = _SharedSpark(patch)
+        patch.setattr(spark_started, "started", spark.started)
         made = Worlds(folder, store_url)
         yield made
         made.close()
+        spark.stop()

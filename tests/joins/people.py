@@ -39,45 +39,40 @@ FIRST_SHARE = 0.4
 """How many of the people are in the first of two files or sources."""
 
 
+_MILDER = 0.8
+
+
 def contract_of(kind: Kind[Any], series: str = "joins", **more: object) -> Collection:
     """Two questions of a kind that differ in nothing but epsilon."""
-    wish = dict(kind.example().wish)
-    if "key" in kind.keys:
-        wish["key"] = "joins"  # else the series would decide how words are hashed
-    epsilon: Any = wish["epsilon"]
-    questions = [
-        {"id": id, "kind": kind.name, "text": "What?", **wish, "epsilon": epsilon * factor}
-        for id, factor in ((ASKED, 1.0), (BESIDE, 0.75))
-    ]
-    names = {"name": "Joins", "series": series, "contact": "a@b.example"}
-    return Collection.resolve({**names, "questions": questions, **more})
+    questions = [_question(kind, ASKED, 1.0), _question(kind, BESIDE, 0.75)]
+    return Collection.resolve({**_names(series), "questions": questions, **more})
 
 
 def revised(contract: Collection) -> Collection:
-    """The contract's revision, whose first question has less noise."""
-    kind = KINDS[contract.question(ASKED).kind]
-    other = contract_of(kind, contract.series)
-    stricter, beside = contract.questions
-    milder = replace(stricter, mechanism=_milder(kind))
-    assert other.question(ASKED).epsilon == stricter.epsilon
+    """The contract's revision, whose first question has another epsilon."""
+    asked, beside = contract.questions
+    milder = replace(asked, mechanism=_milder(KINDS[asked.kind]))
     return replace(contract, questions=(milder, beside), revision=2, previous=contract.digest)
 
 
 @functools.cache
 def _milder(kind: Kind[Any]) -> Any:
+    questions = [_question(kind, ASKED, _MILDER)]
+    return Collection.resolve({**_names("joins"), "questions": questions}).question().mechanism
+
+
+def _names(series: str) -> dict[str, object]:
+    return {"name": "Joins", "series": series, "contact": "a@b.example"}
+
+
+def _question(kind: Kind[Any], id: str, factor: float) -> dict[str, object]:
+    """The example of a kind, with so many times its epsilon."""
     wish = dict(kind.example().wish)
     epsilon: Any = wish["epsilon"]
+    # Else the series would decide how words are hashed.
     key = {"key": "joins"} if "key" in kind.keys else {}
-    asked = {
-        "id": ASKED,
-        "kind": kind.name,
-        "text": "What?",
-        **wish,
-        **key,
-        "epsilon": epsilon * 0.8,
-    }
-    names = {"name": "Joins", "series": "joins", "contact": "a@b.example"}
-    return Collection.resolve({**names, "questions": [asked]}).question(ASKED).mechanism
+    about = {"id": id, "kind": kind.name, "text": "What?"}
+    return {**about, **wish, **key, "epsilon": epsilon * factor}
 
 
 @dataclass(frozen=True)
