@@ -45,7 +45,7 @@ def check(cell: Cell, worlds: Worlds, folder: Path) -> None:
 def _check_commands(cell: Cell, held: Held, folder: Path) -> None:
     sources, looks = held.sources, [held.sources]
     if cell.world.history == "looks":
-        looks = [sources] * 2
+        looks = [sources] * (1 if cell.look.form == "methods" else 2)
         if sources.so_far:
             _check_first_look(cell, grow(sources, 0), folder)
             looks = [grow(sources, 1)]
