@@ -142,6 +142,7 @@ def test_a_draw_is_its_seeds_alone() -> None:
         drawing.draw(1, "one", ["nowhere"])
 
 
+@pytest.mark.slow
 def test_tables_of_words_are_never_drawn() -> None:
     for folder in drawing.TABLES:
         assert list((ROOT / folder).glob("*.js")), folder

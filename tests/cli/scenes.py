@@ -406,6 +406,7 @@ def _reproducing(held: Collaborators) -> None:
     held.stand("rumor.papers.runner:measure", {"mse": (0.5, 0.1, 7)})
     held.stand("rumor.papers.runner:as_text", "results()")
     held.stand("rumor.papers.render:provenance", "made()")
+    held.stand("rumor.papers.render:in_full", frozenset())
     held.stand("rumor.papers.render:write", _page_of)
     held.stand("rumor.papers.model:Paper.verdicts", ())
     held.spy("rumor.core.files:write_whole")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+import threading
+import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -211,7 +213,14 @@ class Chance:
         return low + self.part * (high - low)
 
     def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
+        """Note a pause of the test's own thread; others, of servers, are made."""
+        if threading.current_thread() is not threading.main_thread():
+            _sleep(seconds)
+        else:
+            self.slept.append(seconds)
+
+
+_sleep = time.sleep
 
 
 @pytest.fixture

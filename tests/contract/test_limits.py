@@ -312,6 +312,13 @@ RULES = [
         ("e\u0301",),
     ),
     Rule(
+        "labels of a contract's question must be written as contracts write it, texts in Unicode "
+        "normal form C; got ",
+        lambda v: contract("questions", 0, "labels", value=v),
+        (["a", "\u00e9"],),
+        (["a", "e\u0301"],),
+    ),
+    Rule(
         "column of a question must be a non-empty text; got ",
         lambda v: question(column=v),
         ("a", " "),

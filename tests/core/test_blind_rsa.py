@@ -90,6 +90,15 @@ def test_a_signature_has_one_form(key: SecretKey) -> None:
         assert not verify(key.public, prepared, other)
 
 
+def test_a_leading_zero_belongs_to_a_signature(key: SecretKey) -> None:
+    """Without it, one signature in 256 was taken as well: a token would have had two forms."""
+    prepared = prepare(b"")
+    signatures = (signed(key, prepared)[1] for _ in range(20_000))
+    signature = next(one for one in signatures if one[0] == 0)
+    assert verify(key.public, prepared, signature)
+    assert not verify(key.public, prepared, signature[1:])
+
+
 def test_every_bit_of_the_encoding_is_checked(key: SecretKey) -> None:
     """A number that decodes to nearly the right bytes is no signature."""
     prepared, public = prepare(b""), key.public

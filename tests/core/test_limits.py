@@ -17,7 +17,7 @@ import pytest
 
 from rumor.core import exact
 from rumor.core.canonical import canonical_json
-from rumor.core.checks import checked_above_zero, checked_choice, checked_size
+from rumor.core.checks import checked_above_zero, checked_choice, checked_hex, checked_size
 from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.columns import checked_labels, named_domain, split_domain
 from rumor.core.number_range import OUTSIDE, Grid
@@ -86,6 +86,12 @@ RULES = [
         (5e-324, 1, 1.7e308),
         (0, 0.0, -5e-324, math.inf, math.nan, True, "1", None),
     ),
+    Rule(
+        "n must be hexadecimal; got ",
+        lambda v: checked_hex("n", v),
+        ("00", "0aff"),
+        ("", "0", "0g", "0A", "00 ", b"00", 0),
+    ),
     word("n", ["one", "two"], lambda v: checked_choice("n", v, ["one", "two"])),
     word(
         "n",
@@ -135,6 +141,12 @@ RULES = [
         lambda v: checked_method("fast", {v: 1}, {"fast": ("beam",)}),
         ("beam",),
         ("bea", "beams"),
+    ),
+    Rule(
+        "assume (--assume) is for ordered questions; got ",
+        lambda v: checked_method("fast", {"assume": v}, {"fast": ()}),
+        (),
+        ("nothing", "smooth"),
     ),
     Rule(
         'an interval is of "population" or "people"; got ',

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -359,8 +359,9 @@ def test_groups_are_compared(folder: Path, rows: list[Row], held: Collaborators)
 
 def test_periods_are_compared(folder: Path, rows: list[Row], held: Collaborators) -> None:
     periods = [(DAYS[0], DAYS[1]), (DAYS[2], DAYS[2]), (DAYS[3], None)]
+    everything = replace(COUNTING, window=(None, None))
     comparing.compare_reports(
-        CONTRACT, folder, periods=periods, different_people=True, counting=COUNTING
+        CONTRACT, folder, periods=periods, different_people=True, counting=everything
     )
     _, given = handed(held)
     names = [f"{DAYS[0]}..{DAYS[1]}", str(DAYS[2]), f"{DAYS[3]}.."]
@@ -371,6 +372,10 @@ def test_periods_are_compared(folder: Path, rows: list[Row], held: Collaborators
     check_groups(groups_of(given), wanted)
     assert given["against"] is None
     assert [comparing.read_period(name) for name in names] == periods
+    for day in DAYS[0], None:
+        beside = replace(COUNTING, window=(day, DAYS[1]))
+        with pytest.raises(InputError, match="got --from or --to beside them"):
+            comparing.compare_reports(CONTRACT, folder, periods=periods, counting=beside)
 
 
 def test_files_are_compared(folder: Path, rows: list[Row], held: Collaborators) -> None:

@@ -277,7 +277,9 @@ def test_means_of_numbers_are_covered(
 # Differences of two groups
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (5, 20), (20, 20)])
+@pytest.mark.parametrize(
+    ("n", "m"), [(1, 1), (5, 20), pytest.param(20, 20, marks=pytest.mark.slow)]
+)
 def test_differences_of_small_groups_are_covered(n: int, m: int) -> None:
     """Every pair of counts of one value in two groups, whose shares are equal or not."""
     oracle, truths = (

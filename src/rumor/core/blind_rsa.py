@@ -160,7 +160,12 @@ def finalize(
 def verify(
     key: PublicKey, prepared: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES
 ) -> bool:
-    """Whether this is a signature of a prepared message."""
+    """Return whether this is a signature of a prepared message, in its one form.
+
+    The library takes a signature that begins with a zero byte without that byte, too.
+    """
+    if len(signature) != key.size:
+        return False
     try:
         _loaded(key.modulus).verify(signature, prepared, _scheme(salt_bytes), _HASH)
     except InvalidSignature:

@@ -119,10 +119,13 @@ PLANNED = {
 }
 
 
+LONG = ("choice", "large epsilon", "three groups", "ordered")
+
+
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "ordered")) for name in PLANNED],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PLANNED],
 )
 def test_groups_as_large_as_planned_notice_as_often_as_planned(case: str, named: bool) -> None:
     """The p-values that `compare` prints: Holm's or, of a row named in advance, its own."""

@@ -22,7 +22,7 @@ from rumor.estimators.compare.pooled import Pooled
 from rumor.estimators.compare.sample import Bounds, Sample, two_sided
 
 _LARGEST = 12.0  # the normal quantile up to which intervals of few reports are searched
-_HALVINGS = 30
+_HALVINGS = 24  # so that a quantile is found to a millionth
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,14 @@ class Sum:
 
     def bounds(self, z: float | Vector) -> Bounds:
         """The distances from the estimates to the ends of their intervals, squared and added."""
-        return self._around([sample.mean for sample in self.samples], z)
+        return self._around(
+            [sample.mean for sample in self.samples], [sample.bounds(z) for sample in self.samples]
+        )
 
-    def _around(self, means: Sequence[Vector], z: float | Vector) -> Bounds:
-        """Return the ends around the weighted sum of `means`."""
+    def _around(self, means: Sequence[Vector], bounds: Sequence[Bounds]) -> Bounds:
+        """Return the ends around the weighted sum of `means`, whose own `bounds` are these."""
         below = above = middle = np.zeros(means[0].shape)
-        for weight, sample, mean in zip(self.weights, self.samples, means, strict=True):
-            low, high = sample.bounds(z)
+        for weight, mean, (low, high) in zip(self.weights, means, bounds, strict=True):
             ends = weight * (np.minimum(low, mean) - mean), weight * (np.maximum(high, mean) - mean)
             below = below + np.minimum(*ends) ** 2
             above = above + np.maximum(*ends) ** 2
@@ -103,10 +104,11 @@ class Differences(Sum):
         Estimates of two mechanisms may lie further outside of 0 and 1, on both sides, than squares
         of distances reach.
         """
-        low, high = super().bounds(z)
+        bounds = [sample.bounds(z) for sample in self.samples]
+        low, high = self._around([sample.mean for sample in self.samples], bounds)
         few = self._few
         if few.any():
-            least, most = self._around([s.plausible(s.mean) for s in self.samples], z)
+            least, most = self._around([s.plausible(s.mean) for s in self.samples], bounds)
             low = np.where(few, np.minimum(low, least), low)
             high = np.where(few, np.maximum(high, most), high)
         return low, high
