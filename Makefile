@@ -61,7 +61,7 @@ demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --quiet
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --quiet $(ARGS)
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import fnmatch
 import hashlib
 import os
 from collections.abc import Iterator
@@ -21,9 +22,24 @@ LAST_RESORT_S = 60
 
 # Derandomised, so that a run proves the same thing every time and cannot flake; without a
 # deadline, since compiled loops load at their first call and the machine is shared.
-settings.register_profile("rumor", derandomize=True, deadline=None, database=None, max_examples=40)
+settings.register_profile("rumor", derandomize=True, deadline=None, database=None, max_examples=25)
 settings.register_profile("thorough", settings.get_profile("rumor"), max_examples=100)
 settings.load_profile("rumor")
+
+# Files and folders of tests that take long, the longest first. Workers take files in this order.
+LONGEST = (
+    "tests/laws/test_laws.py",
+    "tests/engines/test_spark.py",
+    "tests/test_docs.py",
+    "tests/cli/test_foreign_text.py",
+    "tests/joins/",
+    "tests/laws/",
+    "tests/machine/",
+    "tests/browser/",
+    "tests/relay/",
+    "tests/privacy/",
+    "tests/client/",
+)
 
 # The laws are plain functions in modules of their own: let their assertions explain themselves.
 pytest.register_assert_rewrite("tests.laws.laws", "tests.laws.oracle_laws", "tests.laws.chance")
@@ -75,12 +91,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("one_store") and "postgresql" in item.name:
             item.add_marker("slow")
+        if _is_slow_case(item):
+            item.add_marker("slow")
         takes_long = item.get_closest_marker("slow") or item.nodeid.startswith("tests/soak/")
         if takes_long and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT_S))
+    items.sort(key=_longest_file_first)
     if config.getoption("--slow"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def _is_slow_case(item: pytest.Item) -> bool:
+    """Return whether the marker `slow_cases` of a test lists the id of this case, by a pattern."""
+    marker = item.get_closest_marker("slow_cases")
+    if marker is None or not isinstance(item, pytest.Function):
+        return False
+    return any(fnmatch.fnmatchcase(item.callspec.id, pattern) for pattern in marker.args)
+
+
+def _longest_file_first(item: pytest.Item) -> int:
+    """Return the place of a test's file: a file that takes long must not be the last to begin."""
+    places = (place for place, name in enumerate(LONGEST) if item.nodeid.startswith(name))
+    return next(places, len(LONGEST))

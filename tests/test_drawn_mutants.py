@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from tests.mutants.catalogue import ROOT
 from tests.mutants.drawn import drawing, javascript_source, python_source, rates, v8
 from tests.mutants.drawn.change import OPERATORS, Change, Scope, area_of
+from tests.mutants.drawn.choosing import Chosen
 from tests.mutants.drawn.equivalents import Equivalent, equivalents
 from tests.mutants.trees import Ending
 
@@ -245,6 +247,15 @@ def test_names_of_failures_may_hold_what_follows_them() -> None:
     said = "FAILED t.py::a[x - y] - assert 1 == 2\nERROR t.py::b\nFAILED t.py::c - no\n"
     assert Ending(1, said).failed(tests) == ["t.py::a[x - y]", "t.py::b"]
     assert Ending(1, said).first_failure.startswith("FAILED t.py::a[x - y]")
+
+
+def test_quick_tests_are_run_before_the_others_are_loaded() -> None:
+    chosen = Chosen(tuple("abcde"), 9, 30.0, 12.0, touch=True, quick=2, quick_seconds=5.0)
+    first, second = chosen.rounds()
+    assert (first.tests, first.seconds) == (("a", "b"), 5.0)
+    assert (second.tests, second.seconds) == (("c", "d", "e"), 25.0)
+    for one in (first, replace(chosen, quick=0), replace(chosen, quick=5)):
+        assert one.rounds() == [one]
 
 
 def test_a_case_that_is_gone_is_no_failure() -> None:

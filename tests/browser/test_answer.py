@@ -148,6 +148,7 @@ def test_reports_wait_on_the_device_and_arrive_once(open_page: OpenPage, shown: 
     assert counts(shown)["health"] == before["health"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", TITLES)
 def test_three_languages(open_page: OpenPage, shown: Showcase, lang: str) -> None:
     """By the browser's language, by the address, and by a link that keeps what was typed."""
@@ -364,6 +365,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         assert again.locator("#total").inner_text() == spent
 
 
+@pytest.mark.slow
 def test_a_closed_collection_says_so(
     open_page: OpenPage, again: tuple[str, Store, Registered]
 ) -> None:
@@ -500,6 +502,7 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         assert question.mechanism.validate(reports).all
 
 
+@pytest.mark.slow
 def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

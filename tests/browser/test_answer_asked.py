@@ -56,6 +56,7 @@ def test_only_the_drawn_one_is_asked_and_it_stays(
     assert sent == {q.id: int(q.id == drawn) for q in contract.questions}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("starts", "said"), [(2, "That day has not come."), (-9, "That day is over")]
 )
@@ -97,6 +98,7 @@ def test_nothing_more_is_loaded_where_everything_is_asked(
         expect(page.locator("#asked")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_dashboard_shows_each_questions_own_reports(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

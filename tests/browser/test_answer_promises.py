@@ -41,6 +41,7 @@ def send_vote(page: Page) -> None:
     expect(page.locator(".card.sent")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Path) -> None:
     contract = asking(vote(reports_per_person=9), series_epsilon=1.5)
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
@@ -64,6 +65,7 @@ def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Pa
     assert len(store.newest(entry, "vote", 9)) == 1
 
 
+@pytest.mark.slow
 def test_what_other_collections_cost_is_said(open_page: OpenPage, tmp_path: Path) -> None:
     contract = asking(vote())
     other = asking(vote(0.5), series="before")
@@ -86,6 +88,7 @@ def test_what_other_collections_cost_is_said(open_page: OpenPage, tmp_path: Path
         expect(page.locator("#total")).to_contain_text("Nothing yet, of the epsilon 1 that")
 
 
+@pytest.mark.slow
 def test_rounds_say_what_all_of_them_cost(open_page: OpenPage, tmp_path: Path) -> None:
     """Not what the first alone costs."""
     pairs = {"id": "apps", "kind": "keyvalue", "keys": ["a", "b"], "low": 0, "high": 4}
@@ -197,6 +200,7 @@ def spent_on(page: Page) -> list[float]:
     return [round(value, 9) for value in held]
 
 
+@pytest.mark.slow
 def test_a_contract_that_does_not_follow_is_refused(open_page: OpenPage, tmp_path: Path) -> None:
     first, other = asking(vote()), asking(vote(reports_per_person=2))
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")

@@ -22,6 +22,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_people_are_told_of_the_relay(
     open_page: OpenPage, tmp_path: Path, axe: str, lang: str
@@ -118,6 +119,7 @@ globalThis.Date = class extends Real {
 """A script that makes a page believe that it is six hours ago."""
 
 
+@pytest.mark.slow
 def test_a_report_that_was_over_hides_no_arrival_of_another(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_report_that_was_over_hides_no_arrival_of_another(
         assert path.relay.metrics.reports["kept"] == 2
 
 
+@pytest.mark.slow
 def test_an_element_tells_of_what_arrived_and_then_of_what_was_over(
     open_page: OpenPage, tmp_path: Path
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
         expect(page.locator(".card.drawn")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_answers_are_found_by_typing(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_many_bits_are_shown_around_the_answer(open_page: OpenPage, tmp_path: Pa
         expect(page.locator(".bittable tfoot")).to_contain_text("and 189 other answers, of which")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["unary", "randomized-response"])
 def test_names_that_every_object_has(open_page: OpenPage, tmp_path: Path, mechanism: str) -> None:
     labels = ["constructor", "__proto__", "hasOwnProperty", "toString"]
@@ -130,6 +132,7 @@ def test_names_that_every_object_has(open_page: OpenPage, tmp_path: Path, mechan
         assert "hasOwnProperty" in text
 
 
+@pytest.mark.slow
 def test_texts_of_any_direction_and_length_stay_on_the_phone(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
@@ -190,6 +193,7 @@ def test_a_browser_that_keeps_nothing_says_so(open_page: OpenPage, tmp_path: Pat
 PERMANENT = {"name": "basic-rappor", "f": 0.25, "p": 0.35, "q": 0.65}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["unary", "randomized-response", PERMANENT])
 def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
     open_page: OpenPage, tmp_path: Path, mechanism: object

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import altair as alt
+import pytest
 from playwright.sync_api import expect
 
 from rumor.results.chart_files import save_chart
@@ -23,6 +24,7 @@ def _saved(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_it_draws_and_shows_texts_as_texts(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page()
     page.goto(_saved(tmp_path).as_uri())

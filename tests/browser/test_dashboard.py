@@ -121,6 +121,7 @@ def test_downloads(open_page: OpenPage, shown: Showcase, tmp_path: Path) -> None
     assert (tmp_path / "health.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_crafted_reports_raise_an_alarm(open_page: OpenPage, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(collection())
@@ -140,6 +141,7 @@ def test_crafted_reports_raise_an_alarm(open_page: OpenPage, tmp_path: Path) -> 
         expect(page.locator("#alarms [role=alert]")).to_contain_text("crafted reports are likely")
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_is_not_hidden(
     open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +193,7 @@ def test_words_need_a_dictionary(open_page: OpenPage, tmp_path: Path) -> None:
         assert asked.count(f"{url}/v1/estimates/word") == 1
 
 
+@pytest.mark.slow
 def test_a_few_reports_say_little(open_page: OpenPage) -> None:
     with showcase({1: 40}, seed=3) as small:
         page = signed_in(open_page, small)
@@ -207,6 +210,7 @@ def test_days_are_labelled_in_utc(open_page: OpenPage, shown: Showcase) -> None:
     expect(page.locator("#perday svg")).to_contain_text(label)
 
 
+@pytest.mark.slow
 def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     older = store.register(collection())
@@ -226,6 +230,7 @@ def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) 
         expect(page.locator("#promise code")).to_have_text(older.collection.digest)
 
 
+@pytest.mark.slow
 def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path: Path) -> None:
     asked = {"labels": ["bus", "train", "car"], "cap": 2, "pairs": True, "epsilon": 4.0}
     question = {"id": "ways", "kind": "set", "text": "Which?", **asked}
@@ -246,6 +251,7 @@ def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path:
         expect(page.locator("#remarks")).to_contain_text(kept)
 
 
+@pytest.mark.slow
 def test_keys_above_a_cap_are_said_to_be_left_out(open_page: OpenPage, tmp_path: Path) -> None:
     mechanism = {"name": "key-set", "over_cap": "sample"}
     asked = {"keys": ["maps", "chat", "mail"], "cap": 2, "epsilon": 4.0, "mechanism": mechanism}
@@ -263,6 +269,7 @@ def test_keys_above_a_cap_are_said_to_be_left_out(open_page: OpenPage, tmp_path:
         expect(page.locator("#remarks")).to_contain_text(f"{kept}, and intervals allow for")
 
 
+@pytest.mark.slow
 def test_how_the_answers_moved(open_page: OpenPage) -> None:
     """Asked for when somebody looks: lines of the values, and the largest change of each."""
     with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:

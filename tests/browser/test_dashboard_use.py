@@ -78,6 +78,7 @@ def widths(page: Page, id: str) -> tuple[float, float]:
     return float(drawn), room["width"]
 
 
+@pytest.mark.slow
 def test_charts_keep_their_width_after_an_update(open_page: OpenPage, shown: Showcase) -> None:
     page = signed_in(open_page, shown)
     page.set_viewport_size({"width": 1920, "height": 1080})
@@ -90,6 +91,7 @@ def test_charts_keep_their_width_after_an_update(open_page: OpenPage, shown: Sho
     assert room < 1000, "the chart is one column of the page"
 
 
+@pytest.mark.slow
 def test_fifty_questions_leave_the_estimate_at_the_top(open_page: OpenPage, tmp_path: Path) -> None:
     many = [choice(f"q-{i}", ["yes", "no"], f"Question number {i}?") for i in range(50)]
     with served(tmp_path, *many) as (url, store, entry):
@@ -133,6 +135,7 @@ def test_names_that_every_object_has_and_texts_that_turn(
         expect(page.locator("#table th[dir=auto]")).to_have_count(6)
 
 
+@pytest.mark.slow
 def test_a_range_of_days_and_a_link_to_it(open_page: OpenPage, tmp_path: Path) -> None:
     asked = choice("one", ["yes", "no"], "One?"), choice("two", ["yes", "no"], "Two?")
     codes = {"2026-03-01": [0] * 800, "2026-03-02": [1] * 600, "2026-03-03": [1] * 400}
@@ -190,6 +193,7 @@ def test_while_the_collector_is_away_nothing_is_live(open_page: OpenPage, shown:
     expect(page.locator("#status")).to_contain_text("Live, as of")
 
 
+@pytest.mark.slow
 def test_two_periods_have_a_picture(open_page: OpenPage, tmp_path: Path) -> None:
     codes = {"2026-03-01": [0, 1] * 400, "2026-03-02": [0, 0, 0, 1] * 200}
     with served(tmp_path, choice("q", ["yes", "no"]), past={"q": codes}) as (url, _, _):

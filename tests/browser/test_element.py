@@ -96,6 +96,7 @@ def test_a_question_is_answered_on_another_page(
     expect(hours.get_by_role("button", name="このレポートを送る")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_told_in_the_element(
     open_page: OpenPage, embedded: tuple[str, Store, Registered]
 ) -> None:

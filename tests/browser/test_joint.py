@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from rumor.collector.http.server import background
@@ -71,6 +72,7 @@ def test_both_parts_are_answered_and_the_page_says_what_was_drawn(
         assert len(asked) > 1, "half of the reports are of one part alone"
 
 
+@pytest.mark.slow
 def test_the_dashboard_shows_the_table(open_page: OpenPage, tmp_path: Path) -> None:
     contract = habits()
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")

@@ -28,6 +28,7 @@ def ground(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
 
+@pytest.mark.slow
 def test_the_demonstrations_file_has_the_look_of_the_pages(
     open_page: OpenPage, axe: str, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def is_reset(connection: socket.socket) -> bool:
     return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
 
 
+@pytest.mark.slow
 def test_answers_that_nobody_reads_lock_nobody_out(running: Running) -> None:
     """Answers too large for the kernel, asked for again and again, and never read."""
     url, _ = running
@@ -270,6 +271,7 @@ def test_floods_of_cheap_requests_lock_nobody_out(running: Running, request_line
         assert heard == [200] * 10
 
 
+@pytest.mark.slow
 def test_rubbish_does_not_fill_the_log(running: Running, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever a stranger sends, or stops reading, writes no line."""
     url, entry = running
@@ -329,6 +331,7 @@ def test_the_bucket_hears_a_new_address_once_in_a_second() -> None:
     assert not bucket._heard  # forgotten with the next request
 
 
+@pytest.mark.slow
 def test_a_server_has_as_many_files_as_places(tmp_path: Path) -> None:
     """A shell that allows fewer open files than there are places does not make it deaf."""
     collection().save(tmp_path / "contract.json")

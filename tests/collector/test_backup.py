@@ -109,6 +109,7 @@ def _arrive(store: Store, entry: Registered, part: Batch) -> None:
     store.summarize()
 
 
+@pytest.mark.slow_cases("postgresql-*")
 @pytest.mark.parametrize("deed", [_withdraw, _expire, _arrive])
 def test_an_export_is_of_one_moment_whatever_happens_between_two_of_its_reads(
     store_url: str,

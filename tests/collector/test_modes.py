@@ -61,6 +61,7 @@ def check(folder: Path, *wanted: str) -> None:
     assert {path: oct(mode) for path, mode in found.items() if mode & 0o077} == {}
 
 
+@pytest.mark.slow_cases("0o22", "0o77")
 def test_a_collector_writes_for_its_owner_alone(
     tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +113,7 @@ def test_an_analyst_writes_counts_for_their_owner_alone(
     check(tmp_path, "reports.parquet", "one.rumor", "all.rumor")
 
 
+@pytest.mark.slow_cases("0o22", "0o77")
 def test_an_issuer_and_a_relay_write_for_their_owner_alone(
     tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

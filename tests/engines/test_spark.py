@@ -423,6 +423,7 @@ def test_a_dataframe_goes_through_its_reports_again(engine: SparkEngine, tmp_pat
         np.testing.assert_allclose(ours.estimates[stratum].frequency, found.frequency, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_dataframe_of_another_question_is_refused(engine: SparkEngine, tmp_path: Path) -> None:
     """Reports of the same width say nothing of what they answer."""
     session = SparkSession(engine.context)
@@ -460,6 +461,7 @@ def test_a_dataframe_must_hold_reports(engine: SparkEngine, tmp_path: Path) -> N
         analyse(everything(), FrameSource(frame, everything(), "bits"), by="day")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_many_tasks")
 def test_many_tasks_are_merged_on_workers_in_order(
     engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -473,6 +475,7 @@ def test_many_tasks_are_merged_on_workers_in_order(
         analyse(everything(), path, engine=engine)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_many_tasks")
 def test_progress_grows_and_ends_at_everything(engine: SparkEngine, tmp_path: Path) -> None:
     mechanism = everything().question("one").mechanism
@@ -587,6 +590,7 @@ def test_pyspark_is_asked_for(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_command_on_an_exported_folder(
     one_spark: OneSpark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

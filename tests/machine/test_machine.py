@@ -50,6 +50,7 @@ def test_what_was_acknowledged_stays(new_store: Callable[[Path], str], nursery: 
     assert tally.kills > 4, tally
 
 
+@pytest.mark.slow
 def test_what_people_do_between_any_two_transactions_of_a_command(
     new_store: Callable[[Path], str], nursery: Nursery
 ) -> None:
@@ -113,6 +114,7 @@ def test_an_issuer_that_is_killed_at_any_transaction(nursery: Nursery) -> None:
         one.teardown()
 
 
+@pytest.mark.slow
 def test_a_token_that_was_withdrawn_expired_or_exported_stays_spent(
     new_store: Callable[[Path], str], nursery: Nursery
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_token_that_was_withdrawn_expired_or_exported_stays_spent(
         one.teardown()
 
 
+@pytest.mark.slow
 def test_quiet_days_are_merged_while_people_go_on(
     new_store: Callable[[Path], str], nursery: Nursery
 ) -> None:

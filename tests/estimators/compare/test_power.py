@@ -122,6 +122,7 @@ PLANNED = {
 LONG = ("choice", "large epsilon", "three groups", "ordered")
 
 
+@pytest.mark.slow_cases("two answers-*")
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize(
     "case",

@@ -51,6 +51,7 @@ def test_weights_are_unbiased_and_of_least_variance(wave: Wave) -> None:
     np.testing.assert_allclose(weights, general, atol=1e-6 * np.abs(general).max())
 
 
+@pytest.mark.slow_cases("60-3.0-*")
 @pytest.mark.parametrize(
     ("domain", "epsilon", "people", "law"),
     [

@@ -75,6 +75,7 @@ def test_weights_decide_where_the_quantile_lies() -> None:
         assert high[3] <= at + 10
 
 
+@pytest.mark.slow_cases("smooth-*", "nothing-bins")
 @pytest.mark.parametrize("wave", [FEW, BINS], ids=["whole", "bins"])
 @pytest.mark.parametrize("assume", ["nothing", "smooth"])
 def test_the_same_law_in_both_groups_is_no_difference_of_its_median(
@@ -164,6 +165,7 @@ def test_scales_that_differ_are_compared_and_not_put_together() -> None:
         rumor.combine([(BINS, one), (fine, two)])
 
 
+@pytest.mark.slow_cases("7", "400")
 @pytest.mark.parametrize("people", [1, 7, 400])
 def test_few_people_have_long_intervals(people: int) -> None:
     rng = np.random.default_rng(people)
@@ -182,6 +184,7 @@ def test_few_people_have_long_intervals(people: int) -> None:
                 assert (low < high).all()
 
 
+@pytest.mark.slow
 def test_a_trend_follows_shares_in_the_place_of_quantiles() -> None:
     """Eight days of one law with its median in a gap; then one that moves across it."""
     rng = np.random.default_rng(12)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tests.mutants.catalogue import ROOT
 from tests.mutants.drawn.change import Change
@@ -15,6 +16,7 @@ from tests.mutants.drawn.recording import Recording
 GOLDEN = "tests/test_docs.py"
 COMPILED = "core/loops/compiled/"  # leaves no trace of its lines
 LOAD_S = 0.4  # seconds to load a file of tests
+QUICK_S = 8.0  # seconds of the tests that are run before the others are even loaded
 MOST_TESTS = 1500  # of one run; a command line has an end
 _DEPTH = 3  # how far a name is followed to the lines that use it
 
@@ -31,6 +33,23 @@ class Chosen:
     """The seconds of the longest of them, with what its file's tests share."""
     touch: bool
     """Whether one of them touches the line, or a line that uses it."""
+    quick: int = 0
+    """The number of tests, from the first one, that are run before the others are loaded."""
+    quick_seconds: float = 0.0
+
+    def rounds(self) -> list[Chosen]:
+        """Return the quick tests and then the others, where there are both.
+
+        Pytest loads every file that it is given before it runs a test. Most bugs are caught by a
+        quick test, and then nothing else needs to be loaded.
+        """
+        if not 0 < self.quick < len(self.tests):
+            return [self]
+        rest_s = self.seconds - self.quick_seconds
+        return [
+            replace(self, tests=self.tests[: self.quick], seconds=self.quick_seconds, quick=0),
+            replace(self, tests=self.tests[self.quick :], seconds=rest_s, quick=0),
+        ]
 
 
 def choose(recording: Recording, change: Change, limit_s: float) -> Chosen:
@@ -57,7 +76,17 @@ def choose(recording: Recording, change: Change, limit_s: float) -> Chosen:
     names = tuple(name for file in order for name in _in_order(recording, files[file]))
     longest = max((recording.tests[name].seconds for name in picked), default=0.0)
     shared = max((recording.shared(file) for file in files), default=0.0)
-    return Chosen(names, len(known), sum(map(cost, files)), longest + shared, touch)
+    costs = list(accumulate(map(cost, order)))
+    quick = [spent_s for spent_s in costs if spent_s <= QUICK_S]
+    return Chosen(
+        names,
+        len(known),
+        seconds=sum(map(cost, files)),
+        longest=longest + shared,
+        touch=touch,
+        quick=sum(len(files[file]) for file in order[: len(quick)]),
+        quick_seconds=max(quick, default=0.0),
+    )
 
 
 def _fill(

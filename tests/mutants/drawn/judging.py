@@ -93,13 +93,10 @@ class Judge:
         copy = self._copies.get()
         begun = time.monotonic()
         try:
-            ending = self._planted(copy, outcome.change, chosen, self._grace_s)
-            if ending.lacks_tests:
-                chosen = self._still_there(copy, outcome.change, chosen)
-                ending = self._planted(copy, outcome.change, chosen, self._grace_s)
-            if ending.status is None and not self._ends(copy, chosen):
-                # They need longer than they did when they were recorded, with no bug at all.
-                ending = self._planted(copy, outcome.change, chosen, WARM_UP_LIMIT_S)
+            for part in chosen.rounds():
+                ending = self._ending(copy, outcome.change, part)
+                if ending.status not in (0, 5):
+                    break
         finally:
             self._copies.put(copy)
         failed = ending.failed(chosen.tests)
@@ -110,6 +107,17 @@ class Judge:
             verdict = "hung"
         seconds = time.monotonic() - begun
         return replace(outcome, verdict=verdict, seconds=seconds, by=by * (verdict != survived))
+
+    def _ending(self, copy: Copy, change: Change, chosen: Chosen) -> Ending:
+        """Return how the tests that were chosen end with a change."""
+        ending = self._planted(copy, change, chosen, self._grace_s)
+        if ending.lacks_tests:
+            chosen = self._still_there(copy, change, chosen)
+            ending = self._planted(copy, change, chosen, self._grace_s)
+        if ending.status is None and not self._ends(copy, chosen):
+            # They need longer than they did when they were recorded, with no bug at all.
+            ending = self._planted(copy, change, chosen, WARM_UP_LIMIT_S)
+        return ending
 
     def _still_there(self, copy: Copy, change: Change, chosen: Chosen) -> Chosen:
         """Return the tests that a change leaves there.

@@ -82,6 +82,7 @@ def curve(domain: int, epsilon: float, people: int, reports: int = 1) -> Curve:
     return one.repeated(reports)
 
 
+@pytest.mark.slow_cases("100000-*")
 @pytest.mark.parametrize(("people", "epsilon"), PUBLISHED)
 def test_the_published_table_comes_out(people: int, epsilon: float) -> None:
     """Each figure of the table to its third digit; ours may be less in its last one."""
@@ -144,6 +145,7 @@ def test_a_thousand_people_with_two_values(reports: int, exact: float) -> None:
     assert worst <= told <= 1.2 * worst
 
 
+@pytest.mark.slow_cases("3-6-*")
 @pytest.mark.parametrize(
     ("domain", "people", "epsilon", "reports", "batches", "delta"),
     [
@@ -208,6 +210,7 @@ def test_curves_of_larger_batches_and_coarser_grids_stay_valid() -> None:
     assert cut.delta_at(0.2) >= fine.delta_at(0.2) * (1 - 1e-12)
 
 
+@pytest.mark.slow_cases("1000-*", "4-2.0-*")
 @pytest.mark.parametrize(
     ("domain", "epsilon", "people", "reports", "batches", "delta"),
     [
