@@ -52,7 +52,7 @@ $(BENCH_STAMP): pyproject.toml constraints.txt benchmarks/requirements.txt
 	@PIP_CONSTRAINT=constraints.txt .venv-bench/bin/python $(PIP) --requirement benchmarks/requirements.txt --editable '.[all,spark]'
 	@touch $@
 
-$(DBT_STAMP): tests/engines/dbt-requirements.txt
+$(DBT_STAMP): tests/analysis/dbt-requirements.txt
 	@test -x .venv-dbt/bin/python || $(PYTHON) -m venv .venv-dbt
 	@.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< || echo "dbt could not be installed: its test will be skipped"
 	@touch $@
@@ -60,8 +60,8 @@ $(DBT_STAMP): tests/engines/dbt-requirements.txt
 demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
-test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --quiet $(ARGS)
+test: $(STAMP) ## run the tests (ARGS="kinds/ordered" runs those of a folder)
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --quiet $(foreach a,$(ARGS),$(if $(wildcard tests/$(a)),tests/$(a),$(a)))
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)

@@ -29,7 +29,7 @@ from rumor.estimators.frequency.likelihood import SupportLikelihood, oracle_like
 from rumor.estimators.frequency.solver import interior_start, maximize
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.summary import Summary
-from rumor.papers.laws import truth
+from rumor.papers.frequency import truth
 
 Vector = NDArray[np.float64]
 

@@ -28,16 +28,15 @@ from rich.console import Console
 from rich.table import Table
 
 import rumor
+from rumor.analysis.compare.quantities import Differences, Sum
+from rumor.analysis.regress.fit import Answers, Fitted, fit
+from rumor.analysis.trend.line import change, smooth
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
-from rumor.estimators.compare.differences import Differences, Sum, holm
-from rumor.estimators.compare.overall import beyond, chi_squared
-from rumor.estimators.compare.pooled import Pooled
-from rumor.estimators.compare.power import Between
-from rumor.estimators.compare.sample import Sample
-from rumor.estimators.compare.trend import change, smooth
-from rumor.estimators.frequency.simplex import project
-from rumor.estimators.regress.fit import Answers, Fitted, fit
+from rumor.estimators.frequency.linear import project
+from rumor.estimators.groups import Pooled, Sample, beyond, chi_squared
+from rumor.estimators.multiple_testing import holm
+from rumor.estimators.power import Between
 from rumor.mechanisms import FrequencyOracle
 
 Z = 1.959963984540054

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.estimators.decode.candidates import Candidates
+from rumor.kinds.text.fit.candidates import Candidates
 
 
 def installed(*names: str) -> bool:

@@ -30,7 +30,7 @@ import numpy as np
 import rumor
 from benchmarks.decode_peers import installed
 from benchmarks.harness import Row, Scale, as_ratio, ceiling, fact
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.simulation import simulate_counts
 
 PEOPLE = 10_000_000
 HELD = 2_000
@@ -75,9 +75,9 @@ def peer(path: Path, candidates: int, penalty: float, levels: bool) -> dict[str,
     import scipy.sparse as sp
     from sklearn.linear_model import Lasso
 
-    from rumor.estimators.decode.candidates import candidate_map
-    from rumor.estimators.decode.counts import bit_shares
-    from rumor.estimators.decode.lasso import Lasso as Ours
+    from rumor.kinds.text.fit.candidates import candidate_map
+    from rumor.kinds.text.fit.lasso import Lasso as Ours
+    from rumor.kinds.text.fit.lasso import bit_shares
 
     summary = rumor.Summary.load(path)
     rappor = summary.mechanism

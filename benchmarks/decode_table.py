@@ -28,11 +28,11 @@ from rich.table import Table
 
 import rumor
 from benchmarks import decode_peers
-from rumor.estimators.decode.candidates import Candidates, candidate_map
-from rumor.estimators.decode.counts import bit_shares
-from rumor.estimators.decode.refit import refit
-from rumor.estimators.decode.testing import benjamini_hochberg
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.estimators.multiple_testing import benjamini_hochberg
+from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.lasso import bit_shares
+from rumor.kinds.text.fit.refit import refit
+from rumor.mechanisms.rappor.simulation import simulate_counts
 from rumor.papers.decoding import zipf
 
 Vector = NDArray[np.float64]

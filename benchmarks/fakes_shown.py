@@ -28,9 +28,9 @@ from rich.table import Table
 
 import rumor
 from rumor.core.reports import Reports
-from rumor.kinds.choice.choose import candidates
+from rumor.kinds.choice.question import candidates
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.liars import fakes_among
+from rumor.mechanisms.poisoning import fakes_among
 from rumor.results.estimate import Estimate
 from rumor.results.view import View
 

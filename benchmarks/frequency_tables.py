@@ -22,11 +22,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 import rumor
-from rumor.estimators.frequency.simplex import clip_and_rescale, project
+from rumor.estimators.frequency.linear import clip_and_rescale, project
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.summary import Summary
-from rumor.papers.frequency import ORACLES, draw, published_tables
-from rumor.papers.laws import truth
+from rumor.papers.frequency import ORACLES, draw, published_tables, truth
 
 Vector = NDArray[np.float64]
 

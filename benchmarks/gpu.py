@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 
 import rumor
+from rumor.analysis.engines.base import Fold, M, S, Source
+from rumor.analysis.engines.gpu.card import Card, Rows, words_of
+from rumor.analysis.engines.gpu.engine import GpuEngine
+from rumor.analysis.engines.local import LocalEngine
+from rumor.analysis.estimate import analyse
 from rumor.contract.report_file import write_reports
 from rumor.core.types import Vector
-from rumor.engines import Fold, M, S, Source
-from rumor.engines.analysis import analyse
-from rumor.engines.gpu.card import Card, Rows
-from rumor.engines.gpu.engine import GpuEngine
-from rumor.engines.gpu.fixed_point import words_of
-from rumor.engines.local import LocalEngine
 from rumor.estimators.frequency.likelihood import SupportLikelihood, oracle_likelihood
 from rumor.estimators.frequency.solver import interior_start, maximize
 

@@ -1,7 +1,7 @@
 """One sweep over truths, sizes, crowds and epsilons: rows covered, leaders made up, errors.
 
 Counts of subset selection are drawn directly, without reports
-(rumor.kinds.planning.forecast_range).
+(rumor.kinds.planning.forecast).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 import rumor
 from benchmarks.honest_truths import FEW, truths
-from rumor.estimators.frequency.simplex import project
-from rumor.kinds.planning.forecast_range import drawn_tally
-from rumor.mechanisms.oracle import FrequencyOracle, Score
+from rumor.estimators.frequency.linear import project
+from rumor.kinds.planning.forecast import drawn_tally
+from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import Score
 from rumor.results.counts import CountIntervals
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import ScoreIntervals

@@ -41,11 +41,9 @@ from benchmarks.honest_sweep import (
     largest_step,
 )
 from benchmarks.honest_truths import everyday, truths
-from rumor.kinds.planning.forecast import default_error
-from rumor.kinds.planning.forecast_range import default_range, drawn_tally
+from rumor.kinds.planning.forecast import default_error, default_range, drawn_tally
 from rumor.mechanisms.summary import Summary
-from rumor.papers.frequency import ORACLES, draw
-from rumor.papers.laws import truth
+from rumor.papers.frequency import ORACLES, draw, truth
 from rumor.results.view import View
 
 # Trials of a published cell by its people, and of a cell of the stress list.

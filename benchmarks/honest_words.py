@@ -30,12 +30,11 @@ from rich.console import Console
 from rich.table import Table
 
 import rumor
-from rumor.estimators.decode.candidates import Candidates, candidate_map
-from rumor.estimators.decode.counts import bit_shares
-from rumor.estimators.decode.decoys import Judge
-from rumor.estimators.decode.fit import best_fit
-from rumor.estimators.decode.lasso import Lasso
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.decoys import Judge
+from rumor.kinds.text.fit.lasso import Lasso, bit_shares
+from rumor.kinds.text.fit.left_out import best_fit
+from rumor.mechanisms.rappor.simulation import simulate_counts
 
 Vector = NDArray[np.float64]
 

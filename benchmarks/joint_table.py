@@ -28,13 +28,11 @@ import numpy as np
 
 from rumor.core.randomness import Seeded, Source
 from rumor.core.types import Codes, Vector
-from rumor.estimators.frequency.simplex import project
-from rumor.estimators.joint.association import cramers_v, independence_test, odds_ratio
-from rumor.estimators.joint.bayes import margins, shrunk
-from rumor.estimators.joint.blend import averaged
-from rumor.estimators.joint.linear import Moments, linear, seen_in
-from rumor.estimators.joint.nearest import averaged_table, nearest_table
-from rumor.mechanisms.mixed import Mixed
+from rumor.estimators.frequency.linear import project
+from rumor.kinds.joint.fit.association import cramers_v, independence_test, odds_ratio
+from rumor.kinds.joint.fit.bayes import averaged, averaged_table, margins, nearest_table, shrunk
+from rumor.kinds.joint.fit.linear import Moments, linear, seen_in
+from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.subset_selection import SubsetSelection
 

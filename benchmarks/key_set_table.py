@@ -19,7 +19,7 @@ import numpy as np
 import rumor
 from rumor.core.randomness import Seeded
 from rumor.kinds.estimating import estimate
-from rumor.kinds.keyvalue.plan import holders
+from rumor.kinds.planning.forecast import holders
 from rumor.mechanisms import KeyValueMechanism
 from rumor.mechanisms.summary import Summary
 

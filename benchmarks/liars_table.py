@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{flagged:.0%}",
             f"{false:.0%}",
             f"{np.mean([row[2] for row in found]):.2%}",
-            f"{oracle.fake_gain(options.people, int(SHARE * options.people)):.2%}",
+            f"{oracle.poisoning.gain(options.people, int(SHARE * options.people)):.2%}",
             "pass" if good else "miss",
         )
     Console(width=None if sys.stdout.isatty() else 120).print(table)

@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks.open_words_peers import PEERS, PEM_STEPS, pem
 from benchmarks.open_words_worlds import LATIN, Crowd, World, alike, crowd, world
 from rumor.core.randomness import Seeded
-from rumor.estimators.discover.forecast import needed_share
-from rumor.estimators.discover.found import Discovered, discover
-from rumor.mechanisms.open_words_design import open_words
+from rumor.kinds.words.fit.forecast import needed_share
+from rumor.kinds.words.fit.found import Discovered, discover
+from rumor.mechanisms.open_words.design import open_words
 from rumor.mechanisms.summary import Summary, merge
 
 # Targets.

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.code_tables import shipped_code
-from rumor.core.prefix_code import PrefixCode
 from rumor.core.randomness import Seeded
 from rumor.core.types import Tally
-from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.open_words_design import open_words
-from rumor.mechanisms.stems import Pieces
+from rumor.kinds.words.code_tables import shipped_code
+from rumor.mechanisms.open_words.code import PrefixCode
+from rumor.mechanisms.open_words.design import open_words
+from rumor.mechanisms.open_words.open_words import OpenWords
+from rumor.mechanisms.open_words.stems import Pieces
 
 WORDS = 60_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -25,7 +25,7 @@ from benchmarks.ordered_peers import (
 )
 from benchmarks.ordered_truths import held_back, spacing, truths
 from rumor.core.types import Vector
-from rumor.estimators.ordered.fit import fit_ordered
+from rumor.kinds.ordered.fit.average import fit_ordered
 
 DECLARED = "heap, declared"
 SETTLING = 50

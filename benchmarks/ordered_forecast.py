@@ -2,7 +2,7 @@
 
     python -m benchmarks.ordered_forecast            two minutes of one core
 
-The factor `FOUND` of rumor.estimators.ordered.forecast is what this prints last: the distances
+The factor `FOUND` of rumor.kinds.ordered.fit.forecast is what this prints last: the distances
 that came, root mean square over the laws, beside those that the two priors alone foretell. Laws
 and settings are others than those of benchmarks.ordered_table, which judges the plan. Law k of
 twelve is drawn from default_rng([2026, k]), by k mod 4: a mixture of one to three beta laws whose
@@ -22,8 +22,8 @@ from benchmarks.ordered_cells import distance
 from benchmarks.ordered_peers import rule_width, wave
 from benchmarks.ordered_truths import heaped, spacing
 from rumor.core.types import Vector
-from rumor.estimators.ordered.fit import fit_ordered
-from rumor.estimators.ordered.forecast import FOUND, forecast
+from rumor.kinds.ordered.fit.average import fit_ordered
+from rumor.kinds.ordered.fit.forecast import FOUND, forecast
 
 LAWS = 12
 TRIALS = 2

@@ -15,13 +15,13 @@ from functools import lru_cache
 import numpy as np
 
 import rumor
-from rumor.core.band import Band
 from rumor.core.types import Vector
-from rumor.estimators.frequency.simplex import project
-from rumor.estimators.ordered.em import Channel, WrittenOut, em, ems
-from rumor.kinds.choice.choose import choose_oracle
-from rumor.kinds.planning.forecast_range import drawn_tally
+from rumor.estimators.frequency.linear import project
+from rumor.kinds.choice.question import choose_oracle
+from rumor.kinds.ordered.fit.em import Channel, WrittenOut, em, ems
+from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.wave.band import Band
 
 _FAN = 4
 # Up to so many values times people, reports are drawn one by one.

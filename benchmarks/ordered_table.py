@@ -28,9 +28,9 @@ from benchmarks.ordered_cells import DECLARED, PEERS, SETTLING, Cell, Cells, dis
 from benchmarks.ordered_peers import rule_width, wave
 from benchmarks.ordered_truths import HELD_BACK, SHAPED, spacing, truths
 from rumor.core.types import Vector
-from rumor.estimators.ordered.fit import OrderedFit, fit_ordered
-from rumor.estimators.ordered.forecast import forecast
-from rumor.estimators.ordered.mean import linear_mean
+from rumor.kinds.ordered.fit.average import OrderedFit, fit_ordered
+from rumor.kinds.ordered.fit.em import linear_mean
+from rumor.kinds.ordered.fit.forecast import forecast
 
 HELD = tuple(f"held {number}" for number in range(1, HELD_BACK + 1))
 MAIN = (256, 1.0, 100_000)

@@ -18,8 +18,7 @@ from typing import Any
 
 import rumor
 from rumor.kinds import KINDS
-from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Size, Wish
+from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Size, Wish, permanent_noise
 from rumor.mechanisms import FrequencyOracle, Mechanism
 
 LINEAR, DEFAULT = 0.05, 0.15

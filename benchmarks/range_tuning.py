@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.kinds.planning.forecast import default_error
-from rumor.kinds.planning.forecast_range import MARGIN, default_range, drawn_tally
+from rumor.kinds.planning.forecast import MARGIN, default_error, default_range, drawn_tally
 from rumor.mechanisms.summary import Summary
 
 Vector = NDArray[np.float64]

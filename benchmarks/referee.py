@@ -38,7 +38,7 @@ from benchmarks import referee_kinds as kinds
 from benchmarks import referee_plans as plans
 from benchmarks.referee_kinds import Outcome, Outcomes
 from benchmarks.referee_worlds import Generator
-from rumor.estimators.compare.differences import holm
+from rumor.estimators.multiple_testing import holm
 
 ALPHA = 0.01
 POOLED = 0.945

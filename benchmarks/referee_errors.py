@@ -16,7 +16,7 @@ from benchmarks.referee_worlds import (
     reported,
     whole_between,
 )
-from rumor.estimators.frequency.simplex import project
+from rumor.estimators.frequency.linear import project
 from rumor.kinds import KINDS
 from rumor.mechanisms import FrequencyOracle
 

@@ -29,7 +29,7 @@ from benchmarks.referee_worlds import (
 )
 from rumor.kinds import KINDS
 from rumor.kinds.joint.linked import estimate_linked
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.simulation import simulate_counts
 
 
 class Outcome(NamedTuple):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import rumor
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS
-from rumor.kinds.planning.forecast_range import drawn_tally
+from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary

@@ -22,9 +22,9 @@ from rumor.collector.gateway import Gateway, public_of
 from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.store.base import Accepted, Store, open_store
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.issuing import MESSAGE_BYTES, new_opening, token_message
-from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize, verify
 from rumor.core.blind_rsa import new_key as new_secret
 

@@ -39,7 +39,6 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import ndtr
 
-from rumor.estimators.sets.shares import FEWEST, clipped, shrunk
 from rumor.kinds.set.choose import (
     Rates,
     SelectRates,
@@ -49,8 +48,9 @@ from rumor.kinds.set.choose import (
     ranked_shares,
     scaled_shares,
 )
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.kinds.set.fit import FEWEST, clipped, shrunk
 from rumor.mechanisms.set_block import MAX_BLOCK
+from rumor.mechanisms.supports import ItemCounts
 
 Vector = NDArray[np.float64]
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.harness import Contender, Row, Scale, fact, growth, race
 from benchmarks.streaming import collection, write
+from rumor.analysis.counting import Totals, summarize
+from rumor.analysis.engines.base import Engine
+from rumor.analysis.engines.kept import KeptReports
+from rumor.analysis.engines.local import LocalEngine
+from rumor.analysis.sources import ParquetSource
 from rumor.contract.collection import Collection
-from rumor.engines import Engine
-from rumor.engines.kept_reports import KeptReports
-from rumor.engines.local import LocalEngine
-from rumor.engines.sources import ParquetSource
-from rumor.engines.summarize import Totals, summarize
 from rumor.estimators.frequency.likelihood import oracle_likelihood
 from rumor.mechanisms import FrequencyOracle
 
@@ -40,7 +40,7 @@ def run(scale: Scale) -> Iterable[Row]:
     missing = _missing()
     if missing is not None:
         return [fact("counting with Spark", "left out", 0.0, missing)]
-    from rumor.engines.spark.engine import SparkEngine
+    from rumor.analysis.engines.spark.engine import SparkEngine
 
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rumor-bench-")))

@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 from benchmarks.harness import Contender, Row, Scale, ceiling, growth, race
 from benchmarks.memory import peak_bytes, run_script
 from benchmarks.privatize import people
+from rumor.analysis.counting import summarize
+from rumor.analysis.engines.local import LocalEngine
+from rumor.analysis.sources import ParquetSource
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import write_reports
-from rumor.engines.local import LocalEngine
-from rumor.engines.sources import ParquetSource
-from rumor.engines.summarize import summarize
 from rumor.mechanisms import FrequencyOracle
 
 _PIECE = 1_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from rumor.results.colours import INK, LINE, TRUTH
+from rumor.results.chart_parts import INK, LINE, TRUTH
 
 GREY, PALE = "#767676", "#e6e6e6"
 BLUE, DARK, ORANGE, GREEN, PURPLE = "#4c9bd6", LINE, TRUTH, "#2b8a3e", "#862e9c"

@@ -382,11 +382,11 @@ def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
     if fields:
         parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
     rows = []
-    hidden = {name for base in hide for name in dir(base)}
+    hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
     for name in public_members(kind):
         if name in hidden:
             continue
-        shown, text = _member(name, inspect.getattr_static(kind, name))
+        shown, text = _described(kind, name)
         rows.append(f"| `{shown}` | {text} |")
     if rows:
         parts += ["| member | what it is |", "|---|---|", *rows, ""]
@@ -401,7 +401,15 @@ def public_members(kind: type) -> list[str]:
     for base in reversed(kind.__mro__):
         if base.__module__.startswith("rumor."):
             names |= {name: None for name in base.__dict__ if name[0] != "_"}
-    return [name for name in names if _member(name, inspect.getattr_static(kind, name))[1]]
+    return [name for name in names if _described(kind, name)[1]]
+
+
+def _described(kind: type, name: str) -> tuple[str, str]:
+    """How a member of `kind` is called, and what it or the nearest base's says about itself."""
+    shown, text = _member(name, inspect.getattr_static(kind, name))
+    bases = (base for base in kind.__mro__ if name in base.__dict__)
+    texts = (_member(name, base.__dict__[name])[1] for base in bases)
+    return shown, text or next(filter(None, texts), "")
 
 
 def _member(name: str, member: object) -> tuple[str, str]:

@@ -36,9 +36,9 @@ from docs.drawing import (
     text,
 )
 from rumor.core.randomness import Seeded, StreamDraws
-from rumor.estimators.discover.forecast import needed_share
 from rumor.kinds.estimating import estimate
 from rumor.kinds.planning.plan import make_plan
+from rumor.kinds.words.fit.forecast import needed_share
 from rumor.kinds.words.plan import word_bits
 from rumor.mechanisms import (
     HadamardResponse,
@@ -53,7 +53,7 @@ from rumor.mechanisms import (
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
 from rumor.privacy.sentences import believed
-from rumor.results.colours import INK, TILES
+from rumor.results.chart_parts import INK, TILES
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 

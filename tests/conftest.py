@@ -29,7 +29,7 @@ settings.load_profile("rumor")
 # Files and folders of tests that take long, the longest first. Workers take files in this order.
 LONGEST = (
     "tests/laws/test_laws.py",
-    "tests/engines/test_spark.py",
+    "tests/analysis/test_spark.py",
     "tests/test_docs.py",
     "tests/cli/test_foreign_text.py",
     "tests/joins/",

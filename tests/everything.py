@@ -28,7 +28,7 @@ def every_mechanism() -> Collection:
     for kind in KINDS.values():
         asked = {"kind": kind.name, **kind.example().wish, "epsilon": 0.5}
         questions.append({"id": f"kind-{kind.name}", **asked})
-        own = kind.borrows is None and "mechanism" in kind.keys
+        own = len(kind.lineage()) == 1 and "mechanism" in kind.keys
         for name in kind.mechanisms() if own else ():
             mechanism = {"name": name, **OPTIONS.get(name, {})}
             further = {**asked, "mechanism": mechanism, **FURTHER.get(name, {})}

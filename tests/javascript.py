@@ -17,7 +17,6 @@ from rumor.mechanisms.registry import Entry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
-VIEW = CLIENT / "view"
 SCRIPTS = Path(__file__).parent / "js"
 
 
@@ -103,7 +102,7 @@ def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
 
 
 def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str]:
-    """What is left to write until browsers read the answers of every kind, in sentences."""
+    """Return what is left to write until browsers ask every kind and read its answers."""
     text, place = (client / "kinds.js").read_text("utf-8"), "src/rumor/client/js/kinds"
     known = {kind.name: kind for kind in kinds}
     problems = [
@@ -111,10 +110,16 @@ def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str
         for name in known
         if not (client / "kinds" / f"{name}.js").is_file()
     ]
+    problems += [
+        f"{place}/{file.name} must export {part}"
+        for file in sorted((client / "kinds").glob("*.js"))
+        for part in ("typed", "control")
+        if not re.search(rf"^export .*\b{part}\b", file.read_text("utf-8"), re.MULTILINE)
+    ]
     for name, kind in known.items():
         parts = [f"carries: {json.dumps(kind.names)}", f'load: () => import("./kinds/{name}.js")']
-        if kind.borrows is not None:
-            parts.insert(1, f"borrows: {json.dumps(kind.borrows)}")
+        if (home := kind.lineage()[-1]) != name:
+            parts.insert(1, f"borrows: {json.dumps(home)}")
         line = f"{name}: {{ {', '.join(parts)} }},"
         if f"\n  {line}\n" not in text:
             problems.append(f"KINDS in {place}.js needs the line {line}")
@@ -127,12 +132,6 @@ def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str
     if not problems and listed != list(known):
         problems.append(f"KINDS in {place}.js must have the order of rumor.kinds")
     return problems
-
-
-def missing_controls(kinds: Sequence[str], view: Path = VIEW) -> list[str]:
-    """What is left to write until every kind can be answered on the page, in sentences."""
-    wanted = {kind: f"controls/{kind}.js" for kind in kinds}
-    return _missing("kind", wanted, "src/rumor/client/js/view", "controls.js", view)
 
 
 def _missing(

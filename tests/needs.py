@@ -23,7 +23,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "firefox": (("firefox-esr", "firefox"), "Debian package firefox-esr"),
     "buildah": (("buildah",), "Debian package buildah"),
     "mmdebstrap": (("mmdebstrap",), "Debian package mmdebstrap"),
-    "dbt": (("dbt",), "tests/engines/dbt-requirements.txt, in an environment of its own"),
+    "dbt": (("dbt",), "tests/analysis/dbt-requirements.txt, in an environment of its own"),
     "cc": (("cc", "gcc"), "Debian package gcc"),
     "c++": (("c++", "g++"), "Debian package g++"),
 }

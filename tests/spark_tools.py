@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 from pyspark import SparkContext
 
+from rumor.analysis.engines.base import Batch
+from rumor.analysis.engines.spark.engine import SparkEngine
+from rumor.analysis.engines.spark.session import start_context
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
-from rumor.engines import Batch
-from rumor.engines.spark.engine import SparkEngine
-from rumor.engines.spark.session import start_context
 
 _ROOT = Path(__file__).resolve().parent.parent
 # Workers find this tree and the tests' own functions; Java does not compile what runs for seconds.

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.core.checks import checked_method, exact_text
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.number_range import one_number
 from rumor.core.plain_text import aligned
-from rumor.core.prefix_code import PrefixCode
 from rumor.core.reports import Validity
-from rumor.core.settings import checked_method, exact_text
 from rumor.mechanisms import BY_NAME
-from rumor.mechanisms.liars import fake_clients, fakes_among
 from rumor.mechanisms.mean import choose_mean
-from rumor.mechanisms.open_words_design import levels_for, open_words
+from rumor.mechanisms.open_words.code import PrefixCode
+from rumor.mechanisms.open_words.design import levels_for, open_words
+from rumor.mechanisms.poisoning import fake_clients, fakes_among
 from rumor.privacy.account import account
 from rumor.privacy.attack import attack
 from rumor.privacy.loss import changing_loss, question_loss

@@ -286,10 +286,10 @@ def test_scripts_are_found_however_they_were_served() -> None:
     joint = sources / "client" / "js" / "mechanisms" / "rappor.js"
     assert v8.source_of(joint.as_uri(), sources) == joint
     assert v8.source_of("http://127.0.0.1:8/client/mechanisms/rappor.js?v=3", sources) == joint
-    view = v8.source_of("file:///tmp/copy/client/js/view/linked.js", sources)
-    assert view == sources / "client" / "js" / "view" / "linked.js"
-    assert v8.source_of("file:///tmp/copy/client/js/linked.js", sources) == (
-        sources / "client" / "js" / "linked.js"
+    view = v8.source_of("file:///tmp/copy/client/js/view/words.js", sources)
+    assert view == sources / "client" / "js" / "view" / "words.js"
+    assert v8.source_of("file:///tmp/copy/client/js/kinds/words.js", sources) == (
+        sources / "client" / "js" / "kinds" / "words.js"
     )
     assert v8.source_of("node:fs", sources) is None
 

@@ -15,8 +15,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "rumor.client.client",
     "Collection": "rumor.contract.collection",
-    "Combined": "rumor.results.combined",
-    "Comparison": "rumor.results.comparison",
+    "Combined": "rumor.analysis.combine.result",
+    "Comparison": "rumor.analysis.compare.result",
     "Estimate": "rumor.results.estimate",
     "HadamardResponse": "rumor.mechanisms",
     "Harmony": "rumor.mechanisms",
@@ -40,7 +40,7 @@ _HOMES = {
     "Projective": "rumor.mechanisms",
     "RandomizedResponse": "rumor.mechanisms",
     "Rappor": "rumor.mechanisms",
-    "Regression": "rumor.results.regression",
+    "Regression": "rumor.analysis.regress.result",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
     "SetBlock": "rumor.mechanisms",
@@ -49,23 +49,23 @@ _HOMES = {
     "SubsetSelection": "rumor.mechanisms",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
-    "Trend": "rumor.results.trend",
+    "Trend": "rumor.analysis.trend.result",
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
     "Wave": "rumor.mechanisms",
     "Window": "rumor.mechanisms",
-    "WordEstimate": "rumor.kinds.text.result",
-    "combine": "rumor.kinds.combining",
-    "compare": "rumor.kinds.comparing",
-    "decode": "rumor.estimators.decode.matrix",
-    "estimate": "rumor.engines.files",
-    "key_value": "rumor.kinds.keyvalue.choose",
-    "load": "rumor.engines.files",
+    "WordEstimate": "rumor.kinds.word_estimate",
+    "combine": "rumor.analysis.combine.method",
+    "compare": "rumor.analysis.compare.method",
+    "decode": "rumor.kinds.text.fit.literature",
+    "estimate": "rumor.analysis.files",
+    "key_value": "rumor.kinds.keyvalue.question",
+    "load": "rumor.analysis.files",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
-    "regress": "rumor.kinds.regressing",
-    "trend": "rumor.kinds.following",
-    "weigh": "rumor.kinds.combining",
+    "regress": "rumor.analysis.regress.method",
+    "trend": "rumor.analysis.trend.method",
+    "weigh": "rumor.analysis.combine.method",
 }
 
 __all__ = [*_HOMES, "__version__"]
@@ -74,6 +74,17 @@ TYPE_CHECKING = False  # typing's, without the time that loading typing takes
 if TYPE_CHECKING:
     from typing import Any
 
+    from rumor.analysis.combine.method import combine as combine
+    from rumor.analysis.combine.method import weigh as weigh
+    from rumor.analysis.combine.result import Combined as Combined
+    from rumor.analysis.compare.method import compare as compare
+    from rumor.analysis.compare.result import Comparison as Comparison
+    from rumor.analysis.files import estimate as estimate
+    from rumor.analysis.files import load as load
+    from rumor.analysis.regress.method import regress as regress
+    from rumor.analysis.regress.result import Regression as Regression
+    from rumor.analysis.trend.method import trend as trend
+    from rumor.analysis.trend.result import Trend as Trend
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.contract.collection import Collection as Collection
@@ -81,21 +92,14 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
-    from rumor.engines.files import estimate as estimate
-    from rumor.engines.files import load as load
-    from rumor.estimators.decode.matrix import decode as decode
-    from rumor.kinds.combining import combine as combine
-    from rumor.kinds.combining import weigh as weigh
-    from rumor.kinds.comparing import compare as compare
-    from rumor.kinds.following import trend as trend
     from rumor.kinds.joint.result import JointEstimate as JointEstimate
-    from rumor.kinds.keyvalue.choose import key_value as key_value
+    from rumor.kinds.keyvalue.question import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate
     from rumor.kinds.number.result import MeanEstimate as MeanEstimate
     from rumor.kinds.ordered.result import OrderedEstimate as OrderedEstimate
-    from rumor.kinds.regressing import regress as regress
     from rumor.kinds.set.result import SetEstimate as SetEstimate
-    from rumor.kinds.text.result import WordEstimate as WordEstimate
+    from rumor.kinds.text.fit.literature import decode as decode
+    from rumor.kinds.word_estimate import WordEstimate as WordEstimate
     from rumor.kinds.words.result import OpenWordEstimate as OpenWordEstimate
     from rumor.mechanisms import HadamardResponse as HadamardResponse
     from rumor.mechanisms import Harmony as Harmony
@@ -121,11 +125,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round
-    from rumor.results.combined import Combined as Combined
-    from rumor.results.comparison import Comparison as Comparison
     from rumor.results.estimate import Estimate as Estimate
-    from rumor.results.regression import Regression as Regression
-    from rumor.results.trend import Trend as Trend
     from rumor.results.view import View as View
 
 

@@ -268,14 +268,14 @@ def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
     page.on("requestfinished", lambda request: asked.append(request.url.removeprefix(url)))
     page.goto(f"{url}/answer")
     expect(page.locator(".card.open")).to_have_count(3)
-    folders = ("/client/view/controls/", "/client/kinds/", "/client/mechanisms/")
-    loaded = {path.rpartition("/")[2] for path in asked if path.startswith(folders[0])}
-    assert loaded == {"choice.js", "number.js", "text.js"}  # a choice may be a number
-    mechanisms = {path.rpartition("/")[2] for path in asked if path.startswith(folders[2])}
+    kinds, mechanisms = (
+        {path.rpartition("/")[2] for path in asked if path.startswith(f"/client/{folder}/")}
+        for folder in ("kinds", "mechanisms")
+    )
+    assert kinds == {"choice.js", "number.js", "text.js"}  # a choice may be a number
     shared = {"two-stage.js", "labels.js", "mix64.js"}
     assert mechanisms == {"rappor.js", "randomized-response.js", *shared}
-    assert not [path for path in asked if path.startswith(folders[1])]
-    for file in ("client/view/controls/text.js", "client/mechanisms/rappor.js"):
+    for file in ("client/kinds/text.js", "client/mechanisms/rappor.js"):
         page.route(f"**/{file}", lambda route: route.abort())
         page.reload()
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached just now")

@@ -55,6 +55,26 @@ def test_a_wrong_token_and_the_right_one(open_page: OpenPage, shown: Showcase) -
     expect(page.get_by_label("Token")).to_be_visible()
 
 
+def test_panels_load_when_questions_need_them(open_page: OpenPage, shown: Showcase) -> None:
+    page = open_page(allowed="net::ERR_FAILED")
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url.removeprefix(shown.url)))
+    page.goto(shown.url)
+    expect(page.get_by_label("Token")).to_be_focused()
+
+    def panels() -> set[str]:
+        return {path for path in asked if path.startswith("/assets/kinds/")}
+
+    assert panels() == {"/assets/kinds/choice.js"}  # which most kinds are shown with
+    page.goto(shown.dashboard_url)
+    expect(chart(page, "shares")).to_be_visible()
+    assert panels() == {f"/assets/kinds/{kind}.js" for kind in ("choice", "keyvalue", "number")}
+    page.route("**/assets/kinds/number.js", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("The collector cannot be reached just now.")
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
 def test_the_address_does_not_keep_the_token(open_page: OpenPage, shown: Showcase) -> None:
     page = signed_in(open_page, shown)
     assert page.url == f"{shown.url}/"

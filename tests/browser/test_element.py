@@ -138,7 +138,7 @@ def test_a_page_that_pins_the_modules_takes_no_others(
     for name, value in said.items():
         body = page.request.get(f"{collector}/client/{name}").body()
         assert value == "sha384-" + base64.b64encode(hashlib.sha384(body).digest()).decode()
-    changed = "**/client/view/controls/choice.js"
+    changed = "**/client/kinds/choice.js"
     page.route(changed, lambda route: route.fulfill(response=route.fetch(), body="export {};"))
     page.reload()
     # A module that loads later, and is not what was read: told, and nothing is asked.

@@ -14,7 +14,7 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
-from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.mixed.mixed import Mixed
 from tests.browser.conftest import OpenPage
 from tests.collector.tools import batch
 

@@ -202,11 +202,11 @@ def _nothing(held: Collaborators) -> None:
 
 
 def _estimating(held: Collaborators) -> None:
-    held.stand("rumor.engines.analysis:analyse", summary=lambda: SimpleNamespace(save=_saved))
-    held.stand("rumor.engines.linked:analyse_linked")
-    held.stand("rumor.engines.combining:weigh_reports", _counting(held))
-    held.stand("rumor.engines.analysis:chosen_engine")
-    held.stand("rumor.engines.counted_table:summary_of_counts")
+    held.stand("rumor.analysis.estimate:analyse", summary=lambda: SimpleNamespace(save=_saved))
+    held.stand("rumor.analysis.linked:analyse_linked")
+    held.stand("rumor.analysis.combine.method:weigh_reports", _counting(held))
+    held.stand("rumor.analysis.estimate:chosen_engine")
+    held.stand("rumor.analysis.counted_table:summary_of_counts")
     held.spy("rumor.core.files:write_whole")
 
 
@@ -217,8 +217,8 @@ def _saved(path: str) -> None:
 def _desk(function: str) -> Callable[[Collaborators], None]:
     def collaborators(held: Collaborators) -> None:
         held.stand(function, _counting(held))
-        held.stand("rumor.engines.analysis:chosen_engine")
-        held.stand("rumor.engines.combining:read_weights", ("source", {"one": 0.25}))
+        held.stand("rumor.analysis.estimate:chosen_engine")
+        held.stand("rumor.analysis.combine.method:read_weights", ("source", {"one": 0.25}))
         held.spy("rumor.core.files:write_whole")
 
     return collaborators
@@ -291,7 +291,7 @@ def _planning(held: Collaborators) -> None:
     }
     held.stand("rumor.kinds.planning.plan:make_plan", **known)
     held.stand("rumor.kinds.planning.many:plan_many", plan=SimpleNamespace(**known))
-    held.stand("rumor.kinds.ordered.cap:read_cap", Learned())
+    held.stand("rumor.kinds.planning.learned_cap:read_cap", Learned())
     held.stand("rumor.privacy.shuffle.account:shuffle_choices")
     held.spy("rumor.core.files:write_whole")
 
@@ -299,7 +299,7 @@ def _planning(held: Collaborators) -> None:
 def _simulating(held: Collaborators) -> None:
     held.stand("rumor.kinds.base:Kind.simulate")
     held.spy("rumor.core.answer_table:Table.open")
-    held.stand("rumor.estimators.decode.candidates:default_cache", "a cache")
+    held.stand("rumor.kinds.word_lists:default_cache", "a cache")
     held.stand("rumor.kinds.base:Kind.takes_words")
 
 
@@ -307,7 +307,7 @@ def _privatizing(held: Collaborators) -> None:
     missing = SimpleNamespace(rows=0, said=lambda: None)
     made = SimpleNamespace(reports=3, missing=missing)
     held.stand(
-        "rumor.contract.privatize_questions:privatize_questions",
+        "rumor.contract.privatize:privatize_questions",
         lambda contract, source, outs, **rest: dict.fromkeys(outs, made),
     )
     held.spy("rumor.contract.privatize:group_sizes")
@@ -366,7 +366,7 @@ def _advancing(held: Collaborators) -> None:
         digest="d",
         question=lambda: SimpleNamespace(mechanism=SimpleNamespace(round=2, rounds=3, epsilon=0.5)),
     )
-    held.stand("rumor.engines.analysis:analyse", estimates={None: "means"}, reports=9)
+    held.stand("rumor.analysis.estimate:analyse", estimates={None: "means"}, reports=9)
     held.stand("rumor.privacy.rounds:next_round", after)
 
 
@@ -393,10 +393,10 @@ def _attacking(held: Collaborators) -> None:
 
 
 def _suspecting(held: Collaborators) -> None:
-    held.spy("rumor.mechanisms.liars:fake_clients")
-    held.spy("rumor.mechanisms.liars:FakeClients.among")
+    held.spy("rumor.mechanisms.poisoning:fake_clients")
+    held.spy("rumor.mechanisms.poisoning:FakeClients.among")
     held.spy("rumor.privacy.integrity:co_support")
-    held.spy("rumor.privacy.bit_counts:bit_counts")
+    held.spy("rumor.privacy.integrity:bit_counts")
 
 
 def _reproducing(held: Collaborators) -> None:
@@ -910,7 +910,7 @@ SCENES: dict[str, Scene] = {
             **_VIEW,
             **_FILES,
         },
-        _desk("rumor.engines.comparing:compare_reports"),
+        _desk("rumor.analysis.compare.method:compare_reports"),
     ),
     "regress": Scene(
         "regress",
@@ -926,7 +926,7 @@ SCENES: dict[str, Scene] = {
             "--different-people": "",
             "--skip-invalid": "",
         },
-        _desk("rumor.engines.regressing:regress_reports"),
+        _desk("rumor.analysis.regress.method:regress_reports"),
     ),
     "combine": Scene(
         "combine",
@@ -941,7 +941,7 @@ SCENES: dict[str, Scene] = {
             **_VIEW,
             **_FILES,
         },
-        _desk("rumor.engines.combining:combine_reports"),
+        _desk("rumor.analysis.combine.method:combine_reports"),
     ),
     "trend": Scene(
         "trend",
@@ -956,7 +956,7 @@ SCENES: dict[str, Scene] = {
             **_COUNTED,
             **_FILES,
         },
-        _desk("rumor.engines.following:follow_reports"),
+        _desk("rumor.analysis.trend.method:follow_reports"),
     ),
     "merge": Scene(
         "merge",

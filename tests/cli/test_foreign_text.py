@@ -26,7 +26,7 @@ from rumor.collector.http.problems import TYPES
 from rumor.contract.collection import Collection
 from rumor.core.canonical import canonical_json
 from rumor.core.canonical import digest as digest_of
-from rumor.core.characters import visible
+from rumor.core.plain_text import visible
 from tests.collector.tools import typing
 from tests.listening import Quiet, listening
 

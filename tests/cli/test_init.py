@@ -49,23 +49,25 @@ def test_every_kind_can_be_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     assert typed(monkeypatch, *lines) == 0
     found = Collection.load("c.toml")
     assert [question.kind for question in found.questions] == list(TYPED)
-    assert [question.id for question in found.questions] == [f"q-{i}" for i in range(1, 9)]
+    numbers = range(1, len(TYPED) + 1)
+    assert [question.id for question in found.questions] == [f"q-{i}" for i in numbers]
     assert {question.epsilon for question in found.questions if question.kind != "text"} == {1.5}
     assert (found.series, found.contact) == ("a-survey", "us@example.org")
     assert main(["show", "c.toml"]) == 0
 
 
 def test_what_cannot_be_is_asked_again(monkeypatch: pytest.MonkeyPatch, capsys: Outputs) -> None:
+    place, beyond = str(list(KINDS).index("set") + 1), str(len(KINDS) + 1)
     lines = [
         *("A survey", "us@example.org", "many", "20000"),
-        *("Which?", "which", "9", "3", "a,b,c", "9", "1"),
+        *("Which?", "which", beyond, place, "a,b,c", "9", "1"),
         *("Which?", "which", "set", "a", "a,b,c", "two", "2", "much", "1", "n"),
     ]
     assert typed(monkeypatch, *lines) == 0
     told = capsys.readouterr().err
     for sentence in (
         "Type a number; got 'many'.",
-        "Type a number from 1 to 8, or a name; got '9'.",
+        f"Type a number from 1 to {len(KINDS)}, or a name; got '{beyond}'.",
         "cap must be an integer from 1 to 3; got 9. Once more.",
         "Type at least two, with commas between them; got 'a'.",
     ):

@@ -12,6 +12,7 @@ from rumor.cli import main
 from rumor.cli.methods import read_options
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS, NAMES
+from rumor.privacy.rounds import require_rounds
 from tests.flow import home_pages, made_reports, write_days, write_toml
 
 OPTIONS = [
@@ -122,7 +123,7 @@ mechanism = { name = "privkvm", rounds = 2, epsilon_1 = 0.5, epsilon_2 = [0.5, 1
         assert last == (0 if number == 0 else 2)
     assert "ends with round 2; got a request for round 3" in said.err
     before, after = (rumor.Collection.load(file).question("apps").mechanism for file in files[:2])
-    assert (after.round, after.parent) == (2, rumor.Collection.load(first).digest)
+    assert (after.round, require_rounds(after).parent) == (2, rumor.Collection.load(first).digest)
     # Half of the budget for values is spent in each round, as asked; all are promised by the first.
     assert before.epsilon_in_all(1) <= 2.0
     assert after.epsilon == pytest.approx(1.0)

@@ -164,7 +164,7 @@ def asking(held: Collaborators) -> None:
         answer=lambda given: Receipt(1, 0, 0),
         spent=0.0,
     )
-    held.stand("rumor.kinds.ordered.cap:read_cap", SimpleNamespace(cap=2))
+    held.stand("rumor.kinds.planning.learned_cap:read_cap", SimpleNamespace(cap=2))
 
 
 def refusal(text: str, folder: Path) -> str:

@@ -16,9 +16,8 @@ from rumor.client.client import Client
 from rumor.contract.admission import new_invitation, read_invitation
 from rumor.contract.issuing import credential, token_message
 from rumor.core import blind_rsa
-from rumor.core.blind_rsa import BlindingError, blind
+from rumor.core.blind_rsa import BlindingError, _small_factor, blind
 from rumor.core.errors import InputError
-from rumor.core.moduli import _small_factor
 from tests.dishonest import Dishonest, Whims, dishonest, product_of_primes
 from tests.issuers import SECRETS, VECTORS
 from tests.javascript import node, steps

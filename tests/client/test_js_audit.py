@@ -69,6 +69,6 @@ def test_a_value_is_read_as_the_one_that_was_meant(asked: dict[str, Any]) -> Non
     mechanism, kind = question.mechanism, question.kind
     known = {"parts": asked["parts"]} if kind == "joint" else question.labels
     values = mechanism.inputs()
-    given = [[kind, known, mechanism.as_argument(value)] for value in values]
+    given = [[kind, known, mechanism.audit.as_argument(value)] for value in values]
     read = node("kinds.mjs", given=given)["typed"]
     assert list(map(mechanism.identity, read)) == list(map(mechanism.identity, values))

@@ -18,7 +18,7 @@ from rumor.collector.http.problems import TYPES
 from rumor.collector.store.base import open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from tests.collector.chaos import Collector
 from tests.collector.tools import call, collection, stored
 from tests.javascript import parsed, refusals, steps

@@ -9,7 +9,7 @@ import pytest
 
 from rumor.contract.admission import admission_key, admission_keys, new_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from tests.collector.tools import collection, many_questions, two_rounds
 from tests.impostor import Heard, Told, failing, impostor, redirecting
 from tests.javascript import parsed, steps

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 import rumor
-from rumor.client import sent
+from rumor.client import tables as ledger_tables
 from rumor.client.ledger import Envelope
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import report_id
 from rumor.contract.issuing import key_name, person_of
-from rumor.contract.withdrawal import report_id
 from rumor.core.blind_rsa import blind_sign
 from rumor.core.errors import InputError
 from rumor.privacy.loss import series_ceiling
@@ -97,7 +97,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
             return found.now
 
     fake = type("fake", (), {**vars(datetime), "datetime": Datetime})
-    monkeypatch.setattr(sent, "datetime", fake)
+    monkeypatch.setattr(ledger_tables, "datetime", fake)
     return found
 
 
@@ -152,8 +152,9 @@ def test_a_first_answer_fills_every_table(tmp_path: Path, device: Callable[..., 
     assert found["answer"] == [
         {
             "number": number, "series": "series", "question": id, "round": 1,
-            "cell": mechanism.cell, "epoch": epoch, "period": "", "tag": tag, "settled": None,
-            "epsilon": mechanism.epsilon_together([(mechanism, 1)]),
+            "cell": mechanism.permanence.cell,
+            "epoch": epoch, "period": "", "tag": tag, "settled": None,
+            "epsilon": mechanism.permanence.epsilon_together([(mechanism, 1)]),
         }
         for number, (id, (mechanism, tag)) in enumerate(expected.items(), 1)
     ]  # fmt: skip
@@ -222,8 +223,8 @@ def test_each_value_has_a_row_and_fresh_noise_has_one(
     made = {(row["answer"]): row["reports"] for row in found["made"]}
     assert [made[row["number"]] for row in pages] == [2, 1]
     assert [row["epsilon"] for row in pages] == [
-        mechanism.epsilon_together([(mechanism, 2)]),
-        mechanism.epsilon_together([(mechanism, 1)]),
+        mechanism.permanence.epsilon_together([(mechanism, 2)]),
+        mechanism.permanence.epsilon_together([(mechanism, 1)]),
     ]
     assert len({row["tag"] for row in pages}) == 2
     assert (made[feeling["number"]], feeling["tag"]) == (3, b"")

@@ -15,7 +15,7 @@ import rumor
 from rumor.client.client import Receipt, _groups
 from rumor.client.ledger import Envelope
 from rumor.contract.admission import admission_key, admission_keys, new_invitation
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from tests.collector.tools import collection, many_questions, two_rounds
 from tests.impostor import Heard, Told, failing, impostor, redirecting
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.analysis.estimate import analyse
 from rumor.cli import main
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
@@ -22,7 +23,6 @@ from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_
 from rumor.collector.store.database import Database, Snapshot
 from rumor.collector.store.sql import SqlReader, SqlStore
 from rumor.collector.store.tables import Run
-from rumor.engines.analysis import analyse
 from tests.collector.tools import batch, collection, stored
 
 DAY = datetime.date(2026, 3, 1)

@@ -14,16 +14,16 @@ import pytest
 
 from rumor.client.transport import Transport, Unreachable
 from rumor.collector import clock
-from rumor.collector.accepted_turn import accepted_turn
+from rumor.collector.admission import accepted_turn
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.gateway import Gateway
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
+from rumor.collector.periodic import Keeper, Turns
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
 from rumor.collector.relay.store import Arrived, RelayStore
-from rumor.collector.retention import Keeper
 from rumor.collector.service import Service
 from rumor.collector.store import ingest, withdrawal
 from rumor.collector.store.base import (
@@ -37,11 +37,10 @@ from rumor.collector.store.base import (
 )
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.tokens import Tokens, add_token
-from rumor.collector.turns import Turns
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.issuing import new_opening, token_id, token_message
 from rumor.contract.relay import turn_at
-from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.blind_rsa import blind, blind_sign, finalize
 from rumor.core.reports import Reports
 from tests.collector.tools import Answer, batch, call, collection, rows, stored

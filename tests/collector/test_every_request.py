@@ -30,8 +30,8 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Registered, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.issuing import enrolment_credential, key_name
-from rumor.contract.withdrawal import new_key, report_id
 from tests.collector.tools import Answer, as_json, batch, call, collection, rows
 from tests.issuers import KEYS, blind_collection, invite
 from tests.relay.tools import envelopes, running

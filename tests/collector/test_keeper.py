@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rumor.collector.retention import Keeper
+from rumor.collector.periodic import Keeper
 from rumor.collector.store.base import StoreUnavailable
 from rumor.collector.store.dialects.sqlite import Sqlite
 from rumor.collector.store.sql import SqlStore

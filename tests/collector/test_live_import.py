@@ -22,7 +22,7 @@ from rumor.collector.service import Service
 from rumor.collector.store import archive, summaries
 from rumor.collector.store.base import Batch, Closed, Store, Unknown, open_store
 from rumor.collector.store.database import Database
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
 
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from rumor.client.transport import Refused, Unreachable
-from rumor.collector import clock, turns
+from rumor.collector import clock, periodic
+from rumor.collector.periodic import Keeper
 from rumor.collector.relay.release import Releaser, ReleaseWatch
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import Arrived, Batch, RelayStore
-from rumor.collector.retention import Keeper
 from rumor.collector.service import Service
 from rumor.collector.store.base import StoreUnavailable, open_store
 from rumor.contract.collection import Collection
@@ -72,7 +72,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Clock]:
     def made(looks: int) -> Clock:
         found = Clock(looks)
         threads = type("Threads", (), {"Event": found.event, "Thread": threading.Thread})
-        monkeypatch.setattr(turns, "threading", threads)
+        monkeypatch.setattr(periodic, "threading", threads)
         monkeypatch.setattr(clock, "now", lambda: found.now)
         monkeypatch.setattr("rumor.collector.relay.release.time.monotonic", lambda: found.now)
         return found

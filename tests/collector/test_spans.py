@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rumor
+from rumor.analysis.trend.method import follow
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.server import background
-from rumor.collector.retention import Keeper
+from rumor.collector.periodic import Keeper
 from rumor.collector.service import Service
 from rumor.collector.store import expiry, ingest, spans
 from rumor.collector.store.base import Dropped, Registered, Store, open_store
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.tokens import Tokens, add_token
-from rumor.contract.retention import LEAST_KEPT
+from rumor.contract.deletion import LEAST_KEPT
 from rumor.kinds import KINDS
-from rumor.kinds.following import follow
 from tests.collector.tools import batch, call, collection, stored
 from tests.machine.quick import quick_folder
 

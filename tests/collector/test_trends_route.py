@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.analysis.compare.method import read_period
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import ingest
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
-from rumor.engines.comparing import read_period
+from tests.analysis.test_comparing import memoised
 from tests.collector.tools import batch, call
-from tests.engines.test_comparing import memoised
 
 
 def stored(

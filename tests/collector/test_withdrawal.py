@@ -23,7 +23,7 @@ from rumor.collector.service import Service
 from rumor.collector.store import ingest, summaries
 from rumor.collector.store.base import Accepted, Batch, Store, Unknown, open_store
 from rumor.collector.store.counts import Counted
-from rumor.contract.withdrawal import new_key, report_id
+from rumor.contract.deletion import new_key, report_id
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
 from tests.collector.tools import (
@@ -334,7 +334,7 @@ class TestDevice:
             def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:  # type: ignore[override]
                 return cls.at
 
-        monkeypatch.setattr("rumor.client.sent.datetime.datetime", Today)
+        monkeypatch.setattr("rumor.client.tables.datetime.datetime", Today)
         with rumor.Respondent(tmp_path) as person:
             for contract in (collection(retention=10), collection(series="other")):
                 person.acknowledge(person.prepare(contract, {"colour": "red"}))

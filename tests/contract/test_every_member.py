@@ -19,6 +19,7 @@ from rumor.contract.collection import Collection
 from rumor.core.canonical import canonical_json
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS
+from rumor.privacy.rounds import require_rounds
 from tests.contract.test_limits import (
     CHOICE,
     DIGEST,
@@ -38,7 +39,8 @@ Path = tuple[str | int, ...]
 
 def later_round(first: Collection) -> Collection:
     """Return the collection of the second round."""
-    mechanism = first.question().mechanism.next([0.25, 0.75], parent=first.digest)
+    asked = require_rounds(first.question().mechanism)
+    mechanism = asked.next([0.25, 0.75], parent=first.digest)
     follows = replace(first.question(), mechanism=mechanism)
     return replace(first, questions=(follows,), revision=2, previous=first.digest)
 

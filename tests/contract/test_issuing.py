@@ -8,6 +8,7 @@ import pytest
 
 from rumor.contract.admission import read_invitation
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import report_id
 from rumor.contract.issuing import (
     bound_credential,
     credential,
@@ -16,7 +17,6 @@ from rumor.contract.issuing import (
     token_id,
     token_message,
 )
-from rumor.contract.withdrawal import report_id
 from rumor.core.errors import InputError
 from tests.issuers import SECRETS, VECTORS, WISH, blind_collection, blind_wish
 from tests.vectors.make_blind import vectors

@@ -14,8 +14,7 @@ from scipy.stats import chisquare
 
 from rumor.cli import main
 from rumor.contract.collection import Collection
-from rumor.contract.privatize import privatize_table
-from rumor.contract.privatize_questions import draw_questions, privatize_questions
+from rumor.contract.privatize import draw_questions, privatize_questions, privatize_table
 from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded

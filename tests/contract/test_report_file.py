@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rumor.analysis.sources import ParquetSource
 from rumor.contract import report_file as reportfile
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import (
@@ -23,7 +24,6 @@ from rumor.contract.report_file import (
 )
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
-from rumor.engines.sources import ParquetSource
 from tests.flow import TOML, home_pages, made_reports, write_days
 
 DAY = datetime.date(2026, 1, 5)

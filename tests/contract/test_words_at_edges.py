@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from rumor.contract import issuing, withdrawal
+from rumor.contract import deletion, issuing
 from rumor.contract.admission import (
     TOKEN_BYTES,
     admission_keys,
@@ -16,10 +16,10 @@ from rumor.contract.admission import (
     token,
 )
 from rumor.contract.asking import Ask, dearest, how_many, people_each
+from rumor.contract.deletion import retention_in_words
+from rumor.contract.envelope import TICKETS
 from rumor.contract.relay import Relay, turn_at
 from rumor.contract.report_file import group_rows
-from rumor.contract.retention import retention_in_words
-from rumor.contract.tickets import TICKETS
 from tests.contract.test_limits import CHOICE, OTHER, RELAY, ROUNDS, collection, question
 
 
@@ -159,10 +159,10 @@ def test_sizes_of_what_travels() -> None:
     opening = issuing.new_opening()
     assert len(opening) == 48
     assert len(issuing.token_message(opening)) == 64
-    assert withdrawal.KEY_SIZES == (16, 48)
-    assert len(withdrawal.new_key()) == 16
-    ids = {len(withdrawal.report_id(key)) for key in (opening, withdrawal.new_key())}
-    assert ids == {withdrawal.ID_BYTES} == {16}
+    assert deletion.KEY_SIZES == (16, 48)
+    assert len(deletion.new_key()) == 16
+    ids = {len(deletion.report_id(key)) for key in (opening, deletion.new_key())}
+    assert ids == {deletion.ID_BYTES} == {16}
     assert {name: ticket.size for name, ticket in TICKETS.items()} == {
         "open": 16,
         "invited": 32,

@@ -17,8 +17,8 @@ from rumor.core.columns import as_column, encode, one_code, words_and_codes
 from rumor.core.number_range import Grid, numbers, one_number
 from rumor.core.option_sets import one_set, read_sets
 from rumor.core.pairs import Layout
-from rumor.core.parts import Parts
 from rumor.core.reports import Validity
+from rumor.mechanisms.mixed.parts import Parts
 from tests import limits
 from tests.limits import Rule
 

@@ -12,10 +12,10 @@ from rumor.core import loops
 from rumor.core.loops.compiled import decode as kernels_decode
 from rumor.core.loops.descent import Descent
 from rumor.core.loops.plain import decode as twins_decode
-from rumor.estimators.decode.candidates import Candidates, candidate_map
-from rumor.estimators.decode.lasso import Lasso, padded
-from rumor.mechanisms.bloom import BloomFilter
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.lasso import Lasso, padded
+from rumor.mechanisms.rappor.bloom import BloomFilter
+from rumor.mechanisms.rappor.simulation import simulate_counts
 
 SHAPES = [(16, 1, 3), (8, 3, 4), (256, 2, 2), (4, 4, 1)]
 

@@ -7,9 +7,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from rumor.core.loops.compiled import discover as compiled
-from rumor.core.loops.plain import discover as plain
-from rumor.mechanisms.open_words import OpenWords
+from rumor.core.loops.compiled import decode as compiled
+from rumor.core.loops.plain import decode as plain
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 BOTH = pytest.mark.parametrize("loops", [plain, compiled], ids=["plain", "compiled"])
 

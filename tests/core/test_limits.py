@@ -17,17 +17,24 @@ import pytest
 
 from rumor.core import exact
 from rumor.core.canonical import canonical_json
-from rumor.core.checks import checked_above_zero, checked_choice, checked_hex, checked_size
-from rumor.core.code_tables import NAMES, shipped_code
+from rumor.core.checks import (
+    checked_above_zero,
+    checked_choice,
+    checked_hex,
+    checked_method,
+    checked_size,
+    checked_slug,
+    slug,
+)
 from rumor.core.columns import checked_labels, named_domain, split_domain
 from rumor.core.number_range import OUTSIDE, Grid
-from rumor.core.parts import Parts
-from rumor.core.prefix_code import PrefixCode
 from rumor.core.randomness import Keyed, Seeded, Stream
 from rumor.core.reports import as_reports
-from rumor.core.scale import Bins, Steps, checked_spacing, scale_of, wished_scale
-from rumor.core.settings import checked_method, checked_slug, slug
 from rumor.core.types import checked_target
+from rumor.kinds.words.code_tables import NAMES, shipped_code
+from rumor.mechanisms.mixed.parts import Parts
+from rumor.mechanisms.open_words.code import PrefixCode
+from rumor.mechanisms.wave.scale import Bins, Steps, checked_spacing, scale_of, wished_scale
 from tests import limits
 from tests.core.test_answer_limits import RULES as ANSWERS
 from tests.limits import Rule, whole, word
@@ -35,7 +42,7 @@ from tests.limits import Rule, whole, word
 TABLES = (
     "core/answer_table.py",
     "core/files.py",
-    "core/missing.py",
+    "core/answer_table.py",
     "core/table_files.py",
 )
 WORD = 1 << 64

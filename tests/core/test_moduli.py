@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from rumor.core.moduli import _primes, _root, fault_of_modulus
+from rumor.core.blind_rsa import _primes, _root, fault_of_modulus
 from tests.issuers import SECRETS
 
 PRIMES = list(_primes())

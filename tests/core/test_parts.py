@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rumor.core.errors import AnswerError, InputError
-from rumor.core.parts import Parts
+from rumor.mechanisms.mixed.parts import Parts
 
 NAMED = Parts.of(
     [

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumor.core.canonical import digest
-from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError
-from rumor.core.prefix_code import PrefixCode, Symbol, Written, normal
+from rumor.kinds.words.code_tables import NAMES, shipped_code
+from rumor.mechanisms.open_words.code import PrefixCode, Symbol, Written, normal
 
 CODES = [shipped_code(name) for name in NAMES]
 SMALL = PrefixCode.of([[1, "a"], [2, "b"], [4, "", "ab", "é", 195]])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumor.core.errors import AnswerError, InputError
-from rumor.core.scale import Bins, Scale, Steps, scale_of, wished_scale
+from rumor.mechanisms.wave.scale import Bins, Scale, Steps, scale_of, wished_scale
 
 
 def test_whole_numbers_have_a_position_each() -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import rumor
 from rumor.core.errors import InputError
 from rumor.estimators.frequency.likelihood import MatrixLikelihood, oracle_likelihood
+from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.scaling import smallest_probability, smallest_scaled
-from rumor.estimators.frequency.simplex import project
 from rumor.estimators.frequency.solver import maximize, project_scaled, single_support
 from rumor.mechanisms import FrequencyOracle, RandomizedResponse, SubsetSelection, UnaryEncoding
 from rumor.mechanisms.summary import Summary

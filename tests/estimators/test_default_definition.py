@@ -19,21 +19,21 @@ from scipy import optimize, stats
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
 from rumor.estimators.frequency import empirical, priors
-from rumor.estimators.frequency.channel_items import channel_items
+from rumor.estimators.frequency.channels import channel_items
 from rumor.estimators.frequency.diagnostics import detectable, deviation, evenness
-from rumor.estimators.frequency.limited import limit_translation
+from rumor.estimators.frequency.empirical import limit_translation
+from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.posterior import CountTable
 from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
-from rumor.estimators.frequency.simplex import project
 from rumor.mechanisms import (
     HadamardResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
-from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import ItemCounts
 
 HIT, MISS = 0.5, 0.2
 

@@ -12,15 +12,14 @@ import rumor
 from benchmarks.honest_sweep import few_values, largest_step
 from benchmarks.honest_truths import everyday
 from rumor.core.errors import InputError
-from rumor.estimators.frequency.empirical import shrink, towards_people
-from rumor.estimators.frequency.limited import limit_translation
+from rumor.estimators.frequency.empirical import limit_translation, shrink, towards_people
+from rumor.estimators.frequency.linear import clip_and_rescale, project
 from rumor.estimators.frequency.posterior import CountTable
 from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
-from rumor.estimators.frequency.simplex import clip_and_rescale, project
-from rumor.kinds.planning.forecast_range import drawn_tally
+from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms import FrequencyOracle, SubsetSelection, UnaryEncoding
-from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import ItemCounts
 from rumor.papers.frequency import ORACLES
 
 Vector = NDArray[np.float64]
@@ -139,6 +138,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow_cases("*-5-6.0")
 @pytest.mark.parametrize(("name", "domain", "epsilon"), STEPS)
 def test_one_more_report_moves_no_share_far(name: str, domain: int, epsilon: float) -> None:
     """At most one standard error, or twice the largest move of an unbiased share."""

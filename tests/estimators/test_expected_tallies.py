@@ -20,8 +20,8 @@ import rumor
 from rumor.core.binomial import FEW
 from rumor.core.types import Tally
 from rumor.estimators.frequency.linear import invert
-from rumor.estimators.keyvalue.linear import LinearKeys
-from rumor.estimators.keyvalue.published import calibrated
+from rumor.kinds.keyvalue.fit.linear import LinearKeys
+from rumor.kinds.keyvalue.fit.published import calibrated
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.kinds.number.estimate import ShareIntervals
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 import rumor
 from rumor.core.errors import InputError
 from rumor.core.exact import log_up
-from rumor.estimators.frequency.linear import MENDING, channel_epsilon
-from rumor.estimators.frequency.simplex import clip_and_rescale, norm_sub, project
+from rumor.estimators.frequency.linear import (
+    MENDING,
+    channel_epsilon,
+    clip_and_rescale,
+    norm_sub,
+    project,
+)
 from rumor.mechanisms import RandomizedResponse, UnaryEncoding
 
 Vector = NDArray[np.float64]

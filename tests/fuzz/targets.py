@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rumor.analysis.sources import ParquetSource
 from rumor.collector import backup
 from rumor.collector.http.issuing import parse_tokens
 from rumor.collector.http.limits import Limits
@@ -32,7 +33,6 @@ from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import ReportFile, write_reports
 from rumor.core.errors import InputError
-from rumor.engines.sources import ParquetSource
 from rumor.mechanisms.summary import Summary
 from tests.collector.tools import as_json
 from tests.machine.contracts import BLIND, KEYS, contracts

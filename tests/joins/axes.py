@@ -13,9 +13,9 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
+from rumor.analysis.estimate import ENGINES
 from rumor.cli.app import GROUPS
 from rumor.collector.store import dialects
-from rumor.engines.analysis import ENGINES
 from rumor.kinds import NAMES
 from tests.joins import memory
 from tests.joins.look import FORMS, SPANS, TROUBLES, Look
@@ -114,7 +114,7 @@ class Cell:
             return (self.world.place, self.world.history) == ("files", "plain")
         if self.world.place == "memory":
             return memory.makes_sense(self.look)
-        # Methods that go over reports many times are tests/engines/test_spark.py's.
+        # Methods that go over reports many times are tests/analysis/test_spark.py's.
         if self.world.place in FILES[1:] and self.look.form == "methods":
             return False
         # A store takes no report twice and none that is invalid: see worlds.py.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import rumor
-from rumor.engines.analysis import ENGINES
+from rumor.analysis.estimate import ENGINES
 from tests.joins import memory, oracles, refusals
 from tests.joins.axes import BEFOREHAND, FILES, Cell
 from tests.joins.commands import Commands, NoInvalidReport

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import typer.main
 
-from rumor.engines.spark import started as spark_started
-from rumor.estimators.discover import search
+from rumor.analysis.engines.spark import started as spark_started
+from rumor.kinds.words.fit import search
 from tests.collector.conftest import postgres
 from tests.collector.postgres import Postgres
 from tests.joins.worlds import Worlds

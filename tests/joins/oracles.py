@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import rumor
+from rumor.analysis.combine.method import weigh_groups
+from rumor.analysis.compare.method import Group
 from rumor.kinds import KINDS
-from rumor.kinds.combining import weigh_groups
-from rumor.kinds.comparing import Group
 from rumor.results.view import View
 from tests.joins.look import Look
 from tests.joins.people import DAYS, GROUPS, PERIODS, WINDOW, Crowd, options_of

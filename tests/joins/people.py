@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from rumor.core.randomness import Keyed
 from rumor.core.reports import Reports
 from rumor.kinds import KINDS

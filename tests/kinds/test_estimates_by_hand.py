@@ -17,20 +17,20 @@ from scipy import optimize, stats
 import rumor
 from rumor.core.types import Vector
 from rumor.estimators.frequency.empirical import default_frequency
-from rumor.estimators.frequency.simplex import project
-from rumor.estimators.keyvalue.linear import LinearKeys
+from rumor.estimators.frequency.linear import project
 from rumor.kinds.keyvalue.estimate import OPTIONS as KEY_METHODS
+from rumor.kinds.keyvalue.fit.linear import LinearKeys
 from rumor.kinds.number.estimate import FewNumbers, ShareIntervals
 from rumor.kinds.ordered.estimate import least_variance
 from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
-from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import NormalIntervals, Tails
 from rumor.results.smallest_share import RareCount
@@ -66,8 +66,8 @@ def fakes_told(mechanism: Mechanism, found: Any, shown: bool) -> None:
     told = found.diagnostics["fake_clients"]
     bound = fake_clients(mechanism, found.reports)
     assert told["clients"] == bound.clients == math.ceil(found.reports / 100)
-    assert told["adds"] == pytest.approx(mechanism.fake_gain(found.reports, bound.clients))
-    assert told["takes"] == pytest.approx(mechanism.fake_loss(found.reports, bound.clients))
+    assert told["adds"] == pytest.approx(mechanism.poisoning.gain(found.reports, bound.clients))
+    assert told["takes"] == pytest.approx(mechanism.poisoning.loss(found.reports, bound.clients))
     if shown:
         noise = float(np.max(found.stderr))
         wanted = min(told["adds"] + told["takes"] + 4 * noise, 1.0)

@@ -10,7 +10,7 @@ import pytest
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Target
-from rumor.kinds.choice.choose import choose_oracle
+from rumor.kinds.choice.question import choose_oracle
 from rumor.kinds.planning.many import Many, plan_many
 from rumor.mechanisms import RandomizedResponse
 

@@ -7,7 +7,7 @@ import pytest
 from rumor.kinds import KINDS, NAMES
 from tests.fresh import modules_after
 
-PARTS = ("tables", "estimate", "simulate", "plan")
+PARTS = ("read", "estimate", "simulate", "plan")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -16,10 +16,12 @@ def test_a_kind_alone_loads_none_of_its_parts(name: str) -> None:
     assert not after & {f"rumor.kinds.{name}.{part}" for part in PARTS}
 
 
-def test_a_kind_that_borrows_has_the_parts_that_its_folder_lacks() -> None:
+def test_a_kind_that_extends_another_has_the_parts_that_its_folder_lacks() -> None:
     # A folder that is there, with a plan.py and no estimate.py.
-    class Borrowing(type(KINDS["choice"])):  # type: ignore[misc]
-        name, borrows = "planning", "choice"
+    class Extending(type(KINDS["choice"])):  # type: ignore[misc]
+        name = "planning"
 
-    assert Borrowing().methods() == KINDS["choice"].methods()
-    assert Borrowing()._part("plan").__name__ == "rumor.kinds.planning.plan"
+    assert Extending.lineage() == ("planning", "choice")
+    assert Extending().methods() == KINDS["choice"].methods()
+    assert Extending().mechanisms() == KINDS["choice"].mechanisms()
+    assert Extending()._part("plan").__name__ == "rumor.kinds.planning.plan"

@@ -16,14 +16,18 @@ from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS, NAMES
-from rumor.kinds.keyvalue.plan import holders
-from rumor.kinds.planning.forecast import default_error, drawn_estimates, linear_error, typical_law
-from rumor.kinds.planning.forecast_range import drawn_tally
-from rumor.kinds.planning.permanent import permanent_noise
+from rumor.kinds.planning.forecast import (
+    default_error,
+    drawn_estimates,
+    drawn_tally,
+    holders,
+    linear_error,
+    typical_law,
+)
 from rumor.kinds.planning.plan import make_plan
-from rumor.kinds.planning.planned import Option
+from rumor.kinds.planning.planned import Option, permanent_noise
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.simulation import simulate_counts
 from rumor.mechanisms.summary import Summary
 
 
@@ -210,7 +214,7 @@ def test_asked_again_the_total_stays_finite() -> None:
     plan = make_plan(domain=20, users=100_000, reports=365, lifetime=2.0)
     assert plan.epsilon == 1.0
     assert plan.best.name == "basic-rappor"
-    assert plan.best.epsilon_total <= plan.best.mechanism.epsilon_permanent <= 2.0
+    assert plan.best.epsilon_total <= plan.best.mechanism.permanence.epsilon_permanent <= 2.0
     assert "fresh noise would cost epsilon 365" in plan.reason
     question = rumor.Collection.from_toml(plan.to_toml()).questions[0]
     assert question.epsilon_total <= 2.0

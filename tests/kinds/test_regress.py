@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 import rumor
+from rumor.analysis.regress.formula import column_names, design
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import write_reports
 from rumor.core.errors import InputError
 from rumor.kinds.choice import regress as chances
-from rumor.kinds.formula import column_names, design
 from rumor.mechanisms import BY_NAME, FrequencyOracle
 
 Outputs = pytest.CaptureFixture[str]

@@ -11,10 +11,10 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds.choice import simulate as module
+from rumor.kinds.choice.read import reader
 from rumor.kinds.choice.simulate import simulate
-from rumor.kinds.choice.tables import reader
-from rumor.kinds.dry_run import Trials, rescaled
 from rumor.kinds.reading import Held, read_histogram
+from rumor.kinds.simulation import Trials, rescaled
 from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
 

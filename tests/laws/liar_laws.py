@@ -27,9 +27,9 @@ from rumor.mechanisms import (
     SetMechanism,
     Wave,
 )
-from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.mixed import Mixed
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.open_words.open_words import OpenWords
+from rumor.mechanisms.poisoning import fake_clients
 from tests.laws.laws import refused
 
 PEOPLE, FAKES = 20_000, 2_000
@@ -53,15 +53,18 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     """The best report, sent by every fake, adds the bound; no report adds more."""
     if mechanism.round > 1:
         # No share is learned from a later round, and none can be raised there.
-        assert "from round 1" in refused(lambda: mechanism.fake_gain(PEOPLE, FAKES))
+        assert "from round 1" in refused(lambda: mechanism.poisoning.gain(PEOPLE, FAKES))
         return
-    bound = mechanism.fake_gain(PEOPLE, FAKES)
+    bound = mechanism.poisoning.gain(PEOPLE, FAKES)
     assert bound > 0
-    assert mechanism.fake_gain(PEOPLE, 0) == 0
-    assert mechanism.fake_gain(PEOPLE, FAKES // 2) < bound, "fewer fakes add less"
-    refused(lambda: mechanism.fake_gain(PEOPLE, PEOPLE + 1))
+    assert mechanism.poisoning.gain(PEOPLE, 0) == 0
+    assert mechanism.poisoning.gain(PEOPLE, FAKES // 2) < bound, "fewer fakes add less"
+    refused(lambda: mechanism.poisoning.gain(PEOPLE, PEOPLE + 1))
     told = fake_clients(mechanism, PEOPLE)
-    assert (told.clients, told.adds) == (PEOPLE // 100, mechanism.fake_gain(PEOPLE, PEOPLE // 100))
+    assert (told.clients, told.adds) == (
+        PEOPLE // 100,
+        mechanism.poisoning.gain(PEOPLE, PEOPLE // 100),
+    )
     assert told.raised.what in told.sentence()
     if isinstance(mechanism, Rappor):
         _words(mechanism, bound)
@@ -69,10 +72,10 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     attack = _attack(mechanism)
     outputs = np.vstack([mechanism.outputs(public) for public in mechanism.publics()])
     alone = [attack.raised(row[None]) for row in outputs]
-    assert max(alone) == pytest.approx(mechanism.fake_gain(1, 1), rel=1e-9), "of one report"
+    assert max(alone) == pytest.approx(mechanism.poisoning.gain(1, 1), rel=1e-9), "of one report"
     best = outputs[int(np.argmax(alone))]
     honest = mechanism.privatize(
-        mechanism.repeated(attack.holds, PEOPLE - FAKES), random=Seeded(120)
+        mechanism.audit.repeated(attack.holds, PEOPLE - FAKES), random=Seeded(120)
     )
     added = attack.raised(np.concatenate([honest, np.tile(best, (FAKES, 1))]))
     assert abs(added - bound) < DEVIATIONS * attack.noise, f"added {added:.4g}, not {bound:.4g}"
@@ -81,19 +84,19 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
 def law_fakes_take_what_the_bound_says(mechanism: Mechanism) -> None:
     """From everybody who holds a value, or the high end, to the report that lowers it most."""
     if mechanism.round > 1:
-        assert "from round 1" in refused(lambda: mechanism.fake_loss(PEOPLE, FAKES))
+        assert "from round 1" in refused(lambda: mechanism.poisoning.loss(PEOPLE, FAKES))
         return
-    loss = mechanism.fake_loss(PEOPLE, FAKES)
-    assert mechanism.fake_loss(PEOPLE, 0) == 0
-    assert 0 < mechanism.fake_loss(PEOPLE, FAKES // 2) < loss, "fewer fakes take less"
-    refused(lambda: mechanism.fake_loss(PEOPLE, PEOPLE + 1))
+    loss = mechanism.poisoning.loss(PEOPLE, FAKES)
+    assert mechanism.poisoning.loss(PEOPLE, 0) == 0
+    assert 0 < mechanism.poisoning.loss(PEOPLE, FAKES // 2) < loss, "fewer fakes take less"
+    refused(lambda: mechanism.poisoning.loss(PEOPLE, PEOPLE + 1))
     told = fake_clients(mechanism, PEOPLE)
-    assert told.takes == mechanism.fake_loss(PEOPLE, PEOPLE // 100)
+    assert told.takes == mechanism.poisoning.loss(PEOPLE, PEOPLE // 100)
     assert told.to_dict()["takes"] == told.takes
     assert told.raised.said(told.takes) in told.sentence()
-    one, gain = mechanism.fake_loss(1, 1), mechanism.fake_gain(1, 1)
+    one, gain = mechanism.poisoning.loss(1, 1), mechanism.poisoning.gain(1, 1)
     # As many fakes among as many are that part of the reports, whichever way they push.
-    assert loss / one == pytest.approx(mechanism.fake_gain(PEOPLE, FAKES) / gain)
+    assert loss / one == pytest.approx(mechanism.poisoning.gain(PEOPLE, FAKES) / gain)
     if isinstance(mechanism, Rappor):
         return
     if isinstance(mechanism, Wave):
@@ -240,7 +243,7 @@ def _on_a_cell(mixed: Mixed) -> Attack:
 
     def reach(index: int) -> float:
         one = mixed.components[index]
-        return one.oracle.largest_contribution / (9 * float(one.share) + 1)
+        return one.oracle.poisoning.gain(1, 1) / (9 * float(one.share) + 1)
 
     attacked = max(tables, key=reach)
     one, honest = mixed.components[attacked], PEOPLE - FAKES
@@ -261,7 +264,7 @@ def _on_a_cell(mixed: Mixed) -> Attack:
 def _words(rappor: Rappor, bound: float) -> None:
     """A word's own bits and no others, in every cohort: it is told as what this adds, "about"."""
     assert ", about" in fake_clients(rappor, PEOPLE).sentence()
-    ((held, word),) = rappor.pairs_to_compare()
+    ((held, word),) = rappor.audit.pairs_to_compare()
     honest = rappor.privatize([str(held)] * (PEOPLE - FAKES), random=Seeded(120))
     filters = [rappor.bloom.filter(str(word), cohort) for cohort in range(rappor.cohorts)]
     outputs = {row.tobytes() for row in rappor.outputs()}

@@ -37,7 +37,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Keyed, Stream
 from rumor.mechanisms import REGISTRY, Mechanism
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.privacy.audit.enumeration import distribution
 from tests.laws.laws import logarithm
@@ -492,7 +492,7 @@ class Family:
             for (which, _), value in zip(order, sequence, strict=True):
                 mechanism = self.contracts[which][place]
                 said = mechanism.identity(value[place])
-                cells.setdefault((mechanism.cell, mechanism.round), []).append(said)
+                cells.setdefault((mechanism.permanence.cell, mechanism.round), []).append(said)
             found.append(tuple(tuple(map(said.index, said)) for said in cells.values()))
         return tuple(found)
 

@@ -237,7 +237,7 @@ def law_views_agree(oracle: FrequencyOracle) -> None:
                     np.testing.assert_allclose(spread, exact, rtol=1e-9)
         if not is_public(oracle) and len(outputs) <= 1000:
             most = _single_estimates(oracle, outputs).max()
-            np.testing.assert_allclose(most, oracle.largest_contribution, rtol=1e-9)
+            np.testing.assert_allclose(most, oracle.poisoning.gain(1, 1), rtol=1e-9)
 
 
 def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
@@ -267,8 +267,8 @@ def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
     assert named == oracle, "labels are the contract's, not the mechanism's"
     assert named.with_labels(None).labels is None
     # A permanent answer is of a label: asked for before or after, other labels are another cell.
-    assert oracle.cell != named.cell != backwards.cell
-    assert named.with_labels(oracle.labels).cell == oracle.cell
+    assert oracle.permanence.cell != named.permanence.cell != backwards.permanence.cell
+    assert named.with_labels(oracle.labels).permanence.cell == oracle.permanence.cell
     assert "label" in refused(lambda: named.privatize(["value -1"]))
     assert "no labels" in refused(lambda: oracle.privatize(["value 0"]))
     refused(lambda: oracle.with_labels(labels[:-1]))

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import rumor
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError
-from rumor.core.scale import Steps
 from rumor.mechanisms import (
     REGISTRY,
     FrequencyOracle,
@@ -32,8 +31,9 @@ from rumor.mechanisms import (
     SetMechanism,
     Wave,
 )
-from rumor.mechanisms.mixed import Mixed
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.open_words.open_words import OpenWords
+from rumor.mechanisms.wave.scale import Steps
 from tests.javascript import parsed, refusals, steps
 
 Answers = st.SearchStrategy[object]
@@ -115,7 +115,7 @@ def asking(mechanism: Mechanism, reports: int) -> Collection:
 
 def may_be_asked_often(mechanism: Mechanism) -> bool:
     try:
-        mechanism.check_repeats(_OFTEN)
+        mechanism.permanence.check_repeats(_OFTEN)
     except InputError:
         return False
     return mechanism.round == 1  # later rounds follow a first one

@@ -18,7 +18,7 @@ from rumor.client.ledger import Ledger
 from rumor.contract.collection import Collection, Question
 from rumor.core.randomness import Draws, Keyed
 from rumor.mechanisms import BasicRappor, Mechanism, PrivKVM, RandomizedResponse, Rappor
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.permanent import PermanentAnswers, PermanentBits
 from tests.laws.longitudinal import (
     PERMANENT,
@@ -373,7 +373,7 @@ def test_no_sum_of_answers_is_stopped_within_the_contract(number: int, tmp_path:
         return  # a later round needs the earlier ones
     values = [(value,) for value in list(mechanism.inputs())[:3]]
     # A mechanism without permanent noise may be asked once, if it is RAPPOR.
-    reports = 4 if mechanism.settles or not hasattr(mechanism, "noise") else 1
+    reports = 4 if mechanism.permanence.settles or not hasattr(mechanism, "noise") else 1
     kind = KINDS_OF.get(mechanism.name, "choice")
     question = Question("q0", kind, "", mechanism, reports, None)
     contract = Collection("A law", "law", "nobody", (question,))

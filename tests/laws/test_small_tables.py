@@ -26,7 +26,7 @@ def desk(
     return Desk(KINDS[request.param], tmp_path, capsys)
 
 
-@pytest.mark.slow_cases("*-400")
+@pytest.mark.slow_cases("*-7", "*-400")
 @pytest.mark.parametrize("people", [1, 7, 400])
 def test_every_command_answers_or_refuses_by_one_sentence(
     desk: Desk, people: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -10,8 +10,8 @@ import pytest
 import rumor
 from rumor.core.types import Tally
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import choose_mean, mean_mechanisms
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.privacy.audit.findings import audit_exact, audit_samples
 from rumor.privacy.audit.over_time import audit_over_time
 from tests.laws.laws import (
@@ -126,4 +126,4 @@ def test_a_public_part_leaves_the_bound_to_the_mechanism() -> None:
             raise AssertionError("no output is looked at")
 
     with pytest.raises(rumor.InputError, match="no bound on fake clients is known for Seeded"):
-        Seeded(epsilon=1.0).fake_gain(10, 1)
+        Seeded(epsilon=1.0).poisoning.gain(10, 1)

@@ -31,7 +31,7 @@ class Shrug(MeanMechanism):
     """
 
     name = "shrug"
-    THRESHOLDS = ("truth",)
+    _THRESHOLDS = ("truth",)
 
     def _calibrate(self, epsilon: float) -> None:
         power = exact.exp(exact.checked_epsilon(epsilon))

@@ -17,8 +17,8 @@ import numpy as np
 
 from rumor.collector.store.base import ID_BYTES, Dropped, Registered, Store
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import LEAST_KEPT
 from rumor.contract.issuing import admitted_id, key_name
-from rumor.contract.retention import LEAST_KEPT
 from rumor.core.blind_rsa import EXPONENT
 from rumor.mechanisms.summary import Summary
 from tests.machine.contracts import (

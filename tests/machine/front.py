@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rumor.contract.withdrawal import report_id
+from rumor.contract.deletion import report_id
 from tests.machine.contracts import RELAYED, contracts
 from tests.relay.tools import PRIVATE, kind_of
 

@@ -220,8 +220,8 @@ def _live(request: Mapping[str, Any]) -> None:
 def _keep_time(clock: Clock, brake: int) -> None:
     """Let the collector live by the shared clock, and stop at its transactions' ends."""
     from rumor.collector import clock as wall
+    from rumor.collector import periodic as keeper
     from rumor.collector import service
-    from rumor.collector import turns as keeper
     from rumor.collector.relay import store as envelopes
     from rumor.collector.store import ingest, withdrawal
     from rumor.collector.store.database import Snapshot

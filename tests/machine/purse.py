@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rumor.client.respondent import Respondent
 from rumor.client.transport import Transport
-from rumor.contract.withdrawal import report_id
-from rumor.core.closing import Closing
+from rumor.contract.deletion import report_id
+from rumor.core.files import Closing
 from tests.machine.contracts import BLIND, QUESTIONS, contracts
 
 

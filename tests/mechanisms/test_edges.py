@@ -13,8 +13,8 @@ import rumor
 from rumor.core.errors import InputError
 from rumor.core.exact import WORD
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.privacy.bit_counts import bit_counts
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
+from rumor.privacy.integrity import bit_counts
 from rumor.privacy.rounds import checked_rounds
 
 THIRD, SEVENTH = Fraction(1, 3), Fraction(1, 7)
@@ -134,15 +134,16 @@ def test_what_a_mechanism_does_not_have_is_refused() -> None:
     fresh = rumor.RandomizedResponse(domain=3, epsilon=1.0)
     key = rumor.Keyed(bytes(32), "edges")
     with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
-        fresh.settle(1, person=key, noise=key)
+        fresh.permanence.settle(1, person=key, noise=key)
     with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
-        fresh.restate(b"\1")
-    with pytest.raises(InputError, match="only PrivKVM has rounds; got 'randomized-response'"):
-        fresh.next([0.0])
+        fresh.permanence.restate(b"\1")
+    once = rumor.PrivKV(keys=1, epsilon=1.0)
+    with pytest.raises(InputError, match="only PrivKVM has rounds; got 'privkv'"):
+        once.next([0.0])
     with pytest.raises(InputError, match="only a round of PrivKVM has a parent; got"):
-        fresh.with_parent("0" * 64)
-    assert fresh.with_parent(None) is fresh
-    assert (fresh.rounds, fresh.round, fresh.parent) == (1, 1, None)
+        once.with_parent("0" * 64)
+    assert once.with_parent(None) is once
+    assert (fresh.rounds, fresh.round, once.parent) == (1, 1, None)
     with pytest.raises(InputError, match="reports that are bits; got those of 'randomized-resp"):
         bit_counts(fresh, fresh.privatize([1] * 1000, random=rumor.Seeded(1)))
 

@@ -12,7 +12,7 @@ import pytest
 import rumor
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
-from rumor.kinds.keyvalue.choose import key_value
+from rumor.kinds.keyvalue.question import key_value
 from rumor.mechanisms.key_set import KeySet, best_size
 
 SMALL = [

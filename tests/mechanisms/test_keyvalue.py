@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.core.pairs import StepTable, WideTable
-from rumor.kinds.keyvalue.choose import key_value
+from rumor.kinds.keyvalue.question import key_value
 from rumor.mechanisms import KeyValueMechanism, from_description
 
 Maker = Callable[..., KeyValueMechanism]

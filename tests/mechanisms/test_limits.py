@@ -19,17 +19,19 @@ import rumor
 from rumor.core.canonical import canonical_json
 from rumor.core.errors import InputError
 from rumor.core.exact import WORD
-from rumor.core.prefix_code import PrefixCode
+from rumor.core.reports import MAX_REPORTS
 from rumor.mechanisms import BY_NAME, REGISTRY, FrequencyOracle, Mechanism, from_description
-from rumor.mechanisms.base import MAX_REPORTS
-from rumor.mechanisms.bloom import BloomFilter
 from rumor.mechanisms.keyvalue import checked_parent
-from rumor.mechanisms.open_words_design import levels_for, open_words
+from rumor.mechanisms.open_words.code import PrefixCode
+from rumor.mechanisms.open_words.design import levels_for, open_words
 from rumor.mechanisms.privkv import SPLITS
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.bloom import BloomFilter
+from rumor.mechanisms.rappor.simulation import simulate_counts
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 from rumor.mechanisms.summary import Summary, merge
-from rumor.mechanisms.two_stage import TwoStageNoise
 from tests import limits
+from tests.core.test_answer_limits import RULES as ANSWERS
+from tests.core.test_limits import RULES as SHAPES
 from tests.limits import Rule, whole, word
 
 CODE = [[1, "a"], [2, "b", ""]]
@@ -242,6 +244,7 @@ SIZES = [
 ]  # fmt: skip
 _KEYVALUE = [name for name, needs in NEEDED.items() if "keys" in needs]
 PRIVKVM = rumor.PrivKVM(keys=2, epsilon=2.0, rounds=3, steps=2)
+PRIVKV = rumor.PrivKV(keys=1, epsilon=1.0)
 SECOND = PRIVKVM.next([-0.5, 0.75])
 UNEVEN = rumor.PrivKVM(keys=1, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25])
 HALF = str(WORD // 2)
@@ -537,7 +540,12 @@ RULES = [
         (1,),
         (2,),
     ),
-    Rule("reports per person must be an integer from 1; got ", RR.check_repeats, (1, 2), (0, -1)),
+    Rule(
+        "reports per person must be an integer from 1; got ",
+        RR.permanence.check_repeats,
+        (1, 2),
+        (0, -1),
+    ),
     Rule(
         "f, p and q must keep the loss within epsilon ",
         lambda v: made("basic-rappor", epsilon=v, f=0.0, p=0.5, q=0.75),
@@ -905,9 +913,9 @@ RULES = [
         )
         for name in BY_NAME
     ),
-    whole("reports", 1, MAX_REPORTS, lambda v: RR.fake_gain(v, 0)),
-    whole("fakes", 0, 7, lambda v: RR.fake_gain(7, v)),
-    whole("fakes", 0, 7, lambda v: RR.fake_loss(7, v)),
+    whole("reports", 1, MAX_REPORTS, lambda v: RR.poisoning.gain(v, 0)),
+    whole("fakes", 0, 7, lambda v: RR.poisoning.gain(7, v)),
+    whole("fakes", 0, 7, lambda v: RR.poisoning.loss(7, v)),
     whole("the number of labels", 3, 3, labelled, refuses=(2, 4)),
     Rule("a summary counts at most 2^62 reports; got ", RR.admit, (1 << 62,), ((1 << 62) + 1,)),
     Rule(
@@ -922,21 +930,21 @@ RULES = [
         lambda v: v(),
         (),
         (
-            lambda: RR.settle(
+            lambda: RR.permanence.settle(
                 1, person=rumor.Keyed(bytes(32), "a"), noise=rumor.Keyed(bytes(32), "a")
             ),
-            lambda: RR.restate(b""),
+            lambda: RR.permanence.restate(b""),
         ),
         shows=False,
     ),
     Rule(
-        "only PrivKVM has rounds; got 'randomized-response'",
-        lambda v: RR.next(v),
+        "only PrivKVM has rounds; got 'privkv'",
+        lambda v: PRIVKV.next(v),
         (),
         ([0.0],),
         shows=False,
     ),
-    Rule("only a round of PrivKVM has a parent; got ", RR.with_parent, (None,), (DIGEST,)),
+    Rule("only a round of PrivKVM has a parent; got ", PRIVKV.with_parent, (None,), (DIGEST,)),
     Rule(
         "epsilon must be large enough to be kept by 64-bit thresholds on 1,000,000 values; got ",
         lambda v: made("randomized-response", v, domain=1_000_000),
@@ -1015,5 +1023,6 @@ def test_a_check_holds_at_its_edges(rule: Rule) -> None:
 
 
 def test_every_check_has_a_rule() -> None:
-    missing = limits.untried(RULES, limits.checks("mechanisms"))
+    rules = [*RULES, *SHAPES, *ANSWERS]
+    missing = limits.untried(rules, limits.checks("mechanisms"))
     assert {(file, text) for (file, _), text in missing.items()} - UNREACHED == set()

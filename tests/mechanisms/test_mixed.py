@@ -12,11 +12,11 @@ import pytest
 
 from rumor.core.errors import InputError
 from rumor.core.exact import WORD
-from rumor.core.parts import Parts
 from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms import from_description
-from rumor.mechanisms.mixed import Mixed
-from rumor.mechanisms.mixed_design import _pairs_error, _whole_error, designed, sum_variance
+from rumor.mechanisms.mixed.design import _pairs_error, _whole_error, designed, sum_variance
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.subset_selection import SubsetSelection
 
 
@@ -187,8 +187,8 @@ def test_names_must_be_as_many_as_there_are_values() -> None:
     with pytest.raises(InputError, match=r"the parts must have \[2, 2\] labels; got \[2, 3\]"):
         found.named(named)
     own = Mixed(parts=named, epsilon=1.0)
-    assert own.as_argument(("y", "w")) == "a=y, b=w"
-    assert own.cell != own.unlabelled().cell
+    assert own.audit.as_argument(("y", "w")) == "a=y, b=w"
+    assert own.permanence.cell != own.unlabelled().permanence.cell
     assert own == own.unlabelled(), "what answers are called is no part of the mechanism"
 
 

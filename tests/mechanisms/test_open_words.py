@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rumor.core.code_tables import shipped_code
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.randomness import Keyed, Seeded
-from rumor.mechanisms.open_words import OpenWords
+from rumor.kinds.words.code_tables import shipped_code
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 
 def latin(**changed: object) -> OpenWords:

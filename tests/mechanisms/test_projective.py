@@ -11,11 +11,10 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.core.projective_space import Space, points_of
 from rumor.core.randomness import Seeded
-from rumor.kinds.choice.choose import candidates, choose_oracle
-from rumor.mechanisms import projective
-from rumor.mechanisms.projective import (
+from rumor.kinds.choice.question import candidates, choose_oracle
+from rumor.mechanisms.projective import projective
+from rumor.mechanisms.projective.projective import (
     Projective,
     best_field,
     incidence,
@@ -23,6 +22,7 @@ from rumor.mechanisms.projective import (
     primes,
     swept,
 )
+from rumor.mechanisms.projective.space import Space, points_of
 from tests.laws.laws import refused
 
 SMALL = [Space(q, t) for q, t in ((2, 3), (2, 5), (3, 3), (3, 4), (3, 5), (5, 3), (7, 3), (11, 3))]

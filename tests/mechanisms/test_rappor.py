@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.core.mixing import mix64
-from rumor.mechanisms.bloom import BloomFilter
-from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.mechanisms.rappor.bloom import BloomFilter
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "bloom.json").read_text("utf-8"))
 

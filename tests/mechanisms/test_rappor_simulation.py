@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.simulation import simulate_counts
 
 RAPPOR = rumor.Rappor(bits=16, hashes=3, cohorts=2, f=0.25, p=0.4, q=0.8, key=b"simulation")
 WORDS = [f"word {i}" for i in range(5)]

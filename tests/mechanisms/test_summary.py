@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.core.errors import InputError
+from rumor.core.reports import MAX_REPORTS
 from rumor.mechanisms import RandomizedResponse, UnaryEncoding
-from rumor.mechanisms.base import MAX_REPORTS
 from rumor.mechanisms.summary import Summary, merge
 
 ORACLE = RandomizedResponse(domain=4, epsilon=1.0)

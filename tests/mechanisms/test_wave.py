@@ -11,7 +11,7 @@ import pytest
 import rumor
 from rumor.core import exact
 from rumor.core.errors import InputError
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 
 SIZES = (2, 3, 5, 7, 16, 64, 100, 256, 1000, 1024, 4096)
 EPSILONS = (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)

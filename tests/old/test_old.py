@@ -37,9 +37,9 @@ from rumor.collector.store.base import (
 from rumor.collector.tokens import Tokens
 from rumor.contract.admission import admission_key, read_invitation, token
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.issuing import credential
-from rumor.contract.withdrawal import new_key, report_id
 from rumor.mechanisms.summary import Summary
 from tests.collector.conftest import postgres
 from tests.collector.tools import batch

@@ -22,7 +22,7 @@ from rumor.papers import (
     paper,
     rappor_privacy,
 )
-from rumor.papers.laws import truth
+from rumor.papers.frequency import truth
 from rumor.papers.model import Claim, Verdict
 from rumor.papers.privkv_em import scatter
 from rumor.papers.privkv_em.experiments import FEW_TRIALS

@@ -43,7 +43,7 @@ def test_a_row_has_the_exact_losses() -> None:
     assert (once.one, once.unchanged, once.changing, once.lifetime) == (1.0, 1.0, 1.0, 1.0)
     assert daily.made == 365
     assert daily.unchanged == kept.epsilon_after(365)
-    assert daily.permanent == kept.epsilon_permanent
+    assert daily.permanent == kept.permanence.epsilon_permanent
     thirds = 2 * kept.epsilon_after(122) + kept.epsilon_after(121)
     assert daily.changing == pytest.approx(thirds, rel=1e-12)
     assert daily.lifetime == pytest.approx(1000 * kept.epsilon)

@@ -19,15 +19,20 @@ from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Seeded
 from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
-from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 from rumor.privacy.attack import DEVICES, _evidence, attack
 from rumor.privacy.audit import findings as audit
 from rumor.privacy.audit import over_time as audit_time
 from rumor.privacy.audit.certificate import certify
 from rumor.privacy.audit.enumeration import EnumeratingDraws, TooManyBranchesError, distribution
-from rumor.privacy.audit.finding import Finding
-from rumor.privacy.audit.findings import audit_exact, audit_samples, distinguish, lower_bound
+from rumor.privacy.audit.findings import (
+    Finding,
+    audit_exact,
+    audit_samples,
+    distinguish,
+    lower_bound,
+)
 from rumor.privacy.audit.over_time import audit_over_time
 from rumor.privacy.integrity import _deviations, co_support, craft
 from tests.laws import chance
@@ -158,7 +163,7 @@ def test_a_sampler_with_a_fifth_more_fails() -> None:
     source = Seeded(3)
 
     def sampler(value: object, count: int) -> Reports:
-        return louder.privatize(louder.repeated(value, count), random=source)
+        return louder.privatize(louder.audit.repeated(value, count), random=source)
 
     found = audit_samples(claimed, samples=200_000, sampler=sampler)
     assert not found.passed
@@ -199,7 +204,7 @@ def test_what_no_model_foresees_is_found_in_single_bits() -> None:
     oracle, source = rumor.LocalHashing(domain=10, epsilon=1.0), Seeded(4)
 
     def leaking(value: object, count: int) -> Reports:
-        batch = oracle.privatize(oracle.repeated(value, count), random=source)
+        batch = oracle.privatize(oracle.audit.repeated(value, count), random=source)
         batch[:, 3] &= 0xFE if value == 0 else 0xFF
         return batch
 
@@ -258,11 +263,11 @@ def test_false_alarms_are_as_rare_as_the_confidence_says(p: float, q: float) -> 
 
 def test_values_far_apart_are_compared() -> None:
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
-    assert oracle.pairs_to_compare() == [(0, 8)]
-    assert oracle.walked_values() == [0, 1, 4, 8]
-    assert rumor.RandomizedResponse(domain=3, epsilon=1.0).walked_values() == range(3)
+    assert oracle.audit.pairs_to_compare() == [(0, 8)]
+    assert oracle.audit.walked_values() == [0, 1, 4, 8]
+    assert rumor.RandomizedResponse(domain=3, epsilon=1.0).audit.walked_values() == range(3)
     rappor = rumor.Rappor(bits=8, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"key")
-    ((word, other),) = rappor.pairs_to_compare()
+    ((word, other),) = rappor.audit.pairs_to_compare()
     common = [
         len(set(rappor.bloom.positions(str(word), c)) & set(rappor.bloom.positions(str(other), c)))
         for c in range(3)
@@ -270,12 +275,12 @@ def test_values_far_apart_are_compared() -> None:
     assert common == [0, 0, 0]
     capped = rumor.ItemSampling(keys=3, epsilon=1.0, cap=2)
     low, high, none = -1.0, 1.0, None
-    assert set(capped.extreme_people()) == {
+    assert set(capped.audit.extreme_people()) == {
         (none, none, none), (high, none, none), (low, none, none),
         (high, high, none), (low, low, none),
     }  # fmt: skip
     free = rumor.ItemSampling(keys=3, epsilon=1.0, cap=2, over_cap="sample")
-    assert (high, high, high) in free.extreme_people()
+    assert (high, high, high) in free.audit.extreme_people()
 
 
 def test_evidence_of_piecewise_reports_is_the_models() -> None:
@@ -401,16 +406,18 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
         assert isinstance(oracle, (rumor.RandomizedResponse, rumor.UnaryEncoding))
         seen = (people - fakes) * oracle.miss + fakes
         added = (seen / people - oracle.miss) / (oracle.hit - oracle.miss)
-        assert oracle.fake_gain(people, fakes) == pytest.approx(added)
+        assert oracle.poisoning.gain(people, fakes) == pytest.approx(added)
     hadamard = FAKED[1]
     assert isinstance(hadamard, rumor.HadamardResponse)
     best = max(hadamard.unbiased(hadamard.tally(row[None]), 1).max() for row in hadamard.outputs())
-    assert hadamard.fake_gain(people, fakes) == pytest.approx(fakes / people * best)
+    assert hadamard.poisoning.gain(people, fakes) == pytest.approx(fakes / people * best)
     for mechanism in (rumor.KeyValueBlock(keys=5, epsilon=1.0), rumor.PrivKV(keys=5, epsilon=2.0)):
         rates, about = mechanism.rates, (people - fakes) * mechanism.share + fakes
         seen = ((people - fakes) * mechanism.share * rates.miss + fakes) / about
-        assert mechanism.fake_gain(people, fakes) == pytest.approx((seen - rates.miss) / rates.gain)
-        assert mechanism.fake_gain(people, 0) == 0.0
+        assert mechanism.poisoning.gain(people, fakes) == pytest.approx(
+            (seen - rates.miss) / rates.gain
+        )
+        assert mechanism.poisoning.gain(people, 0) == 0.0
         # A key that half hold at the low end; a few fakes say plus.
         few, share = 5, 0.5
         honest = (people - few) * mechanism.share
@@ -423,7 +430,9 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
         )
         assert mechanism.fake_mean_gain(people, people, share) == mechanism.grid.span
     rappor = rumor.Rappor(bits=8, hashes=1, cohorts=1, f=0.5, p=0.2, q=0.6, key=b"k")
-    assert rappor.fake_gain(people, fakes) == pytest.approx(0.05 / (rappor.q_star - rappor.p_star))
+    assert rappor.poisoning.gain(people, fakes) == pytest.approx(
+        0.05 / (rappor.q_star - rappor.p_star)
+    )
     assert fake_clients(FAKED[0], 1001).clients == 11
     assert fake_clients(FAKED[0], 5).clients == 1
 

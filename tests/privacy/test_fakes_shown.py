@@ -10,12 +10,12 @@ import pytest
 import rumor
 from benchmarks.fakes_shown import RANKED, measured
 from rumor.core.reports import Reports
-from rumor.estimators.frequency.simplex import project
+from rumor.estimators.frequency.linear import project
 from rumor.kinds.estimating import estimate
 from rumor.kinds.planning.plan import make_plan
 from rumor.mechanisms import KeyValueMechanism, MeanMechanism, Mechanism
-from rumor.mechanisms.liars import FakeClients, fakes_among
 from rumor.mechanisms.mean import mean_mechanisms
+from rumor.mechanisms.poisoning import FakeClients, fakes_among
 
 
 def told(result: object) -> Mapping[str, float]:
@@ -62,13 +62,13 @@ def test_shares_move_further_than_linear_estimates_and_the_table_says_so() -> No
             moves[name].append(float(move[value]))
             low, high = after.bounds([value], RANKED)
             assert low[0] - bound["adds"] <= law[value] <= high[0] + bound["takes"]
-    plain = oracle.fake_gain(people, fakes)
+    plain = oracle.poisoning.gain(people, fakes)
     assert max(moves["up"]) > plain, "a bound on linear estimates is none on what is shown"
-    assert min(moves["down"]) < -oracle.fake_loss(people, fakes)
+    assert min(moves["down"]) < -oracle.poisoning.loss(people, fakes)
 
 
 def test_the_projection_moves_no_further_than_both_bounds_together() -> None:
-    """The argument of liars.py, on random shares and random pushes of either sign."""
+    """The argument of poisoning.py, on random shares and random pushes of either sign."""
     rng = np.random.default_rng(8)
     for size in (2, 3, 10, 200):
         for _ in range(50):
@@ -172,5 +172,5 @@ def test_fewer_reports_about_a_thing_are_moved_further() -> None:
     assert half.adds == pytest.approx(2 * all_of_them.adds)
     assert half.takes == pytest.approx(2 * all_of_them.takes)
     alone = FakeClients.of_trials(mechanism, 1000, 0.0)
-    assert alone.adds == pytest.approx(mechanism.fake_gain(1, 1))
+    assert alone.adds == pytest.approx(mechanism.poisoning.gain(1, 1))
     assert "100% (all there is)" in alone.sentence()

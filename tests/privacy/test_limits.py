@@ -18,14 +18,12 @@ from rumor.contract.collection import Collection
 from rumor.privacy.account import account
 from rumor.privacy.attack import attack
 from rumor.privacy.audit.findings import external_sampler
-from rumor.privacy.bit_counts import bit_counts
-from rumor.privacy.integrity import co_support
+from rumor.privacy.integrity import bit_counts, co_support
 from rumor.privacy.loss import changing_loss, question_loss
 from rumor.privacy.rounds import checked_rounds, require_rounds
 from rumor.privacy.shuffle.account import shuffle_account
 from rumor.privacy.shuffle.crowd import checked_crowd, checked_delta
-from rumor.privacy.statement.consent import words
-from rumor.privacy.statement.statement import read_audit, statement
+from rumor.privacy.statement.statement import read_audit, statement, words
 from tests import limits
 from tests.limits import Rule, whole, word
 
@@ -44,7 +42,8 @@ def rounds() -> list[Collection]:
     said = {"id": "one", "kind": "keyvalue", "keys": ["k", "l"], "low": 0, "high": 1}
     asked = {**said, "epsilon": 2.0, "mechanism": {"name": "privkvm", "rounds": 2}}
     first = Collection.resolve({**HEAD, "questions": [asked]})
-    later = first.question().mechanism.next([0.25, 0.75], parent=first.digest)
+    mechanism = require_rounds(first.question().mechanism)
+    later = mechanism.next([0.25, 0.75], parent=first.digest)
     follows = replace(first.question(), mechanism=later)
     return [first, replace(first, questions=(follows,), revision=2, previous=first.digest)]
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rumor.mechanisms import REGISTRY, Mechanism
-from rumor.mechanisms.liars import FakeClients, Raised, fake_clients, fakes_among
+from rumor.mechanisms.poisoning import FakeClients, Raised, fake_clients, fakes_among
 from rumor.privacy.sentences import LARGE, believed, caution, consequence, in_words, odds_factor
 
 
@@ -92,10 +92,10 @@ def test_what_fakes_could_do(clients: int, raised: Raised, shown: float | None, 
 def test_what_fakes_add_and_what_they_take_are_not_exchanged(kind: type[Mechanism]) -> None:
     for mechanism in kind.examples()[:1]:
         bound = FakeClients.among(mechanism, 1000, 30)
-        moved = mechanism.fake_gain(1000, 30), mechanism.fake_loss(1000, 30)
+        moved = mechanism.poisoning.gain(1000, 30), mechanism.poisoning.loss(1000, 30)
         assert (bound.clients, bound.adds, bound.takes) == (30, *moved)
-        assert bound.raised == mechanism.raised
+        assert bound.raised == mechanism.poisoning.raised
         tried = FakeClients.of_trials(mechanism, 1000, 40)
-        each = mechanism.fake_gain(1, 1), mechanism.fake_loss(1, 1)
+        each = mechanism.poisoning.gain(1, 1), mechanism.poisoning.loss(1, 1)
         assert (tried.clients, tried.adds, tried.takes) == (10, each[0] / 4, each[1] / 4)
         assert fake_clients(mechanism, 3000, 0.01) == FakeClients.among(mechanism, 3000, 30)

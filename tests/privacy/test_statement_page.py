@@ -12,10 +12,9 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.privacy.promise import collection_promise
-from rumor.privacy.statement.consent import words
 from rumor.privacy.statement.pdf import _broken, _em, pdf, svg
 from rumor.privacy.statement.registry import registry_entry
-from rumor.privacy.statement.statement import read_audit, statement
+from rumor.privacy.statement.statement import read_audit, statement, words
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))

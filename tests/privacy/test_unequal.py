@@ -137,7 +137,7 @@ def test_reports_are_shared_out_evenly_over_answers(values: int, parts: list[int
     assert question_loss(one, values=values).epsilon == pytest.approx(expected)
     assert changing_loss(one, 7, values - 1).epsilon == pytest.approx(expected)
     assert changing_loss(one, 99, 99).epsilon == pytest.approx(7 * one.epsilon)
-    assert permanent_loss(one).epsilon == one.mechanism.epsilon_permanent < math.inf
+    assert permanent_loss(one).epsilon == one.mechanism.permanence.epsilon_permanent < math.inf
     assert question_loss(one, reports=2, values=2).epsilon == pytest.approx(
         2 * one.mechanism.epsilon_after(2)
     )

@@ -21,7 +21,7 @@ from rumor.collector.http.server import free_port
 from rumor.collector.store.base import Store, open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
-from rumor.contract.withdrawal import new_key, report_id
+from rumor.contract.deletion import new_key, report_id
 from tests.collector.chaos import Serving
 from tests.collector.tools import call, stored
 from tests.relay.tools import kind_of, relayed

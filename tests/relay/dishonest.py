@@ -29,13 +29,13 @@ from rumor.collector import clock
 from rumor.collector.gateway import Gateway, add_key, read_keys
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
+from rumor.collector.periodic import Turns
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
 from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store, today
 from rumor.collector.tokens import Tokens, add_token
-from rumor.collector.turns import Turns
 from rumor.contract.collection import Collection
 from rumor.contract.relay import turn_at
 from rumor.core.errors import InputError

@@ -10,7 +10,7 @@ import pytest
 import rumor
 from rumor.contract.admission import admission_key
 from rumor.contract.collection import Collection
-from rumor.contract.tickets import TICKETS, Admitted
+from rumor.contract.envelope import TICKETS, Admitted
 from tests.relay import hpke
 from tests.relay.tools import PRIVATE, PUBLIC, SECRET, kind_of, relayed
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rumor.contract.admission import new_invitation
-from rumor.contract.tickets import Admitted
+from rumor.contract.envelope import Admitted
 from tests.collector.tools import stored
 from tests.javascript import node, parsed, refusals, steps
 from tests.needs import needs

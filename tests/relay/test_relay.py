@@ -89,7 +89,7 @@ class Desk(Transport):
 def releaser(kept: RelayStore, desk: Desk) -> Iterator[Releaser]:
     """One that only works when it is told to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rumor.collector.turns.Turns._run", lambda self: None)
+        patch.setattr("rumor.collector.periodic.Turns._run", lambda self: None)
         # By this clock nothing is ever due, unless a test sets another.
         patch.setattr("rumor.collector.clock.now", lambda: last(kept).time)
         yield Releaser(kept, desk, lambda: "token", Metrics(OUTCOMES, "envelopes"), 1)

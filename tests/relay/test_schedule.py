@@ -19,11 +19,11 @@ from rumor.client.transport import Transport
 from rumor.collector import clock
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
+from rumor.collector.periodic import Turns
 from rumor.collector.relay.moments import last_moment
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES, RelayService
 from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release
-from rumor.collector.turns import Turns
 from rumor.contract.relay import turn_at
 from tests.collector.tools import call
 from tests.relay.tools import envelopes, relayed, running

@@ -24,8 +24,8 @@ from rumor.collector.relay.store import Arrived, RelayStore
 from rumor.collector.store.base import StoreDamaged, open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
+from rumor.contract.envelope import Admitted
 from rumor.contract.relay import Relay
-from rumor.contract.tickets import Admitted
 from tests.client.test_asked import TO_VERSION_7
 from tests.collector.tools import Answer, call, stored
 from tests.issuers import invite

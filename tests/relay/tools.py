@@ -19,9 +19,9 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Registered, Store, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.relay import turn_at
-from rumor.contract.withdrawal import new_key, report_id
 
 SECRET = bytes(range(1, 33))
 """A private key for tests that need no other."""

@@ -21,8 +21,7 @@ import pytest
 
 import rumor
 from rumor.core.types import Vector
-from rumor.estimators.compare.differences import holm
-from rumor.estimators.decode.testing import benjamini_hochberg
+from rumor.estimators.multiple_testing import benjamini_hochberg, holm
 from rumor.mechanisms import FrequencyOracle, Mechanism, UnaryEncoding
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary

@@ -20,9 +20,9 @@ from rumor.core.types import Target, Vector
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse
 from rumor.mechanisms.keyvalue import KeyCounts
-from rumor.mechanisms.oracle import ItemCounts, Score
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import ItemCounts, Score
 from rumor.results.counts import CountIntervals, ExactIntervals
 from rumor.results.intervals import ScoreIntervals, Tails, critical_value
 from rumor.results.view import View

@@ -16,15 +16,13 @@ import pytest
 from scipy import stats
 
 import rumor
+from rumor.analysis.combine.result import Combined
+from rumor.analysis.compare.quantities import Combination, Differences, WeightedMean
+from rumor.analysis.trend import line
 from rumor.core.types import Rows, Vector
-from rumor.estimators.compare import trend
-from rumor.estimators.compare.differences import Differences, WeightedMean
-from rumor.estimators.compare.inverted import Combination
-from rumor.estimators.compare.pooled import Pooled
-from rumor.estimators.compare.sample import Sample
+from rumor.estimators.groups import Pooled, Sample
 from rumor.mechanisms import FrequencyOracle, RandomizedResponse
 from rumor.mechanisms.summary import Summary
-from rumor.results.combined import Combined
 from rumor.results.intervals import Bounds, critical_value
 from tests.results.test_exact_coverage import ROUNDING, law, least, of_every_count, oracles
 
@@ -260,7 +258,7 @@ def test_shares_that_are_weighed_and_combined_hold_exact_ends() -> None:
 
 def test_lines_of_few_reports_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three days of five reports, all counts: bands by the normal distribution held 0.36."""
-    monkeypatch.setattr(trend, "_DRAWS", 10)  # of p-values, which are not looked at
+    monkeypatch.setattr(line, "_DRAWS", 10)  # of p-values, which are not looked at
     oracle, n, days = RandomizedResponse(domain=50, epsilon=6.0), 5, 3
     counts = Counts([oracle] * days, [n] * days)
     every = list(itertools.product(range(n + 1), repeat=days))

@@ -22,21 +22,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rumor.analysis.combine.result import Combined
+from rumor.analysis.compare.result import Comparison
+from rumor.analysis.regress.result import Regression
+from rumor.analysis.trend.result import LineCoins, Trend
 from rumor.core.types import Vector
 from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.kinds.set.result import SetEstimate
-from rumor.kinds.text.result import WordEstimate
+from rumor.kinds.word_estimate import WordEstimate
 from rumor.kinds.words.result import OpenWordEstimate
-from rumor.results.combined import Combined
-from rumor.results.comparison import Comparison
+from rumor.results.chart_parts import around_zero, panels
 from rumor.results.estimate import Estimate
-from rumor.results.intervals_chart import around_zero, panels
-from rumor.results.regression import Regression
 from rumor.results.rows import Tabular
-from rumor.results.trend import LineCoins, Trend
 from rumor.results.view import View
 from tests.results.made import RESULTS
 

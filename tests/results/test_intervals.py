@@ -21,8 +21,8 @@ from rumor.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from rumor.mechanisms.oracle import Score
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import Score
 from rumor.results.counts import CountIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals, critical_value
 

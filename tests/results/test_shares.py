@@ -11,7 +11,7 @@ import pytest
 import rumor
 from rumor.core.errors import InputError
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.mechanisms.rappor.simulation import simulate_counts
 from rumor.mechanisms.summary import Summary
 
 DOMAIN, PEOPLE = 24, 600

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rumor
-from rumor.kinds.planning.forecast_range import drawn_tally
+from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import ScoreIntervals, Tails

@@ -9,7 +9,7 @@ import pytest
 
 import rumor
 from rumor.kinds.planning.plan import make_plan
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supports import ItemCounts
 from rumor.results.counts import ExactIntervals
 from rumor.results.intervals import Tails
 from rumor.results.selection import first_tail
@@ -67,6 +67,7 @@ def _found(mechanism: rumor.Mechanism, share: float, people: int, tables: int) -
     return found / tables
 
 
+@pytest.mark.slow_cases("subset-selection-4000", "randomized-response-300", "hadamard-3000")
 @pytest.mark.parametrize(
     ("mechanism", "people"),
     [
@@ -125,7 +126,7 @@ def test_a_plan_names_the_share_that_the_table_will(kind: str) -> None:
     plan = make_plan(kind=kind, domain=12, users=4000, epsilon=2.0)
     mechanism = plan.best.mechanism
     reports = mechanism.privatize(
-        mechanism.repeated(mechanism.inputs()[0], 4000), random=rumor.Seeded(2)
+        mechanism.audit.repeated(mechanism.inputs()[0], 4000), random=rumor.Seeded(2)
     )
     found = rumor.estimate(mechanism, reports).smallest_shown(RANKED)
     # Which reports are about an option of a set is drawn.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.core.checks import checked_method
 from rumor.core.errors import InputError
-from rumor.core.settings import checked_method
 from rumor.kinds import KINDS
 from rumor.mechanisms import RandomizedResponse
 from rumor.mechanisms.base import Mechanism

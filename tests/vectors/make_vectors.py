@@ -20,11 +20,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rumor.core.canonical import Json
-from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Keyed
-from rumor.core.scale import Steps
+from rumor.kinds.words.code_tables import shipped_code
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
-from rumor.mechanisms.basic_rappor import BasicRappor
 from rumor.mechanisms.hadamard import HadamardResponse
 from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.item_sampling import ItemSampling
@@ -33,22 +31,24 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.mixed import Mixed
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
 from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
-from rumor.mechanisms.projective import Projective
+from rumor.mechanisms.projective.projective import Projective
 from rumor.mechanisms.randomized_response import RandomizedResponse
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.basic import BasicRappor
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.select import SetSelect
 from rumor.mechanisms.set_block import SetBlock
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.scale import Steps
+from rumor.mechanisms.wave.wave import Wave
 from rumor.mechanisms.window import Window
 
 SECRET = bytes(range(32))
@@ -223,20 +223,22 @@ def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
                     "value": value,
                     "context": ["client vector", name, number, place, turn],
                     "report": mechanism.report(given, random=stream).hex(),
-                    "answer": mechanism.answer(given, permanent=permanent, random=stream).hex(),
+                    "answer": mechanism.permanence.answer(
+                        given, permanent=permanent, random=stream
+                    ).hex(),
                 }
             )
-    once = isinstance(mechanism, PermanentAnswers) and not mechanism.settles
+    once = isinstance(mechanism, PermanentAnswers) and not mechanism.permanence.settles
     counts = REPORTS[:1] if once else REPORTS
     return {
         "mechanism": mechanism.describe(),
         "labels": labels(mechanism),
         "width": mechanism.width,
-        "cell": mechanism.cell,
+        "cell": mechanism.permanence.cell,
         "losses": {n: mechanism.epsilon_after(n) for n in counts},
         "in_all": {n: mechanism.epsilon_in_all(n) for n in counts},
         "permanent": ["rumor permanent answer 2", SERIES, question],
-        **(_settled(mechanism, question, permanent) if mechanism.settles else {}),
+        **(_settled(mechanism, question, permanent) if mechanism.permanence.settles else {}),
         "reports": reports,
     }
 

@@ -29,8 +29,8 @@ def advance(
     Example:
       rumor advance round-1.toml reports-1.parquet -o round-2.json
     """
+    from rumor.analysis.estimate import analyse
     from rumor.contract.collection import Collection
-    from rumor.engines.analysis import analyse
     from rumor.privacy.rounds import next_round, require_rounds
 
     keep_inputs(collection, reports, out=out)

@@ -48,7 +48,7 @@ def combine(
     Example:
       rumor combine first.toml first.parquet second.toml second.rumor
     """
-    from rumor.engines.combining import combine_reports, read_weights
+    from rumor.analysis.combine.method import combine_reports, read_weights
     from rumor.results.view import View
 
     if len(sources) % 2:

@@ -120,7 +120,7 @@ def started_engine(
     name: str, master: str | None
 ) -> Iterator[tuple[Callable[[], Any], Callable[[int, int | None], None]]]:
     """What starts an engine, and a bar while it counts, with what the engine says of itself."""
-    from rumor.engines.analysis import checked_engine, chosen_engine
+    from rumor.analysis.estimate import checked_engine, chosen_engine
 
     checked_engine(name)
     note = ""

@@ -51,7 +51,7 @@ def compare(
       rumor compare examples/browser.toml reports/ --period 2026-03-01..2026-03-07 \\
         --period 2026-03-08..2026-03-14
     """
-    from rumor.engines.comparing import compare_reports, read_period
+    from rumor.analysis.compare.method import compare_reports, read_period
     from rumor.results.view import View
 
     view = View(*vars(shown).values())

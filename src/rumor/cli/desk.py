@@ -24,7 +24,7 @@ from rumor.cli.estimate import (
 from rumor.cli.options import AsJson, opt, option
 
 if TYPE_CHECKING:
-    from rumor.engines.comparing import Counting
+    from rumor.analysis.compare.method import Counting
     from rumor.results.rows import Tabular
     from rumor.results.view import View
 
@@ -49,7 +49,7 @@ class Counted:
     @contextmanager
     def counting(self) -> Iterator[Counting]:
         """The same for engines, with a bar while it runs."""
-        from rumor.engines.comparing import Counting
+        from rumor.analysis.compare.method import Counting
 
         window = self.days.window()
         with started_engine(self.engine, self.master) as (start, on_progress):
@@ -123,9 +123,9 @@ def weighed(
     as_json: bool,
 ) -> None:
     """`rumor estimate --weights`: groups weighted to a population."""
+    from rumor.analysis.combine.method import weigh_reports
+    from rumor.analysis.compare.method import Stored
     from rumor.core.errors import InputError
-    from rumor.engines.combining import weigh_reports
-    from rumor.engines.comparing import Stored
 
     if how.method != "auto" or how.option or written.save_summary is not None:
         raise InputError(

@@ -20,10 +20,11 @@ from rumor.cli.options import (
     option,
 )
 from rumor.core.errors import InputError
+from rumor.core.exact import CONFIDENCE
 
 if TYPE_CHECKING:
+    from rumor.analysis.estimate import Analysis
     from rumor.core.types import Days
-    from rumor.engines.analysis import Analysis
 
 Reports = Annotated[
     str, argument("REPORTS", "A reports file (.parquet), a folder of them, or a saved summary.")
@@ -136,7 +137,7 @@ class Rows:
 class Shown:
     """What is shown of an estimate: the fields of a View, in their order."""
 
-    level: Level = 0.95
+    level: Level = CONFIDENCE
     of: str = opt(
         "--of population|people",
         "What intervals are about: the population that the people were drawn from, or "
@@ -239,13 +240,13 @@ def _counted(
     common: Mapping[str, Any],
 ) -> Analysis:
     """One question, counted by an engine."""
-    from rumor.engines.analysis import analyse
+    from rumor.analysis.estimate import analyse
 
     source: Any = reports
     if rows.counts:
+        from rumor.analysis.counted_table import summary_of_counts
         from rumor.contract.collection import Collection
         from rumor.core.answer_table import Table
-        from rumor.engines.counted_table import summary_of_counts
 
         contract = Collection.load(collection)
         source = summary_of_counts(contract, contract.question(question), Table.open(reports))
@@ -274,7 +275,7 @@ def _joined(
     common: Mapping[str, Any],
 ) -> Analysis:
     """Two questions, joined person by person; what goes with one question alone is refused."""
-    from rumor.engines.linked import analyse_linked
+    from rumor.analysis.linked import analyse_linked
 
     if rows.linked is None or rows.on is None:
         raise InputError("--linked and --on go together: other reports, and whose each one is")

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
-from rumor.core.characters import visible
+from rumor.core.plain_text import visible
 
 
 class GuardedStream:

@@ -95,7 +95,7 @@ def _interviewed(said: Said) -> Any:
 
 
 def _question(epsilon: float | None) -> dict[str, object]:
-    from rumor.core.settings import slug
+    from rumor.core.checks import slug
     from rumor.kinds import KINDS
     from rumor.kinds.interviews import number
 

@@ -38,9 +38,9 @@ def liars(
     Example:
       rumor liars examples/survey.toml reports.parquet --question medicine
     """
+    from rumor.analysis.sources import ParquetSource
     from rumor.contract.collection import Collection
-    from rumor.engines.sources import ParquetSource
-    from rumor.mechanisms.liars import FakeClients, fake_clients
+    from rumor.mechanisms.poisoning import FakeClients, fake_clients
 
     loaded = Collection.load(collection)
     asked = None if question is None else loaded.question(question)
@@ -70,7 +70,7 @@ def _gathered(source: object, most: int) -> Reports:
     """The first reports, up to so many."""
     import numpy as np
 
-    from rumor.engines.sources import ParquetSource
+    from rumor.analysis.sources import ParquetSource
 
     assert isinstance(source, ParquetSource)
     parts, count = [], 0
@@ -85,8 +85,7 @@ def _gathered(source: object, most: int) -> Reports:
 
 def _findings(mechanism: Mechanism, batch: Reports, seed: int | None) -> dict[str, Integrity]:
     from rumor.core.randomness import Seeded
-    from rumor.privacy.bit_counts import bit_counts
-    from rumor.privacy.integrity import UNTESTED, Integrity, co_support
+    from rumor.privacy.integrity import UNTESTED, Integrity, bit_counts, co_support
 
     findings: dict[str, Integrity] = {}
     if mechanism.oracle is not None:

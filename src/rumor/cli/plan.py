@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rumor.cli.common import check_new_collection, print_json, progress
 from rumor.cli.options import AsJson, Crowd, Curves, opt, opt_count
+from rumor.kinds import NAMES
 
 if TYPE_CHECKING:
     from rumor.kinds.planning.planned import Forecast
@@ -18,8 +19,8 @@ class Asked:
 
     kind: str = opt(
         "--kind KIND",
-        "What is asked: choice, ordered, set, text, words, number, keyvalue or joint.",
-        default="choice",
+        f"What is asked: {', '.join(NAMES[:-1])} or {NAMES[-1]}.",
+        default=NAMES[0],
     )
     domain: int | None = opt_count(
         "--domain N", "How many answers, options, candidate words or keys there are."
@@ -150,7 +151,7 @@ def plan(
     given |= {**vars(wanted), **vars(groups), **vars(numbers)}
     learned = None
     if further.cap_from is not None:
-        from rumor.kinds.ordered.cap import read_cap
+        from rumor.kinds.planning.learned_cap import read_cap
 
         if numbers.cap is not None:
             raise InputError("a cap is said (--cap) or learned (--cap-from); got both")

@@ -94,8 +94,7 @@ def privatize(
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
-    from rumor.contract.privatize import group_sizes
-    from rumor.contract.privatize_questions import check_day, privatize_questions
+    from rumor.contract.privatize import check_day, group_sizes, privatize_questions
     from rumor.core.randomness import Seeded
     from rumor.kinds import KINDS
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from rumor.cli.desk import DifferentPeople, Files
 from rumor.cli.estimate import DayRange, SkipInvalid
 from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
+from rumor.core.exact import CONFIDENCE
 
 Reports = Annotated[
     str, argument("REPORTS", "A reports file (.parquet) with kept columns, or a folder of them.")
@@ -34,7 +35,7 @@ def regress(
     *,
     explained: Explained,
     days: DayRange,
-    level: Level = 0.95,
+    level: Level = CONFIDENCE,
     different_people: DifferentPeople = False,
     skip_invalid: SkipInvalid = False,
     written: Files,
@@ -48,8 +49,8 @@ def regress(
     Example:
       rumor regress survey.toml reports.parquet "smokes ~ age + country"
     """
-    from rumor.engines.comparing import Counting, Stored
-    from rumor.engines.regressing import regress_reports
+    from rumor.analysis.compare.method import Counting, Stored
+    from rumor.analysis.regress.method import regress_reports
     from rumor.results.view import View
 
     view = View(level)

@@ -115,7 +115,7 @@ def _crowd(collection: Collection) -> list[str]:
 
 
 def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str]:
-    from rumor.contract.retention import retention_in_words
+    from rumor.contract.deletion import retention_in_words
     from rumor.core.plain_text import one_line, wrapped
     from rumor.kinds import KINDS
     from rumor.privacy.sentences import caution

@@ -20,12 +20,13 @@ from rumor.cli.options import (
     opt_count,
     option,
 )
+from rumor.core.exact import CONFIDENCE
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Question
     from rumor.core.types import Progress
-    from rumor.kinds.dry_run import Trials
     from rumor.kinds.reading import Held
+    from rumor.kinds.simulation import Trials
 
 Histogram = Annotated[
     str,
@@ -79,14 +80,14 @@ class Tried:
     seed: int | None = opt("--seed N", "Make the run repeatable.")
     method: Method = "auto"
     option: MethodOptions = None
-    level: Level = 0.95
+    level: Level = CONFIDENCE
     assume: Assume = None
 
     def as_trials(self, on_progress: Progress) -> Trials:
         """The same as a dry run takes it, words read and randomness made."""
         from rumor.core.randomness import Seeded
-        from rumor.estimators.decode.candidates import default_cache, read_words
-        from rumor.kinds.dry_run import Trials
+        from rumor.kinds.simulation import Trials
+        from rumor.kinds.word_lists import default_cache, read_words
 
         return Trials(
             count=self.trials,

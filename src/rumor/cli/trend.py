@@ -6,6 +6,7 @@ from typing import Annotated
 
 from rumor.cli.desk import Counted, DifferentPeople, Files
 from rumor.cli.options import CollectionFile, Level, QuestionId, Top, argument, option
+from rumor.core.exact import CONFIDENCE
 
 Reports = Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")]
 Every = Annotated[str, option("--every day|week", "How long a period is.")]
@@ -16,7 +17,7 @@ def trend(
     reports: Reports,
     question: QuestionId = None,
     every: Every = "day",
-    level: Level = 0.95,
+    level: Level = CONFIDENCE,
     top: Top = None,
     *,
     different_people: DifferentPeople = False,
@@ -32,8 +33,8 @@ def trend(
     Example:
       rumor trend examples/browser.toml reports/ --every week --plot trend.html
     """
-    from rumor.engines.comparing import Stored
-    from rumor.engines.following import follow_reports
+    from rumor.analysis.compare.method import Stored
+    from rumor.analysis.trend.method import follow_reports
     from rumor.results.view import View
 
     view = View(level, rows=top)

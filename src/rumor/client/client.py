@@ -28,12 +28,11 @@ from rumor.client.ledger import Envelope, Spending
 from rumor.client.pins import Consent
 from rumor.client.purse import NoTokenError
 from rumor.client.respondent import Respondent
-from rumor.client.sent import Made
+from rumor.client.tables import Made
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
-from rumor.core.closing import Closing
 from rumor.core.errors import InputError, Unavailable, shown
-from rumor.core.files import OWNER_ONLY, write_whole
+from rumor.core.files import OWNER_ONLY, Closing, write_whole
 
 _Found = TypeVar("_Found")
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0

@@ -27,15 +27,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from rumor.client.asking import FROM_4, Drawn
 from rumor.client.asking import SCHEMA as _DRAWN
-from rumor.client.pins import Pin
+from rumor.client.pins import Pin, Scope, find_scope
 from rumor.client.purse import Admits, Purse
-from rumor.client.scopes import Scope, find_scope
-from rumor.client.sent import Made, Sent
-from rumor.client.turn_table import TurnTable
+from rumor.client.tables import Made, Sent, TurnTable
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.way import Way
-from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.errors import InputError, Unavailable
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
@@ -486,7 +484,7 @@ class Ledger:
                 f"{which} {row.question!r} takes at most {limit} report{'s'[: limit > 1]} "
                 f"of a person; got {made} already"
             )
-        debit.mechanism.check_repeats(made + 1)
+        debit.mechanism.permanence.check_repeats(made + 1)
 
     def _check_series(self, scope: Scope, before: float, cost: float, ceiling: float) -> None:
         """Refuse what would make a collector's series cost more than it may; exactly."""
@@ -665,14 +663,14 @@ def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
 def _together(made: _Made) -> float:
     """What the reports of a row cost together."""
     of = list(made.values())
-    return of[0][0].epsilon_together(of) if of else 0.0
+    return of[0][0].permanence.epsilon_together(of) if of else 0.0
 
 
 def _with_one_more(made: _Made, kind: str, mechanism: Mechanism) -> tuple[int, float]:
     """How many reports a mechanism has made with one more, and what all of the row cost then."""
     reports = 1 + made.get(kind, (mechanism, 0))[1]
     others = [each for name, each in made.items() if name != kind]
-    return reports, mechanism.epsilon_together([(mechanism, reports), *others])
+    return reports, mechanism.permanence.epsilon_together([(mechanism, reports), *others])
 
 
 def _above(losses: list[float], ceiling: float) -> bool:

@@ -4,7 +4,7 @@ A token is written down before it is sent to be signed, so that a device that di
 asks for the same one again. What blinded it is forgotten once it is signed: from then on nobody,
 not even whoever takes the device, can show which of the issuer's signatures it was.
 
-A token is of the collector's series that it was fetched for (rumor.client.scopes). Keys and the
+A token is of the collector's series that it was fetched for (rumor.client.pins). Keys and the
 address of an issuer are public: without that, whoever copies them would be given the tokens.
 """
 
@@ -14,8 +14,8 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rumor.client.ledger_table import LedgerTable
-from rumor.client.scopes import Scope
+from rumor.client.pins import Scope
+from rumor.client.tables import LedgerTable
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import key_name, new_opening, token_id, token_message
 from rumor.core.blind_rsa import BlindingError, PublicKey, blind, finalize

@@ -24,19 +24,18 @@ from rumor.client.ledger import (
     Row,
     Spending,
 )
-from rumor.client.pins import Change, Consent, Pin
+from rumor.client.pins import Change, Consent, Pin, Scope
 from rumor.client.purse import Admits, NoTokenError, Unsigned
-from rumor.client.scopes import Scope
 from rumor.client.secret import open_secret, replace_secret
-from rumor.client.sent import Made
+from rumor.client.tables import Made
 from rumor.contract.addresses import origin_of
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.issuing import enrolment_credential, person_of
-from rumor.core.closing import Closing
 from rumor.core.errors import AnswerError, InputError, shown
 from rumor.core.exact import sum_up
+from rumor.core.files import Closing
 from rumor.core.randomness import Keyed, Source
 from rumor.privacy.loss import series_ceiling
 
@@ -285,7 +284,8 @@ class Respondent(Closing):
     ) -> Debit:
         """The report of one answer, and which permanent answer it is of."""
         mechanism, context = question.mechanism, (collection.series, question.id)
-        cell, identity = mechanism.cell, mechanism.identity(value)
+        permanence, identity = mechanism.permanence, mechanism.identity(value)
+        cell = permanence.cell
         make = functools.partial(
             Debit,
             mechanism=mechanism,
@@ -299,8 +299,8 @@ class Respondent(Closing):
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
         if question.period_days is None:
-            report = mechanism.answer(value, permanent=person, random=random)
-            if not mechanism.settles:
+            report = permanence.answer(value, permanent=person, random=random)
+            if not permanence.settles:
                 # Fresh noise costs the same whatever was answered before: no tag tells values
                 # apart, and no rounding of a sum can depend on which of them were equal.
                 return make(row("", b""), report=report)
@@ -313,8 +313,8 @@ class Respondent(Closing):
             # The identity is part of the key, so that a ledger that was restored from a copy
             # never covers two values by the same noise.
             noise = Keyed(self._secret, "rumor period answer 1", *context, cell, period, identity)
-            settled = mechanism.settle(value, person=person, noise=noise)
-        return make(mine, report=mechanism.restate(settled, random=random), settled=settled)
+            settled = permanence.settle(value, person=person, noise=noise)
+        return make(mine, report=permanence.restate(settled, random=random), settled=settled)
 
     def _day_number(self) -> int:
         return (self._today() - _FIRST_DAY).days

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from rumor.client.deadline import handlers
-from rumor.core.characters import visible
 from rumor.core.errors import InputError, shown
+from rumor.core.plain_text import visible
 
 _PROBLEM = "urn:rumor:problem:"
 # Problems that pass by themselves.

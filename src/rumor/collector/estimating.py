@@ -58,8 +58,8 @@ def comparison_data(
     view: View,
 ) -> Mapping[str, Any]:
     """What differs between two periods, as plain data, by the code of `rumor compare`."""
-    from rumor.engines.people import require_different
-    from rumor.kinds.comparing import Group, compare_groups
+    from rumor.analysis.compare.method import Group, compare_groups
+    from rumor.analysis.people import require_different
 
     kind = KINDS[question.kind]
     notes = require_different(question, "periods", different_people)
@@ -80,8 +80,8 @@ def trend_data(
     spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Mapping[str, Any]:
     """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
-    from rumor.engines.people import require_different
-    from rumor.kinds.following import follow
+    from rumor.analysis.people import require_different
+    from rumor.analysis.trend.method import follow
 
     kind = KINDS[question.kind]
     notes = require_different(question, "days", different_people)

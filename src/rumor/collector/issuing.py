@@ -17,7 +17,7 @@ from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.issuer_keys import Keys
 from rumor.collector.metrics import Metrics
-from rumor.collector.pulse import Pulse
+from rumor.collector.periodic import Pulse
 from rumor.collector.store.base import Store, StoreUnavailable, Wanted
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of

@@ -10,12 +10,13 @@ from __future__ import annotations
 from rumor.collector.store.base import Registered, Store
 from rumor.core.errors import InputError
 from rumor.core.types import Days
+from rumor.kinds import KINDS
+from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.summary import Summary
 
 
 def advance(store: Store, digest: str) -> Registered:
     """Publish the means of a round and open the next one."""
-    from rumor.kinds.keyvalue.estimate import estimate_keyvalue
     from rumor.privacy.rounds import next_round
 
     entry = store.find(digest)
@@ -31,7 +32,7 @@ def advance(store: Store, digest: str) -> Registered:
     summary = store.summary(entry, question.id)
     if summary.reports == 0:
         raise InputError("a round needs at least one report to be advanced; this one has none")
-    found = estimate_keyvalue(summary, "calibration")  # as published: every round's means
+    found = KINDS[question.kind].estimate_round(question.mechanism, summary)
     return store.register(next_round(entry.collection, found), revise=True)
 
 
@@ -58,4 +59,5 @@ def chain(
 
 
 def _parent(entry: Registered, question: str) -> str | None:
-    return entry.collection.question(question).mechanism.parent
+    mechanism = entry.collection.question(question).mechanism
+    return mechanism.parent if isinstance(mechanism, KeyValueMechanism) else None

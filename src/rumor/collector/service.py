@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from starlette.types import ASGIApp
 
-from rumor.collector.accepted_turn import accepted_turn
-from rumor.collector.admission import admission_of
+from rumor.collector.admission import accepted_turn, admission_of
 from rumor.collector.gateway import Gateway
 from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
@@ -26,9 +25,7 @@ from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
 from rumor.collector.next_round import chain
 from rumor.collector.overview import overview
-from rumor.collector.pulse import Pulse
-from rumor.collector.retention import Keeper
-from rumor.collector.running import Running
+from rumor.collector.periodic import Keeper, Pulse, Running
 from rumor.collector.store.base import (
     Accepted,
     Batch,
@@ -443,8 +440,8 @@ class Service(Running):
         """What differs between two periods of days, each written FIRST..LAST."""
 
         def compared(entry: Registered, asked: Question) -> Mapping[str, Any]:
+            from rumor.analysis.compare.method import period_name, read_period
             from rumor.collector.estimating import comparison_data
-            from rumor.engines.comparing import period_name, read_period
 
             windows = [read_period(text) for text in periods]
             found = {period_name(w): self.store.summary(entry, asked.id, w) for w in windows}

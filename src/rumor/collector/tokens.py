@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rumor.core.checks import checked_slug
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike, append_for_owner, new_file, readable
-from rumor.core.settings import checked_slug
 
 _PREFIX = "rumor-"
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_size, known_keys
 from rumor.core.errors import InputError, shown
 from rumor.core.exact import sum_up
-from rumor.core.settings import known_keys
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Question

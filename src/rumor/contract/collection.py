@@ -25,10 +25,17 @@ from rumor.contract.linking import Linked, checked_linked
 from rumor.contract.relay import Relay, checked_relay
 from rumor.contract.way import Way
 from rumor.core.canonical import Json, canonical_json
-from rumor.core.checks import checked_choice, checked_size
+from rumor.core.checks import (
+    checked_choice,
+    checked_size,
+    checked_slug,
+    checked_text,
+    exact_keys,
+    exact_text,
+    known_keys,
+)
 from rumor.core.errors import InputError, shown
 from rumor.core.files import readable, write_whole
-from rumor.core.settings import checked_slug, checked_text, exact_keys, exact_text, known_keys
 from rumor.kinds import KINDS
 from rumor.kinds.base import Kind
 from rumor.mechanisms import Mechanism, from_description
@@ -415,7 +422,7 @@ def _question(
     reports = checked_size(
         "reports_per_person", table.get("reports_per_person", 1), 1, _MAX_REPORTS
     )
-    mechanism.check_repeats(reports)
+    mechanism.permanence.check_repeats(reports)
     memo = checked_choice("memo", table.get("memo", MEMOS[0]), MEMOS)
     return Question(
         id=id,
@@ -435,7 +442,7 @@ def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
         if days is not None:
             raise InputError(f'period_days goes with memo = "period"; got {shown(days)} without it')
         return None
-    if not mechanism.settles:
+    if not mechanism.permanence.settles:
         raise InputError(
             f'memo = "period" needs a mechanism with permanent noise; got {mechanism.name!r}, '
             f"whose noise is always fresh"

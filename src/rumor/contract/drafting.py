@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from rumor.contract.collection import Collection
 from rumor.core.answer_table import Table
+from rumor.core.checks import slug
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.settings import slug
-from rumor.core.toml_text import toml_text
+from rumor.core.plain_text import toml_text
 
 Wish = Mapping[str, object]
 # More answers than this are hardly a list that somebody wrote; fewer whole numbers are a scale.

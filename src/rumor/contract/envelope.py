@@ -1,4 +1,8 @@
-"""Sealed envelopes: a report that only the gateway can open, on its way through a relay.
+"""Sealed envelopes: a report that only the gateway can open, and what admits it.
+
+A ticket is written by the device from the report's id and what admits it, and read by the
+gateway, which gets back the id that the store keeps and, where tokens are kept there, the key of
+the token that the report uses up. A new kind of admission is an entry here.
 
 HPKE (Barnes and others, "Hybrid Public Key Encryption", RFC 9180) in base mode with P-256,
 HKDF-SHA-256 and AES-128-GCM. The plain body is what admits a report and the report itself; the
@@ -12,10 +16,13 @@ carries them learns nothing from it.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rumor.contract.tickets import TICKETS, Admitted, Ticket
+from rumor.contract.admission import TOKEN_BYTES, admission_key
+from rumor.contract.deletion import ID_BYTES
+from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, admitted_id
 from rumor.core.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -24,6 +31,57 @@ if TYPE_CHECKING:
 
     from rumor.contract.collection import Collection, Question
     from rumor.contract.relay import Relay
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What a ticket says once it is read."""
+
+    id: bytes
+    """The report's name: exactly one report has it."""
+    key: bytes | None = None
+    """The key of a one-time token that the store keeps until it is used."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """How one kind of admission travels."""
+
+    size: int
+    write: Callable[[bytes, bytes | None], bytes]
+    """The ticket of a report's id and token."""
+    read: Callable[[bytes, Collection, str], Admitted | None]
+    """What a ticket of this size says to a question of a collection; None: it admits nothing."""
+
+
+def _write_invited(id: bytes, token: bytes | None) -> bytes:
+    assert token is not None, "a report of an invited person has a token"
+    return id + token
+
+
+def _read_invited(ticket: bytes, collection: Collection, question: str) -> Admitted:
+    id, token = ticket[:ID_BYTES], ticket[ID_BYTES:]
+    return Admitted(id, admission_key(collection.series, question, token))
+
+
+def _write_blind(id: bytes, token: bytes | None) -> bytes:
+    assert token is not None, "a report under a signed token has it"
+    return token  # the id follows from it
+
+
+def _read_blind(ticket: bytes, collection: Collection, question: str) -> Admitted | None:
+    assert collection.issuer is not None
+    message, signature = ticket[:MESSAGE_BYTES], ticket[MESSAGE_BYTES:]
+    id = admitted_id(collection.issuer, question, message, signature)
+    return None if id is None else Admitted(id)
+
+
+TICKETS: Mapping[str, Ticket] = {
+    "open": Ticket(ID_BYTES, lambda id, token: id, lambda ticket, *_: Admitted(ticket)),
+    "invited": Ticket(ID_BYTES + TOKEN_BYTES, _write_invited, _read_invited),
+    "blind": Ticket(MESSAGE_BYTES + SIGNATURE_BYTES, _write_blind, _read_blind),
+}
+
 
 _INFO, _INFO_OF_TURN = b"rumor envelope 1", b"rumor envelope 2"
 # The sender's ephemeral point, and the tag of the cipher.

@@ -25,9 +25,9 @@ from rumor.contract.addresses import checked_url, origin_of
 from rumor.contract.admission import is_bound, read_invitation
 from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey, verify
 from rumor.core.canonical import Json
+from rumor.core.checks import known_keys
 from rumor.core.errors import InputError, shown
 from rumor.core.randomness import Keyed
-from rumor.core.settings import known_keys
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Collection, Question

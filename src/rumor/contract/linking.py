@@ -8,13 +8,15 @@ was collected without telling them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rumor.contract.asking import Ask
 from rumor.core.errors import InputError, shown
+from rumor.kinds import KINDS
 
 if TYPE_CHECKING:
     from rumor.contract.collection import Question
+    from rumor.kinds.base import Kind
 
 Linked = tuple[str, str]
 """The ids of two questions, the rows of their table first."""
@@ -43,20 +45,25 @@ def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None
             f"linked cannot go with questions of ask, since who answers one of two seldom answers "
             f"the other; got {ask.questions:,} of {len(questions):,} questions"
         )
-    # Devices load what tables are made of only for the few contracts that say so.
-    from rumor.kinds.joint.question import linked_parts
-
     try:
-        linked_parts({id: known[id].mechanism for id in given})
+        table_kind(known[first]).check_linked({id: known[id].mechanism for id in given})
     except InputError as problem:
         raise InputError(f"linked questions make one table: {problem}") from None
     return first, second
 
 
+def table_kind(question: Question) -> Kind[Any]:
+    """Return the kind of the table that `question` makes with another of its kind."""
+    name = KINDS[question.kind].linked
+    if name is None or name not in KINDS:
+        raise InputError(f"none is made of kind {question.kind!r}; got question {question.id!r}")
+    return KINDS[name]
+
+
 def _check_question(question: Question) -> None:
     """Refuse what cannot be joined: a report is one value, and a person has one."""
     mechanism, reports = question.mechanism, question.reports_per_person
-    if not mechanism.says_value:
+    if mechanism.oracle is None or not mechanism.oracle.says_value:
         raise InputError(
             f"linked questions must be of kind choice with mechanism = "
             f'"randomized-response"; got {mechanism.name!r} of question {question.id!r}'

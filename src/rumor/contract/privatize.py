@@ -1,22 +1,34 @@
-"""From a table of answers to a file of reports: every row another person.
+"""From a table of answers to files of reports: every row another person.
 
 For people who hold answers already and want to publish or pass on reports of them, and for
 dry runs. On devices this is the client's work, one answer at a time.
+
+Where each person is asked some of them, who is asked what is drawn for all questions at once, row
+by row and from no answer: a person of whom two questions were drawn in two runs would have
+answered two. The rows that were not drawn for a question are never read into a report, and may be
+empty there. Two runs are two draws, and two reports of everybody, as they are of a collection that
+asks everything.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
-from rumor.core.answer_table import Table, alike
+from rumor.core.answer_table import Missing, SomeRows, Table, alike
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.randomness import Source
+from rumor.core.randomness import Source, Stream, System
 from rumor.kinds import KINDS
 
 
@@ -107,3 +119,125 @@ def group_sizes(table: Table, keep: Sequence[str]) -> dict[str, tuple[int, int]]
 def _public(field: pa.Field) -> pa.Field:
     """A stratum's column, without what the input's file said beside name and type."""
     return pa.field(field.name, field.type)
+
+
+def draw_questions(stream: Stream, people: int, questions: int, count: int) -> NDArray[np.bool_]:
+    """Which questions each of so many people is asked: a row for each, uniform, none twice."""
+    drawn = np.zeros((people, questions), dtype=bool)
+    everybody = np.arange(people)
+    # Floyd's algorithm, for all people at once.
+    for last in range(questions - count, questions):
+        pick = stream.below(last + 1, people).astype(np.int64)
+        drawn[everybody, np.where(drawn[everybody, pick], last, pick)] = True
+    return drawn
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of one question of a table."""
+
+    reports: int
+    missing: Missing
+
+
+def privatize_questions(
+    collection: Collection,
+    table: Table,
+    outs: Mapping[str, PathLike],
+    *,
+    columns: Mapping[str, str] = MappingProxyType({}),
+    keep: Sequence[str] = (),
+    day: datetime.date | None = None,
+    random: Source | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> dict[str, Made]:
+    """Write a file of reports for every question that has a path in `outs`.
+
+    Answers are in the question's column or that of its id, unless `columns` has another. Where the
+    collection asks each person some of its questions, all of them must be there. All files are
+    written, or none is left. Returns how many reports each has, and how many answers were missing.
+    """
+    if len({Path(path).resolve() for path in outs.values()}) < len(outs):
+        raise InputError("each question must have a file of its own; got one path for two of them")
+    drawn = _drawn(collection, table, columns, outs, random)
+    made: dict[str, Made] = {}
+    written: list[PathLike] = []
+    try:
+        for question in map(collection.question, outs):
+            before, missing = sum(one.reports for one in made.values()), table.missing.again()
+            rows = replace(table, missing=missing)
+            reports = privatize_table(
+                collection,
+                question,
+                rows if drawn is None else SomeRows.of(rows, drawn[question.id]),
+                outs[question.id],
+                column=columns.get(question.id),
+                keep=keep,
+                day=day,
+                random=random,
+                on_progress=_from(before, on_progress),
+            )
+            made[question.id] = Made(reports, missing)
+            written.append(outs[question.id])
+    except BaseException:
+        # A question alone would be another draw than that of the next run.
+        for path in written:
+            Path(path).unlink(missing_ok=True)
+        raise
+    return made
+
+
+def _drawn(
+    collection: Collection,
+    table: Table,
+    columns: Mapping[str, str],
+    outs: Mapping[str, PathLike],
+    random: Source | None,
+) -> dict[str, NDArray[np.bool_]] | None:
+    """Which rows are asked each question; None where all are asked all."""
+    ask = collection.ask
+    if ask is None or ask.questions is None:
+        return None
+    ids = [question.id for question in collection.questions]
+    if set(ids) != set(outs):
+        raise InputError(
+            f"who is asked which questions is drawn for all of them at once ({', '.join(ids)}); "
+            f"got {', '.join(outs)}"
+        )
+    people = _people(collection, table, columns)
+    stream = (System() if random is None else random).stream()
+    drawn = draw_questions(stream, people, len(ids), ask.questions)
+    return {id: drawn[:, place] for place, id in enumerate(ids)}
+
+
+def _people(collection: Collection, table: Table, columns: Mapping[str, str]) -> int:
+    """How many rows there are, each a person with a column for every question."""
+    for question in collection.questions:
+        kind = KINDS[question.kind]
+        kind.answer_column(question.id, columns.get(question.id, question.column), table)
+        if not kind.row_is_person(table):
+            raise InputError(
+                f"{table.path}: who is asked which questions can be drawn where a row is a "
+                f"person, not in a table of pairs"
+            )
+    people = sum(len(batch) for batch in table.batches(table.schema.names[:1]))
+    if people == 0:
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    return people
+
+
+def _from(before: int, on_progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    if on_progress is None:
+        return None
+    return lambda done: on_progress(before + done)
+
+
+def check_day(ask: Ask | None, day: datetime.date | None) -> None:
+    """Refuse reports of a day on which nobody is asked."""
+    if ask is None or ask.days is None or ask.starts is None or day is None:
+        return
+    last = ask.day(ask.days - 1, day)
+    if not ask.starts <= day <= last:
+        raise InputError(
+            f"people are asked on the {ask.days:,} days from {ask.starts} to {last}; got {day}"
+        )

@@ -17,9 +17,8 @@ from dataclasses import asdict, dataclass
 
 from rumor.contract.addresses import checked_url, origin_of
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_size, exact_keys
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import exact_keys
 
 _KEYS = ("url", "key", "crowd", "days")
 _UNLESS_USUAL = {"turn_hours": None}

@@ -1,13 +1,20 @@
-"""Checks of arguments: what is passed comes back, and what is not gets one sentence."""
+"""Checks of arguments: what is passed comes back, and what is not gets one sentence.
+
+Reading tables of wishes: every key known, every value checked, every error one sentence.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
+from rumor.core.canonical import checked_unicode
 from rumor.core.errors import InputError, shown
 
 
@@ -43,3 +50,99 @@ def checked_choice(
     if isinstance(value, str) and value in choices:
         return value
     raise InputError(f"{name} must be one of {', '.join(choices)}{of}; got {shown(value)}")
+
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+
+
+def exact_keys(
+    what: str,
+    given: object,
+    keys: tuple[str, ...],
+    unless_usual: Mapping[str, object] = MappingProxyType({}),
+) -> Mapping[str, object]:
+    """A table with exactly these keys, and others only where they say something unusual.
+
+    What `unless_usual` names is left out where it has the usual value given there, so that
+    tables which mean the same are the same.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be an object; got {shown(given)}")
+    said = {key for key in unless_usual if key in given}
+    if set(given) - said != set(keys):
+        odd = sorted((set(given) - said) ^ set(keys))
+        raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {shown(odd)}")
+    for key in sorted(said):
+        if given[key] == unless_usual[key]:
+            raise InputError(f"{what} leaves {key} {shown(given[key])} out; got it said")
+    return given
+
+
+def known_keys(what: str, table: Mapping[str, object], keys: tuple[str, ...]) -> None:
+    """Refuse keys that are not among these, naming the nearest."""
+    for key in table:
+        if key not in keys:
+            allowed = f"the keys {', '.join(keys)}" if keys else "no further keys"
+            raise InputError(f"{what} has {allowed}; got {nearest(key, keys)}")
+
+
+def checked_method(
+    method: object,
+    options: Mapping[str, object],
+    known: Mapping[str, tuple[str, ...]],
+    where: str = "",
+) -> str:
+    """A method's name, its options among those that `known` says it takes."""
+    chosen = checked_choice("method", method, known, where)
+    if "assume" in options and not any("assume" in own for own in known.values()):
+        raise InputError(
+            f"assume (--assume) is for ordered questions; got {shown(options['assume'])} for a "
+            f"question of another kind"
+        )
+    known_keys(f'method "{chosen}"', options, known[chosen])
+    return chosen
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """A word as an error shows it, with the nearest known one."""
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"{word!r} (did you mean {close[0]!r}?)" if close else repr(word)
+
+
+def checked_text(
+    table: Mapping[str, object], key: str, what: str, default: str | None = None
+) -> str:
+    """A text of a table, normalised; it may be empty only where there is a default."""
+    value = table.get(key, default)
+    if not isinstance(value, str) or (not value.strip() and default is None):
+        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
+    return unicodedata.normalize("NFC", checked_unicode(value).strip())
+
+
+def exact_text(table: Mapping[str, object], key: str, what: str, *, empty: bool = False) -> str:
+    """A text of a contract, which others digest as it is: normalised already, or refused."""
+    value = table[key]
+    if not isinstance(value, str) or not (value or empty):
+        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
+    if value != unicodedata.normalize("NFC", checked_unicode(value)):
+        raise InputError(
+            f"{key} of {what} must be a text in Unicode normal form C; got {shown(value)}"
+        )
+    return value
+
+
+def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
+    """A short name of lower-case letters, digits and hyphens."""
+    value = table.get(key)
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InputError(
+            f"{key} of {what} must be 1 to 64 lower-case letters, digits and inner hyphens; "
+            f"got {shown(value)}"
+        )
+    return value
+
+
+def slug(text: str) -> str:
+    """A short name made of any text, as `checked_slug` takes it."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-") or "unnamed"

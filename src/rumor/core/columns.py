@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import is_unicode
-from rumor.core.characters import no_text
 from rumor.core.checks import checked_size
 from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.plain_text import no_text
 from rumor.core.types import Codes
 
 

@@ -20,6 +20,8 @@ from rumor.core.errors import InputError, shown
 WORD = 1 << 64
 MAX_EPSILON = 32.0
 MIN_EPSILON = 2.0**-60
+CONFIDENCE = 0.95
+"""The confidence level of every interval, unless another one is asked for."""
 
 # 120 digits: e**32 has 14 before the point and a threshold 20, so every floor and
 # ceiling below is decided with some 80 digits to spare.

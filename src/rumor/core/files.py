@@ -1,4 +1,7 @@
-"""Files that are whole or not there: written aside, synced, then renamed into place."""
+"""Files that are whole or not there: written aside, synced, then renamed into place.
+
+Things that are closed: by hand, or at the end of a `with` block.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol, Self
 
 from rumor.core.errors import InputError
 
@@ -105,3 +109,21 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+class Closable(Protocol):
+    """Whatever gives back what it holds."""
+
+    def close(self) -> None:
+        """Once is enough, and twice does no harm."""
+        ...
+
+
+class Closing:
+    """What makes a class that can be closed one that a block closes."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self: Closable, *raised: object) -> None:
+        self.close()

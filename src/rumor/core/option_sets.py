@@ -1,4 +1,6 @@
-"""What people chose: some of a fixed list of options. Several ways to say it, one to use it.
+"""Things of many people in one row, those of a person next to each other.
+
+What people chose: some of a fixed list of options. Several ways to say it, one to use it.
 
 - a sequence with a list, tuple or set of options for each person, empty where they chose none;
 - an Arrow column of lists;
@@ -18,9 +20,20 @@ from numpy.typing import NDArray
 
 from rumor.core.columns import as_column, encode
 from rumor.core.errors import AnswerError, InputError, type_of
-from rumor.core.grouped import Grouped
 from rumor.core.randomness import Stream
 from rumor.core.types import Codes, Vector
+
+
+class Grouped:
+    """The things of person i are those from `starts[i]` to before `starts[i + 1]`."""
+
+    starts: Codes
+
+    @property
+    def people(self) -> int:
+        """How many people: a start each, and the end."""
+        return self.starts.size - 1
+
 
 Chosen = NDArray[np.bool_]
 """Which options each person chose: a row for each."""

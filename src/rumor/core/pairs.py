@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from rumor.core.columns import as_column
 from rumor.core.errors import AnswerError, InputError, type_of
-from rumor.core.grouped import Grouped
 from rumor.core.loops import loops
 from rumor.core.number_range import Grid, one_number
+from rumor.core.option_sets import Grouped
 from rumor.core.randomness import Stream
 
 Steps = NDArray[np.int32]

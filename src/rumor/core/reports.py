@@ -1,4 +1,6 @@
-"""Reports: byte strings of one width, a batch of them a `uint8` array (n, width).
+"""Rows some at a time, so that what is made of them on the way stays in the cache.
+
+Reports: byte strings of one width, a batch of them a `uint8` array (n, width).
 
 The same bytes in memory, on the wire, in SQL, Parquet and Spark. The width follows from
 the mechanism alone, so a report carries no header; what it means is in the contract.
@@ -6,7 +8,7 @@ the mechanism alone, so a report carries no header; what it means is in the cont
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,6 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError, type_of
+
+
+def slices(rows: int, step: int) -> Iterator[slice]:
+    """All rows in their order, `step` of them at a time; the last slice may reach beyond."""
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+# A summary counts no more: a counter then stays within 63 bits, and so do their differences.
+MAX_REPORTS = 1 << 62
 
 Reports = NDArray[np.uint8]
 Mask = NDArray[np.bool_]

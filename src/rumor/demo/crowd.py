@@ -97,7 +97,7 @@ class Demo:
     @property
     def covered(self) -> int:
         """How many of the intervals hold the truth."""
-        low, high = self.estimate.interval(0.95, of="people")
+        low, high = self.estimate.interval(of="people")
         return int(((low <= self.truth) & (self.truth <= high)).sum())
 
     @property
@@ -130,7 +130,7 @@ class Demo:
 
     def to_dict(self) -> dict[str, object]:
         """The demonstration as plain data for JSON."""
-        data = self.estimate.to_dict(0.95, of="people")
+        data = self.estimate.to_dict(of="people")
         rows = data["estimates"]
         assert isinstance(rows, list)
         return {
@@ -162,7 +162,7 @@ class Demo:
             )
             for i, label in enumerate(labels)
         ]
-        low, high = self.estimate.interval(0.95, of="people")
+        low, high = self.estimate.interval(of="people")
         digits = decimals_for(float(self.estimate.stderr.min()))
         shares = [
             (

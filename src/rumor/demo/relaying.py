@@ -26,9 +26,9 @@ from rumor.collector.gateway import add_key
 from rumor.collector.http.server import free_port
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.relay import Relay
-from rumor.contract.withdrawal import new_key, report_id
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, wrapped
 from rumor.core.randomness import Seeded, Source, System

@@ -1,17 +1,56 @@
-"""What an estimator is given: a summary of the reports and, where they are at hand, the reports."""
+"""Reports that estimators go through again and again, wherever they are.
+
+An estimator never asks for the reports themselves, only for sums over them: a function of a
+batch and of a state (the estimate so far, say) whose results add up. In memory there is one
+batch; an engine has many, on threads or on other machines.
+
+What an estimator is given: a summary of the reports and, where they are at hand, the reports.
+
+What an estimate is made from: reports, a summary of them, or both.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.reports import Reports, from_little_endian, little_endian
+from rumor.core.reports import Reports, as_reports, from_little_endian, little_endian
 from rumor.core.types import Vector
-from rumor.estimators.passes import Passes, total
+from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
+
+S = TypeVar("S")
+
+
+@runtime_checkable
+class Passes(Protocol):
+    """Reports of one mechanism, to be summed over as often as needed."""
+
+    @property
+    def count(self) -> int:
+        """How many reports there are."""
+        ...
+
+    def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
+        """The sum of `function(batch, state)` over all batches, at least one of them.
+
+        The function must be one that can be sent elsewhere: of a module, or an instance of a
+        class of a module.
+        """
+        ...
+
+
+def total(reports: Reports | Passes, function: Callable[[Reports, S], Vector], state: S) -> Vector:
+    """One pass: over an array at once, over anything else batch by batch."""
+    if isinstance(reports, Passes):
+        return reports.total(function, state)
+    return function(reports, state)
+
 
 # Reports of so few bytes are counted rather than gone through one by one.
 _COUNTED_BYTES = 2
@@ -62,3 +101,28 @@ class Material:
 
 def _code_counts(reports: Reports, codes: int) -> Vector:
     return np.bincount(from_little_endian(reports), minlength=codes).astype(np.float64)
+
+
+def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
+    """The reports in what was given, where they are there."""
+    if isinstance(data, Material):
+        return data.reports
+    return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
+
+
+def summarized(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
+    """Reports or a summary as a summary of this mechanism, refused where it is empty."""
+    if isinstance(data, Material):
+        data = data.summary
+    if isinstance(data, Summary):
+        if data.mechanism != mechanism:
+            raise InputError(
+                f"the summary must be of the mechanism given; got one of {data.mechanism!r}"
+            )
+        # The caller's mechanism knows the labels; a summary read from a file does not.
+        summary = Summary(mechanism, data.reports, data.tally, data.contract, data.question)
+    else:
+        summary = Summary.empty(mechanism).update(data)
+    if summary.reports == 0 and not may_be_empty:
+        raise InputError("an estimate needs at least one report; got none")
+    return summary

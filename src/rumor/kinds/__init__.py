@@ -40,6 +40,6 @@ KINDS: Mapping[str, Kind[Any]] = _Kinds()
 def kind_of(mechanism: Mechanism) -> Kind[Any]:
     """The kind that a mechanism without a question is of: its own.
 
-    A question knows its kind, which may borrow the mechanisms of another.
+    A question knows its kind, which may extend another and have its mechanisms.
     """
     return KINDS[mechanism.kind]

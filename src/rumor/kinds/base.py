@@ -7,7 +7,8 @@ control on a page must know. Nobody else branches on a kind: they ask it.
 Each kind is a folder. Its `question` file is what a device needs and is light. Its further parts
 are files with fixed names, each loaded when it is asked for:
 
-    tables.py     reader(mechanism): how a column of answers is read; where an answer has many,
+    read.py       ABOUT and ASKS: what `rumor init` asks about a question;
+                  reader(mechanism): how a column of answers is read; where an answer has many,
                   read_people(mechanism, table, keep)
     estimate.py   OPTIONS of each method, and estimate(mechanism, data, method, options)
     simulate.py   dry_run(mechanism, held, trials)
@@ -15,7 +16,6 @@ are files with fixed names, each loaded when it is asked for:
     compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
                   followed; overall(first, second): whether two groups differ in anything
     regress.py    chances(mechanism, reports): what each report says of each value
-    interview.py  ABOUT and ASKS: what `rumor init` asks about a question
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rumor.core.canonical import Json
-from rumor.core.checks import checked_choice
+from rumor.core.checks import checked_choice, known_keys, nearest
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import known_keys, nearest
 from rumor.core.types import Progress, Rows, Target, Vector
+from rumor.kinds import NAMES
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.registry import of_kind
 
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rumor.core.answer_table import Table
-    from rumor.core.overall import Overall
+    from rumor.core.files import PathLike
     from rumor.core.reports import Reports
-    from rumor.kinds.dry_run import DryRun, Trials
+    from rumor.estimators.groups import Overall
     from rumor.kinds.measures import Measures
+    from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import PlannedQuestion, Size
     from rumor.kinds.reading import Held, Reader
+    from rumor.kinds.simulation import DryRun, Trials
     from rumor.mechanisms.summary import Summary
     from rumor.results.rows import Tabular
     from rumor.results.view import View
@@ -98,8 +100,6 @@ class Kind(abc.ABC, Generic[M]):
     """The same in words, for contracts whose mechanism is another."""
     another: ClassVar[Another | None] = None
     """Where a question of this kind may be one of another."""
-    borrows: ClassVar[str | None] = None
-    """The kind whose mechanisms answer it, where it has none of its own; and whose parts."""
     memoises: ClassVar[bool] = False
     """Whether a mechanism of this kind keeps permanent answers, which cost once."""
     has_domain: ClassVar[bool] = True
@@ -110,6 +110,8 @@ class Kind(abc.ABC, Generic[M]):
     """Whether an estimate is a share for each value, and not numbers."""
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
+    linked: ClassVar[str | None] = None
+    """The kind of the table that two linked questions of this kind make."""
 
     many_columns: ClassVar[str | None] = None
     """That a table has no column for the whole answer, in words, where it has none."""
@@ -120,9 +122,19 @@ class Kind(abc.ABC, Generic[M]):
         """The kind that answers a wish: this one, unless it asks for what another learns."""
         if self.another is None:
             return self.name
-        key, known = self.another.key, (self.another.own, self.another.other)
+        key, known = self.another.key, [self.another.own]
+        if self.another.kind in NAMES:
+            known.append(self.another.other)
         wanted = checked_choice(key, wish.get(key, self.another.own), known)
         return self.name if wanted == self.another.own else self.another.kind
+
+    @classmethod
+    def lineage(cls) -> tuple[str, ...]:
+        """Return the name of this kind, then those of the kinds whose classes it extends.
+
+        What its own folder lacks is taken from theirs, and their mechanisms are its own too.
+        """
+        return tuple(vars(each)["name"] for each in cls.__mro__ if "name" in vars(each))
 
     @abc.abstractmethod
     def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
@@ -202,13 +214,16 @@ class Kind(abc.ABC, Generic[M]):
         self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
-        tables = self._part("tables")
         if self.many_columns is not None:
             people: Iterator[tuple[Any, pa.RecordBatch | None]]
-            people = tables.read_people(mechanism, table, keep)
+            people = self._part("read").read_people(mechanism, table, keep)
             return people
-        reader: Reader = tables.reader(mechanism)
-        return reader.read(table, column or id, keep)
+        return self.reader(mechanism).read(table, column or id, keep)
+
+    def reader(self, mechanism: M) -> Reader:
+        """Return how a column of answers is read as `mechanism` takes them."""
+        found: Reader = self._part("read").reader(mechanism)
+        return found
 
     # Estimates.
 
@@ -231,6 +246,20 @@ class Kind(abc.ABC, Generic[M]):
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> Tabular:
         """The estimate of all rounds, where a mechanism is asked in rounds."""
         raise InputError(f"only PrivKVM has rounds; got {rounds[0].mechanism.name!r}")
+
+    def estimate_round(self, mechanism: M, summary: Summary) -> Any:
+        """Return the estimate of one round, whose means the next round's contract publishes."""
+        raise InputError(f"only PrivKVM has rounds; got {mechanism.name!r}")
+
+    def check_linked(self, mechanisms: Mapping[str, Mechanism]) -> None:
+        """Refuse `mechanisms`, by question, whose reports make no table of this kind."""
+        raise InputError(f"a question of kind {self.name!r} is no table of linked questions")
+
+    def estimate_linked(
+        self, asked: Mapping[str, tuple[Any, object]], method: str = "auto"
+    ) -> Tabular:
+        """Return the table of two questions from their mechanisms and reports, in one order."""
+        raise InputError(f"a question of kind {self.name!r} is no table of linked questions")
 
     def dictionary(
         self, id: str, mechanism: M, words: Sequence[str] | None, on_progress: Progress | None
@@ -293,8 +322,9 @@ class Kind(abc.ABC, Generic[M]):
         return found
 
     def _has(self, part: str) -> bool:
-        homes = [name for name in (self.name, self.borrows) if name is not None]
-        return any(importlib.util.find_spec(f"rumor.kinds.{name}.{part}") for name in homes)
+        return any(
+            importlib.util.find_spec(f"rumor.kinds.{name}.{part}") for name in self.lineage()
+        )
 
     # Before anybody is asked.
 
@@ -312,6 +342,13 @@ class Kind(abc.ABC, Generic[M]):
         if size.domain is not None:
             size.checked(self.least_domain)
 
+    def learned_cap(self, path: PathLike, summary: Summary) -> LearnedCap:
+        """Return the cap for another question that the `summary` in the file `path` suggests."""
+        raise InputError(
+            f"{path}: a cap is taken from an ordered question, how many things people hold; got "
+            f"reports of {summary.mechanism.name}"
+        )
+
     def largest_error(self, size: Size) -> float:
         """What errors are below, whatever happens: shares end at 1."""
         return 1.0
@@ -324,14 +361,12 @@ class Kind(abc.ABC, Generic[M]):
 
     def interview(self) -> Any:
         """What is asked, in a few words, and what somebody is asked who begins with it."""
-        return self._part("interview")
+        return self._part("read")
 
     def _part(self, name: str) -> Any:
-        """A file of this kind's folder, or of the one that it borrows from where it has none."""
-        module = f"rumor.kinds.{self.name}.{name}"
-        if self.borrows is not None and importlib.util.find_spec(module) is None:
-            module = f"rumor.kinds.{self.borrows}.{name}"
-        return importlib.import_module(module)
+        """Return the file `name` of this kind's folder, or of the nearest that it extends."""
+        files = [f"rumor.kinds.{kind}.{name}" for kind in self.lineage()]
+        return importlib.import_module(next(filter(importlib.util.find_spec, files), files[0]))
 
     # What kinds resolve their wishes with.
 
@@ -343,8 +378,8 @@ class Kind(abc.ABC, Generic[M]):
 
     def mechanisms(self) -> dict[str, type[M]]:
         """Every registered mechanism that answers this kind, by name."""
-        home = self.borrows or self.name
-        return {m.name: m for m in of_kind(home) if issubclass(m, self.family)}
+        made = (mechanism for kind in self.lineage() for mechanism in of_kind(kind))
+        return {m.name: m for m in made if issubclass(m, self.family)}
 
     def mechanism_named(
         self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()

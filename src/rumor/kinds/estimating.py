@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.types import Days
-from rumor.estimators.frequency.columns import is_channel
+from rumor.estimators.frequency.channels import is_channel
 from rumor.kinds import kind_of
-from rumor.kinds.choice.estimate import estimate_channel
-from rumor.kinds.joint.result import JointEstimate
-from rumor.kinds.keyvalue.result import KeyValueEstimate
-from rumor.kinds.number.result import MeanEstimate
-from rumor.kinds.ordered.result import OrderedEstimate
-from rumor.kinds.set.result import SetEstimate
-from rumor.kinds.text.result import WordEstimate
-from rumor.kinds.words.result import OpenWordEstimate
+from rumor.kinds.channel_matrix import estimate_channel
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.mixed import Mixed
-from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.open_words.open_words import OpenWords
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.sets import SetMechanism
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
 
+# For type checkers alone: a line and an overload for each kind that has an estimate of its own.
+if TYPE_CHECKING:
+    from rumor.kinds.joint.result import JointEstimate
+    from rumor.kinds.keyvalue.result import KeyValueEstimate
+    from rumor.kinds.number.result import MeanEstimate
+    from rumor.kinds.ordered.result import OrderedEstimate
+    from rumor.kinds.set.result import SetEstimate
+    from rumor.kinds.word_estimate import WordEstimate
+    from rumor.kinds.words.result import OpenWordEstimate
+
 
 class Contract(Protocol):
-    """What a collection is to whoever may not know collections (rumor.engines.files does)."""
+    """What a collection is to whoever may not know collections (rumor.analysis.files does)."""
 
     @property
     def digest(self) -> str:
@@ -131,12 +134,11 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     (a second pass over the reports, which seldom gains anything), "bayes" (largest likelihood,
     certified), "em" (the iterative Bayesian update), "inversion" (unbiased), "clip" (negatives
     to zero, rescaled), "projection" (nearest point of the simplex), "norm-sub" (the same, by its
-    published iteration). Their options are in rumor.kinds.choice.estimate. "bayes", "em" and
+    published iteration). Their options are in rumor.kinds.channel_matrix. "bayes", "em" and
     "refined" need the reports, or a summary that counts whole reports.
 
-    Means and key-value data have methods of their own: rumor.kinds.number.estimate and
-    rumor.kinds.keyvalue.estimate list them. Words of RAPPOR are decoded against `candidates`, with
-    the methods and options of rumor.kinds.text.estimate.
+    Other kinds have methods of their own, which the file `estimate` in the folder of each lists.
+    Words of RAPPOR are decoded against `candidates`.
     """
     if isinstance(mechanism, Mechanism):
         return kind_of(mechanism).estimate(mechanism, data, method, options)

@@ -13,7 +13,6 @@ from rumor.mechanisms.registry import BY_NAME, ENTRIES, from_description
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Channel as Channel
     from rumor.mechanisms.base import Mechanism as Mechanism
-    from rumor.mechanisms.basic_rappor import BasicRappor as BasicRappor
     from rumor.mechanisms.hadamard import HadamardResponse as HadamardResponse
     from rumor.mechanisms.harmony import Harmony as Harmony
     from rumor.mechanisms.item_sampling import ItemSampling as ItemSampling
@@ -22,22 +21,23 @@ if TYPE_CHECKING:
     from rumor.mechanisms.keyvalue_block import KeyValueBlock as KeyValueBlock
     from rumor.mechanisms.local_hashing import LocalHashing as LocalHashing
     from rumor.mechanisms.mean import MeanMechanism as MeanMechanism
-    from rumor.mechanisms.mixed import Mixed as Mixed
-    from rumor.mechanisms.open_words import OpenWords as OpenWords
+    from rumor.mechanisms.mixed.mixed import Mixed as Mixed
+    from rumor.mechanisms.open_words.open_words import OpenWords as OpenWords
     from rumor.mechanisms.oracle import FrequencyOracle as FrequencyOracle
     from rumor.mechanisms.pckv import PckvGrr as PckvGrr
     from rumor.mechanisms.piecewise import Piecewise as Piecewise
     from rumor.mechanisms.privkv import PrivKV as PrivKV
     from rumor.mechanisms.privkv import PrivKVM as PrivKVM
-    from rumor.mechanisms.projective import Projective as Projective
+    from rumor.mechanisms.projective.projective import Projective as Projective
     from rumor.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
-    from rumor.mechanisms.rappor import Rappor as Rappor
+    from rumor.mechanisms.rappor.basic import BasicRappor as BasicRappor
+    from rumor.mechanisms.rappor.rappor import Rappor as Rappor
     from rumor.mechanisms.select import SetSelect as SetSelect
     from rumor.mechanisms.set_block import SetBlock as SetBlock
     from rumor.mechanisms.sets import SetMechanism as SetMechanism
     from rumor.mechanisms.subset_selection import SubsetSelection as SubsetSelection
     from rumor.mechanisms.unary import UnaryEncoding as UnaryEncoding
-    from rumor.mechanisms.wave import Wave as Wave
+    from rumor.mechanisms.wave.wave import Wave as Wave
     from rumor.mechanisms.window import Window as Window
 
     REGISTRY: tuple[type[Mechanism], ...]

@@ -17,20 +17,28 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.canonical import Json, canonical_json, digest, well_formed
-from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
-from rumor.core.exact import exp, round_up
-from rumor.core.randomness import Draws, Keyed, Source, System
-from rumor.core.reports import Reports, Validity, as_reports, from_little_endian, wrong_widths
+from rumor.core.canonical import Json, canonical_json, well_formed
+from rumor.core.errors import InputError
+from rumor.core.exact import exp
+from rumor.core.randomness import Draws, Source, System
+from rumor.core.reports import (
+    MAX_REPORTS,
+    Reports,
+    Validity,
+    as_reports,
+    from_little_endian,
+    wrong_widths,
+)
 from rumor.core.types import Tally
+from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.blanket import Blanket, any_of
-from rumor.mechanisms.liars import Raised
+from rumor.mechanisms.permanence import FreshAnswers, Permanence
+from rumor.mechanisms.poisoning import Poisoning, Raised
 
 if TYPE_CHECKING:
     from rumor.mechanisms.bits import BitShape
@@ -38,11 +46,8 @@ if TYPE_CHECKING:
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22
-MAX_REPORTS = 1 << 62
 # Reports of so few bytes are integers, which are told apart far faster.
 _SHORT = 7
-# Values whose draws are walked branch by branch: all where there are no more.
-_VALUES_WALKED = 4
 
 
 @dataclass(frozen=True)
@@ -66,19 +71,13 @@ class Mechanism(abc.ABC):
     """The kind of question that it is made for; others may borrow it."""
     OPTIONS: ClassVar[tuple[str, ...]] = ()
     """What a collection may say of it beside what its kind says."""
-    FRESH: ClassVar[tuple[str, ...]] = ()
-    """The parameters of noise that comes afresh on top of a permanent answer."""
-    says_value: ClassVar[bool] = False
-    """Whether a report is one of the values: two of a person then make a cell of a table."""
     labels: tuple[str, ...] | None = None
     """What the values (or keys) are called, where they have names."""
     rounds: int = 1
     """How many collections, one after the other, ask for one answer; usually one."""
     round: int = 1
     """Which of those rounds this is."""
-    parent: str | None = None
-    """The digest of the contract of the round before this one, where there is one."""
-    raised: ClassVar[Raised] = Raised("a value")
+    _raised: ClassVar[Raised] = Raised("a value")
     """What fake clients raise."""
 
     @property
@@ -120,7 +119,25 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The exact probability of a valid report, given a value."""
+        """The exact probability of a valid report, given a value: the model of its file."""
+
+    def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
+        """For each report, ln P(report | first) - ln P(report | second), by the model."""
+        if self.width <= _SHORT:
+            codes = from_little_endian(reports)
+            _, where, inverse = np.unique(codes, return_index=True, return_inverse=True)
+            distinct = reports[where]
+        else:
+            distinct, inverse = np.unique(reports, axis=0, return_inverse=True)
+        ratios = []
+        for row in distinct:
+            report = row.tobytes()
+            above, below = self.probability(report, first), self.probability(report, second)
+            if above and below:
+                ratios.append(math.log(above) - math.log(below))
+            else:
+                ratios.append(math.inf if above else -math.inf)
+        return np.array(ratios)[inverse.reshape(-1)]
 
     @abc.abstractmethod
     def outputs(self, public: bytes = b"") -> Reports:
@@ -186,32 +203,6 @@ class Mechanism(abc.ABC):
         source = System() if random is None else random
         return self.draw(value, source.draws())
 
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
-        """A report of someone who may be asked again, by the reference draw.
-
-        `permanent` is randomness that stays the same for this person and value; only
-        mechanisms that memoise draw from it. The others draw everything afresh.
-        """
-        return self.report(value, random=random)
-
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The permanent answer of a value, where mechanisms keep one (permanent.py)."""
-        raise InputError(f"only mechanisms with permanent noise settle answers; got {self.name!r}")
-
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
-        """A report of a permanent answer, where mechanisms keep one (permanent.py)."""
-        raise InputError(f"only mechanisms with permanent noise settle answers; got {self.name!r}")
-
-    def next(self, means: object, *, parent: str | None = None) -> Self:
-        """The mechanism of the next round, given what this one found; usually there is none."""
-        raise InputError(f"only PrivKVM has rounds; got {self.name!r}")
-
-    def with_parent(self, parent: object) -> Self:
-        """The same mechanism in a collection that follows the one with this digest, or none."""
-        if parent is not None:
-            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
-        return self
-
     def notes(self, value: object) -> tuple[str, ...]:
         """What a person should be told of how their answer is taken, in sentences without it.
 
@@ -221,17 +212,12 @@ class Mechanism(abc.ABC):
         return ()
 
     def unlabelled(self) -> Self:
-        """The same mechanism for values that are known by their position."""
+        """A copy for values that are known by their position; itself where they are anyway."""
         return self
 
     def identity(self, value: object) -> str:
         """What tells a value from others, however it was written: for keyed tags of it."""
         return unicodedata.normalize("NFC", well_formed(str(value)))
-
-    @property
-    def settles(self) -> bool:
-        """Whether reports of one value share a permanent answer that protects them together."""
-        return False
 
     @functools.cached_property
     def description(self) -> bytes:
@@ -239,38 +225,17 @@ class Mechanism(abc.ABC):
         return canonical_json(self.describe())
 
     @property
-    def cell(self) -> str:
-        """The digest of everything public that turns a value into its permanent answer.
-
-        Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
-        what it makes of one. Answers of one cell and one value are one permanent answer; what
-        differs in its cell is another one, with noise of its own.
-        """
-        kept = {key: part for key, part in self.describe().items() if key not in self.FRESH}
-        return digest({"labels": self.labels, "mechanism": kept})
+    def permanence(self) -> Permanence:
+        """What becomes of a person who is asked again: usually everything is drawn afresh."""
+        return FreshAnswers(self, self.labels)
 
     def epsilon_after(self, reports: int) -> float:
         """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
-        return self.epsilon_together([(self, reports)])
-
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The same for reports made by several mechanisms of one cell, so many of each.
-
-        Reports drawn afresh cost their epsilon each.
-        """
-        return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
+        return self.permanence.epsilon_together([(self, reports)])
 
     def epsilon_in_all(self, reports: int) -> float:
         """What so many reports of one unchanged value cost, and as many in each further round."""
         return self.epsilon_after(reports)
-
-    @property
-    def epsilon_permanent(self) -> float:
-        """The worst-case loss of any number of reports of one unchanged value.
-
-        Finite only for mechanisms that keep a permanent answer.
-        """
-        return math.inf
 
     def blanket(self) -> Blanket:
         """What all reports have in common, exactly, from which follows what a crowd hides.
@@ -279,13 +244,6 @@ class Mechanism(abc.ABC):
         """
         # Far more digits than a double has: the ratio is not below that of the mechanism.
         return any_of(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
-
-    def check_repeats(self, reports_per_person: int) -> None:
-        """Refuse, by an InputError, to be asked so often of one person; usually it only costs."""
-        if reports_per_person < 1:
-            raise InputError(
-                f"reports per person must be an integer from 1; got {reports_per_person}"
-            )
 
     def validate(self, reports: object) -> Validity:
         """Which reports are valid, and the reason for refusing the others."""
@@ -320,81 +278,23 @@ class Mechanism(abc.ABC):
         """The bits of a report, where reports are bits; None elsewhere."""
         return None
 
-    # How far fake clients can move an estimate
-
-    def fake_gain(self, reports: int, fakes: int) -> float:
-        """The most that so many fakes among all `reports` can add to one estimate (liars.py)."""
-        _check_fakes(reports, fakes)
-        return self._fake_gain(reports, fakes)
-
-    def fake_loss(self, reports: int, fakes: int) -> float:
-        """The most that so many fakes among all `reports` can take from one estimate (liars.py)."""
-        _check_fakes(reports, fakes)
-        return self._fake_loss(reports, fakes)
+    @property
+    def poisoning(self) -> Poisoning:
+        """How far fake clients can move an estimate."""
+        return Poisoning(self._raised, self._fake_gain, self._fake_loss)
 
     @abc.abstractmethod
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The same for numbers that were checked; told of as `raised` says."""
+        """The most that so many `fakes` among all `reports` add to one estimate."""
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """As much as fakes add, unless a mechanism says otherwise."""
+        """The most that they take from it: as much as they add, unless a mechanism says so."""
         return self._fake_gain(reports, fakes)
 
-    # What an audit asks
-
-    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """Pairs of values, one of which can be told apart as well as any pair.
-
-        Where all values are treated alike, the first and the last.
-        """
-        values = self.inputs()
-        return [(values[0], values[-1])]
-
-    def walked_values(self) -> Sequence[object]:
-        """Values whose draws are walked: all where they are few, else both ends and the middle."""
-        values = self.inputs()
-        if len(values) <= _VALUES_WALKED:
-            return values
-        return [values[0], values[1], values[len(values) // 2], values[-1]]
-
-    def repeated(self, value: object, count: int) -> object:
-        """A batch of people who all hold one value, in the form that is read fastest."""
-        return [value] * count
-
-    def as_argument(self, value: object) -> str:
-        """A value as a command's argument."""
-        return str(value) if self.labels is None else self._argued(self.labels.index(str(value)))
-
-    def _argued(self, place: int) -> str:
-        """What has this place: its number, or its label where the number is another's label."""
-        number = str(place)
-        return number if self.labels is None or number not in self.labels else self.labels[place]
-
-    def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
-        """For each report, ln P(report | first) - ln P(report | second), by the model."""
-        if self.width <= _SHORT:
-            codes = from_little_endian(reports)
-            _, where, inverse = np.unique(codes, return_index=True, return_inverse=True)
-            distinct = reports[where]
-        else:
-            distinct, inverse = np.unique(reports, axis=0, return_inverse=True)
-        ratios = []
-        for row in distinct:
-            report = row.tobytes()
-            above, below = self.probability(report, first), self.probability(report, second)
-            if above and below:
-                ratios.append(math.log(above) - math.log(below))
-            else:
-                ratios.append(math.inf if above else -math.inf)
-        return np.array(ratios)[inverse.reshape(-1)]
-
-    def transcript_evidence(
-        self, transcripts: NDArray[np.uint8], first: object, second: object
-    ) -> NDArray[np.float64]:
-        """The same for transcripts (people, reports, bytes): reports drawn afresh add up."""
-        people, reports, width = transcripts.shape
-        each = self.evidence(transcripts.reshape(-1, width), first, second)
-        return np.asarray(each.reshape(people, reports).sum(axis=1))
+    @property
+    def audit(self) -> Audit[Any]:
+        """What an audit asks of its values."""
+        return Audit(self)
 
     def describe(self) -> dict[str, Json]:
         """Name and parameters: what identifies this mechanism anywhere."""
@@ -409,19 +309,3 @@ class Mechanism(abc.ABC):
     def __repr__(self) -> str:
         inner = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
         return f"{type(self).__name__}({inner}; epsilon {self.epsilon:.6g})"
-
-
-def _check_fakes(reports: object, fakes: object) -> None:
-    most = checked_size("reports", reports, 1, MAX_REPORTS)
-    checked_size("fakes", fakes, 0, most)
-
-
-def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
-    """The values of exactly these parameters, in this order."""
-    given = set(parameters) - {"name"}
-    if given != set(keys):
-        raise InputError(
-            f"the parameters of {mechanism!r} must be exactly {', '.join(keys)}; "
-            f"got {shown(sorted(given))}"
-        )
-    return [parameters[key] for key in keys]

@@ -18,6 +18,7 @@ import numpy as np
 from rumor.core.loops import loops
 from rumor.core.reports import Reports, Validity, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
 
 # Up to this many bits a summary counts whole reports: they tell more than single bits.
@@ -50,21 +51,21 @@ class BitPerValue(FrequencyOracle):
         return p * (1 - q) / (q * (1 - p))
 
     @property
+    @override
     def width(self) -> int:
-        """Eight bits to a byte."""
         return (self.domain + 7) // 8
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every pattern of bits can come out."""
         return 1 << self.domain
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every pattern of bits, as the integer it spells."""
         return little_endian(np.arange(self.alphabet), self.width)
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         code, bits = self.code(value), int.from_bytes(report, "little")
         own = bits >> code & 1
         others = bits.bit_count() - own
@@ -102,8 +103,8 @@ class BitPerValue(FrequencyOracle):
         """One where whole reports are counted; bits come in any number."""
         return 1 if self._whole else None
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """Counts of whole reports or of bits."""
         if self._whole:
             codes = from_little_endian(reports)
             return np.bincount(codes, minlength=self.alphabet).astype(np.int64)
@@ -120,25 +121,25 @@ class BitPerValue(FrequencyOracle):
         ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
         return np.asarray((self.miss / (1 - self.miss)) ** ones)
 
+    @override
     def bitmaps(self, reports: Reports) -> Reports:
-        """A report is the bitmap of what it supports."""
         return reports
 
+    @override
     def support_counts(self, tally: Tally) -> Tally:
-        """A report supports the values whose bits are set."""
         if not self._whole:
             return tally
         patterns = np.arange(self.alphabet)
         return np.array([int(tally[patterns >> i & 1 == 1].sum()) for i in range(self.domain)])
 
+    @override
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the set bits."""
         h = np.ascontiguousarray(h, dtype=np.float64)
         out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
         return out
 
+    @override
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the reports with each bit set."""
         w = np.ascontiguousarray(w, dtype=np.float64)
         out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]
         return out

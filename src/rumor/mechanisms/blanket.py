@@ -87,7 +87,7 @@ def supporting(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> B
 
 
 def any_of(ratio: Fraction) -> Blanket:
-    """Of any mechanism whose probabilities differ by at most this ratio: two values, one coin.
+    """The blanket of any mechanism whose probabilities differ by at most this ratio.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
     three: nothing is told (dominated by whatever has its mean), both values are supported
@@ -97,7 +97,7 @@ def any_of(ratio: Fraction) -> Blanket:
 
 
 def of_laws(laws: Sequence[Sequence[Fraction]]) -> Blanket:
-    """Of mechanisms with a few extreme laws over a few reports: every two of them."""
+    """The blanket of a few extreme laws over a few reports: every two of them are a pair."""
     least = [min(column) for column in zip(*laws, strict=True)]
     return Blanket.of(
         *(

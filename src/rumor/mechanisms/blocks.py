@@ -20,9 +20,9 @@ from rumor.core import exact
 from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Stream
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
-from rumor.mechanisms.declared import DeclaredParameters
-from rumor.mechanisms.labelled import LabelledMechanism
+from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 # People handled at a time: their words, blocks and states stay in the second-level cache.
 CHUNK = 1 << 14
@@ -31,8 +31,8 @@ CHUNK = 1 << 14
 class BlockReports(LabelledMechanism, DeclaredParameters):
     """A mechanism whose report is a block of things and the state that they are said to be in."""
 
-    OPTIONS = SHAPE = ("block",)
-    THRESHOLDS = ("truth",)
+    OPTIONS = _SHAPE = ("block",)
+    _THRESHOLDS = ("truth",)
     truth: int
     """The threshold of telling the true state."""
     block: int
@@ -77,17 +77,17 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         return self.block / self._numbered
 
     @property
+    @override
     def width(self) -> int:
-        """The things and a byte."""
         return self.block * self._integer + 1
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every block with every state."""
         return math.comb(self._numbered, self.block) * self.states
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every block, in lexicographic order, with every state."""
         rows = [
             self._report(shown, state)
             for shown in itertools.combinations(range(self._numbered), self.block)
@@ -127,7 +127,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     def _validate(self, reports: Reports) -> Validity:
         last = self._numbered - 1
         reason = (
-            f"a report has {self.block} ascending {self.THINGS} from 0 to {last:,} "
+            f"a report has {self.block} ascending {self._THINGS} from 0 to {last:,} "
             f"and a state from 0 to {self.states - 1}"
         )
         shown, states = self._fields(reports)

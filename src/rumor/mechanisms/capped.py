@@ -33,8 +33,8 @@ class CappedMechanism(KeyValueMechanism):
     """A mechanism that draws from a person's slots, and tells the truth of them by a coin."""
 
     OPTIONS: ClassVar[tuple[str, ...]] = ("cap", "over_cap")
-    GROUND = ("keys", *GRID, *OPTIONS)
-    THRESHOLDS = ("truth",)
+    _GROUND = ("keys", *GRID, *OPTIONS)
+    _THRESHOLDS = ("truth",)
     cap: int
     over_cap: str
     truth: int

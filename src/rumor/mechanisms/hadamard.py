@@ -36,8 +36,10 @@ from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Target, Vector
-from rumor.mechanisms.integer_reports import CountedIntegers
-from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts, Score, centred_score
+from rumor.core.typing import override
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.shapes import CountedIntegers
+from rumor.mechanisms.supports import ItemCounts, Score, centred_score
 
 # Rows made at a time: their words stay in the second-level cache.
 _CHUNK = 1 << 14
@@ -48,8 +50,8 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     name = "hadamard"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = SHAPE = ("blocks",)
-    THRESHOLDS = ("supported",)
+    OPTIONS = _SHAPE = ("blocks",)
+    _THRESHOLDS = ("supported",)
     supported: int
     """The threshold of a supporting output."""
 
@@ -70,7 +72,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         self._shape(blocks)
         supported = self.half * power / (self.half * power + self.outcomes - self.half)
         self.supported = exact.floor_threshold(supported)
-        self.require_gain(epsilon)
+        self._require_gain(epsilon)
 
     def _shape(self, blocks: object) -> None:
         self.blocks = checked_size("blocks", blocks, 1, self.domain)
@@ -111,20 +113,20 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return inside * within + (1 - inside) * self.half * self._other
 
     @property
-    def least_miss(self) -> Fraction:
+    def _least_miss(self) -> Fraction:
         """Values of two blocks have no output in common; the average over pairs hides that."""
         if self._block_of[-1]:
             return self.half * self._other
         return self.exact_miss
 
     @property
+    @override
     def exact_odds(self) -> Fraction:
-        """A supporting output over another."""
         return self.exact_hit / self.half / self._other
 
     @property
+    @override
     def alphabet(self) -> int:
-        """The outputs of all blocks."""
         return self.outcomes
 
     def _supports(self, output: int, code: int) -> bool:
@@ -132,8 +134,8 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         inside = output - block * self.block
         return 0 <= inside < self.block and (row & inside).bit_count() % 2 == 0
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         if self._supports(int.from_bytes(report, "little"), self.code(value)):
             return self.exact_hit / self.half
         return self._other
@@ -191,7 +193,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.arange(self.domain) // (self.block - 1)
 
     def _spectrum(self, outputs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Of a vector over outputs: for each value its row's transform, and its block's total."""
+        """For each value its row's transform of a vector over outputs, and its block's total."""
         table = outputs.reshape(self.blocks, self.block)
         flat = walsh_hadamard(table)[:, 1:].reshape(-1)[: self.domain]
         return flat, table.sum(axis=1)[self._block_of]
@@ -202,8 +204,8 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.asarray((signed + totals) // 2, dtype=np.int64)
 
     @property
+    @override
     def counts_outputs(self) -> bool:
-        """A tally counts outputs."""
         return True
 
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
@@ -228,12 +230,12 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return reports * inside, 0.5, float(self.exact_gain) / (2 * inside)
 
     @property
-    def largest_contribution(self) -> float:
+    def _largest_contribution(self) -> float:
         """A supporting report counts once for its value."""
         return 1 / float(self.exact_gain)
 
     @property
-    def smallest_contribution(self) -> float:
+    def _smallest_contribution(self) -> float:
         """Another report of the value's block counts once against it."""
         return -1 / float(self.exact_gain)
 
@@ -253,7 +255,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """As for every oracle, with supporting less other reports; its square is observed.
+        """A mean of supporting less other reports, whose square is observed.
 
         Rows of the matrix are orthogonal, but three of them may be tied: which pairs go together
         depends on the group, and the tally, which counts outputs, knows.

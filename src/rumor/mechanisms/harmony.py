@@ -17,9 +17,10 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, any_of
-from rumor.mechanisms.integer_reports import IntegerReports
 from rumor.mechanisms.mean import BinomialShare, MeanMechanism
+from rumor.mechanisms.shapes import IntegerReports
 
 
 class Harmony(IntegerReports, MeanMechanism):
@@ -35,7 +36,7 @@ class Harmony(IntegerReports, MeanMechanism):
     """
 
     name = "harmony"
-    THRESHOLDS = ("truth",)
+    _THRESHOLDS = ("truth",)
     truth: int
     """The threshold of the truth."""
 
@@ -67,20 +68,20 @@ class Harmony(IntegerReports, MeanMechanism):
         return exact.worst_log_ratio([Fraction(self.truth, self.lie)])
 
     def blanket(self) -> Blanket:
-        """Of the two ends: all others mix them."""
+        """The blanket of the two ends: all other laws mix them."""
         return any_of(Fraction(self.truth, self.lie))
 
     @property
+    @override
     def alphabet(self) -> int:
-        """One bit in a byte: 0 and 1."""
         return 2
 
     def threshold(self, step: int) -> int:
         """The threshold of reporting 1, given the step of the value."""
         return self.lie + self._gain * step // self.grid.steps
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model above."""
         one = Fraction(self.threshold(self.code(value)), exact.WORD)
         return one if report == b"\1" else 1 - one
 
@@ -102,12 +103,12 @@ class Harmony(IntegerReports, MeanMechanism):
         return Validity(reports[:, 0] <= 1, "a report is a byte, 0 or 1")
 
     @property
+    @override
     def tally_size(self) -> int:
-        """The number of ones."""
         return 1
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """How many ones."""
         return np.array([reports.sum(dtype=np.int64)])
 
     @property
@@ -129,7 +130,7 @@ class Harmony(IntegerReports, MeanMechanism):
         return BinomialShare(int(tally[0]) / reports, zero, zero + self.grid.span / (hit - miss))
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """That of a coin with P(1 | value), over the squared gain."""
+        """The variance of a coin with P(1 | value), over the squared gain."""
         part = (np.asarray(value, np.float64) - self.grid.low) / self.grid.span
         gain = self._gain / exact.WORD
         one = self.rates[1] + gain * part

@@ -24,10 +24,11 @@ from rumor.core import exact
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
-from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
+from rumor.mechanisms.shapes import CountedIntegers
 
 
 class ItemSampling(CountedIntegers, CappedMechanism):
@@ -67,7 +68,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         return exact.worst_log_ratio([(truth / self.cap + other) / other])
 
     def blanket(self) -> Blanket:
-        """Of people with full or with empty slots, no key in common.
+        """The blanket of people with full or with empty slots, no key in common.
 
         How much is above any level is, for each level, convex in how many slots of the two are
         full: largest where all or none are. "Nothing" has the chances of as many items as there are
@@ -78,12 +79,12 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         return supporting(self.cap * other * odds, odds)
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Nothing, or a key with a sign."""
         return self._items + 1
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         output, (truth, other) = int.from_bytes(report, "little"), self._truth()
         if output == 0:
             held = len(self.held(value))
@@ -123,7 +124,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """Of people who hold at most the cap."""
+        """The lines of people who hold at most the cap."""
         truth, other = self._truth()
         gain = float(truth / self.cap)
         return KeyRates(float(2 * other), gain, gain)

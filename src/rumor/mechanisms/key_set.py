@@ -38,6 +38,7 @@ from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import PLUS, KeyCounts, KeyRates, sampled_keys
@@ -59,7 +60,7 @@ class KeySet(CappedMechanism):
 
     name = "key-set"
     OPTIONS = ("cap", "over_cap", "size")
-    SHAPE = ("size",)
+    _SHAPE = ("size",)
     size: int
 
     def __init__(
@@ -122,7 +123,7 @@ class KeySet(CappedMechanism):
 
     @functools.cached_property
     def _chances(self) -> tuple[Fraction, Fraction]:
-        """Of one set that shares an own signed key, and of one that shares none."""
+        """The chances of one set that shares an own signed key, and of one that shares none."""
         truth, (sharing, missing) = Fraction(self.truth, exact.WORD), self._sets
         return truth / sharing, (1 - truth) / missing
 
@@ -147,17 +148,17 @@ class KeySet(CappedMechanism):
         return bytes_for(2 * self._all)
 
     @property
+    @override
     def width(self) -> int:
-        """An integer for each key."""
         return self.size * self._integer
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every set of keys with every sign of each."""
         return math.comb(self._all, self.size) << self.size
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every set of keys, in lexicographic order, with all signs."""
         rows = [
             self._report([2 * key + sign for key, sign in zip(keys, signs, strict=True)])
             for keys in itertools.combinations(range(self._all), self.size)
@@ -256,7 +257,7 @@ class KeySet(CappedMechanism):
         return own
 
     def _kept(self, held: NDArray[np.bool_], sizes: Keys, stream: Stream) -> NDArray[np.bool_]:
-        """Of people who hold more than the cap, which keys are drawn: as `draw` does it."""
+        """The keys that are drawn of people who hold more than the cap, as `draw` does it."""
         kept = np.zeros(held.shape, dtype=bool)
         for column in range(self.cap):
             last = sizes - self.cap + column
@@ -267,12 +268,12 @@ class KeySet(CappedMechanism):
         return np.asarray(np.take_along_axis(kept, places, axis=1))
 
     @property
+    @override
     def tally_size(self) -> int:
-        """A counter for each key with each sign; dummies need none."""
         return 2 * self.keys
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """How often each key came with each sign."""
         counts = np.bincount(self.items(reports).reshape(-1), minlength=2 * self._all)
         return np.asarray(counts[: self.tally_size], dtype=np.int64)
 
@@ -287,7 +288,7 @@ class KeySet(CappedMechanism):
 
     @functools.cached_property
     def rates(self) -> KeyRates:
-        """Of people who hold at most the cap."""
+        """The lines of people who hold at most the cap."""
         near, far = self._chances
         return set_rates(self.keys, self.cap, self.size, float(near / far))
 

@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,11 @@ from rumor.core.number_range import GRID, Grid
 from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.declared import DeclaredParameters
+from rumor.core.typing import override
+from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.kept import Kept
-from rumor.mechanisms.labelled import LabelledMechanism
-from rumor.mechanisms.liars import Raised
+from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 MAX_KEYS = 100_000
 # Steps of the values' grid by default: finer than any crowd can show (a value moves by at
@@ -68,10 +69,10 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """A mechanism from which frequencies and means of many keys are learned."""
 
     kind = "keyvalue"
-    GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID)
-    THINGS = "keys"
+    _GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID)
+    _THINGS = "keys"
 
-    raised = Raised("a key's share")
+    _raised = Raised("a key's share")
     _BY_LABEL = ("_positions", "layout")
     keys: int
     labels: tuple[str, ...] | None
@@ -86,7 +87,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         self.grid = grid
 
     def _reopen(self, keys: object, *grid: object) -> None:
-        """The same as a contract says it: a number of keys, and the values of `GRID`."""
+        """Take keys and grid from a contract: a number of keys, and the values of `GRID`."""
         self._open(checked_size("keys", keys, 1, MAX_KEYS), Grid.from_parameters(*grid))
 
     @property
@@ -235,33 +236,56 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         product = -(1 - part) * share + part / rates.sign_gain
         return min(1.0, (product / held + 1) / 2) * self.grid.span
 
-    # What an audit asks
-
     @property
     def most_held(self) -> int:
         """The most keys that a person may hold."""
         return self.keys
 
+    @property
+    @override
+    def audit(self) -> KeyValueAudit:
+        return KeyValueAudit(self)
+
+    # Rounds, of which PrivKVM alone has several
+
+    parent: str | None = None
+    """The digest of the contract of the round before this one, where there is one."""
+
+    def next(self, means: object, *, parent: str | None = None) -> Self:
+        """The mechanism of the next round, given what this one found; usually there is none."""
+        raise InputError(f"only PrivKVM has rounds; got {self.name!r}")
+
+    def with_parent(self, parent: object) -> Self:
+        """A copy whose contract names this digest as its `parent`, which later rounds have."""
+        if parent is not None:
+            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
+        return self
+
+
+class KeyValueAudit(Audit[KeyValueMechanism]):
+    """People with keys, for an audit: too many to list, so the extreme ones stand for them."""
+
     def extreme_people(self) -> list[tuple[float | None, ...]]:
         """People who hold nothing, one key, or as many as they may, at either end of the range."""
-        people: dict[tuple[float | None, ...], None] = {(None,) * self.keys: None}
-        for held in (1, self.most_held):
-            for end in (self.grid.high, self.grid.low):
-                people[(end,) * held + (None,) * (self.keys - held)] = None
+        keys, grid = self.mechanism.keys, self.mechanism.grid
+        people: dict[tuple[float | None, ...], None] = {(None,) * keys: None}
+        for held in (1, self.mechanism.most_held):
+            for end in (grid.high, grid.low):
+                people[(end,) * held + (None,) * (keys - held)] = None
         return list(people)
 
+    @override
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """People with keys are too many to list: the extreme ones stand for them."""
         return list(itertools.combinations(self.extreme_people(), 2))
 
     def walked_values(self) -> Sequence[object]:
         """The extreme people, where all are too many."""
         # A cell says three things at least, so a dozen keys are too many already.
-        people = (len(self.grid.points()) + 1) ** min(self.keys, 12)
+        people = (len(self.mechanism.grid.points()) + 1) ** min(self.mechanism.keys, 12)
         return self.extreme_people() if people > _MAX_LISTED else super().walked_values()
 
+    @override
     def repeated(self, value: object, count: int) -> object:
-        """A table with a column for each key."""
         assert isinstance(value, tuple)
         row = np.array([math.nan if cell is None else cell for cell in value])
         return np.tile(row, (count, 1))
@@ -270,7 +294,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         """KEY:NUMBER with commas between them."""
         assert isinstance(value, tuple)
         held = ((key, cell) for key, cell in enumerate(value) if cell is not None)
-        return ",".join(f"{self._argued(key)}:{cell!r}" for key, cell in held)
+        return ",".join(f"{self.argued(key)}:{cell!r}" for key, cell in held)
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> Grid:

@@ -32,6 +32,7 @@ from rumor.core.pairs import StepTable, WideTable
 from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blocks import CHUNK, BlockReports
 from rumor.mechanisms.keyvalue import (
     MINUS,
@@ -87,8 +88,8 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
             cls(keys=3, epsilon=5.0, steps=1, block=3),
         ]
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file, the rounding of the values included."""
         held, state = self.layout.person(value), report[-1]
         true = Fraction(1)
         for i, key in enumerate(self._shown(report)):
@@ -126,17 +127,17 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         return out
 
     @property
+    @override
     def tally_size(self) -> int:
-        """For each key how often it said nothing, plus and minus."""
         return 3 * self.keys
 
     @property
+    @override
     def counters_per_report(self) -> int:
-        """A report says something of each key of its block."""
         return self.block
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """Counts by key and by what it said."""
         keys, states = self._fields(reports)
         counts = np.zeros(self.tally_size, dtype=np.int64)
         fast = loops(reports.nbytes)
@@ -150,8 +151,8 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         by_key = tally.reshape(self.keys, 3)
         return super().consistent(tally, reports) and bool((by_key.sum(axis=1) <= reports).all())
 
+    @override
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """As tallied."""
         table = tally.reshape(self.keys, 3)
         return KeyCounts(table[:, PLUS], table[:, MINUS], table.sum(axis=1))
 

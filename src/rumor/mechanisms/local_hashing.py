@@ -34,9 +34,16 @@ from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
-from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
-from rumor.core.slices import slices
+from rumor.core.reports import (
+    Reports,
+    Validity,
+    bytes_for,
+    from_little_endian,
+    little_endian,
+    slices,
+)
 from rumor.core.types import Tally, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
 
 _NARROW_DOMAIN = 1 << 16
@@ -53,8 +60,8 @@ class LocalHashing(FrequencyOracle):
 
     name = "local-hashing"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = SHAPE = ("buckets",)
-    THRESHOLDS = ("truth",)
+    OPTIONS = _SHAPE = ("buckets",)
+    _THRESHOLDS = ("truth",)
     truth: int
     """The threshold of telling the true bucket."""
 
@@ -74,7 +81,7 @@ class LocalHashing(FrequencyOracle):
             buckets = min((center, center + 1), key=lambda count: _noise(count, power))
         self._shape(buckets)
         self.truth = exact.floor_threshold(power / (power + self.buckets - 1))
-        self.require_gain(epsilon)
+        self._require_gain(epsilon)
 
     def _shape(self, buckets: object) -> None:
         self.buckets = checked_size("buckets", buckets, 2, _MAX_BUCKETS)
@@ -95,8 +102,8 @@ class LocalHashing(FrequencyOracle):
         """A spread of values where the domain is large: they all behave alike."""
         return range(self.domain) if self.domain <= 64 else range(0, self.domain, self.domain // 16)
 
+    @override
     def publics(self) -> Sequence[bytes]:
-        """A few hash seeds."""
         size = self._seed_bytes
         return [bytes((7 * k * i + 13 * i + k) % 256 for i in range(size)) for k in range(1, 4)]
 
@@ -106,27 +113,27 @@ class LocalHashing(FrequencyOracle):
         return Fraction(1, self.buckets)
 
     @property
-    def least_miss(self) -> Fraction:
+    def _least_miss(self) -> Fraction:
         """As if no seed put two values into one bucket: nothing is taken of the hash on trust."""
         return (1 - self.exact_hit) / (self.buckets - 1)
 
     @property
+    @override
     def exact_odds(self) -> Fraction:
-        """The true bucket over another."""
         return self.exact_hit * (self.buckets - 1) / (1 - self.exact_hit)
 
     @property
+    @override
     def width(self) -> int:
-        """The seed and a bucket."""
         return self._seed_bytes + bytes_for(self.buckets)
 
     @property
+    @override
     def alphabet(self) -> int:
-        """The buckets, given the seed."""
         return self.buckets
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every bucket behind this seed."""
         tails = little_endian(np.arange(self.buckets), bytes_for(self.buckets))
         seed = np.frombuffer(public or self.publics()[0], dtype=np.uint8)
         return np.hstack([np.tile(seed, (self.buckets, 1)), tails])
@@ -138,8 +145,8 @@ class LocalHashing(FrequencyOracle):
         hashed = (a * self.code(value) + b) % (1 << self.hash_bits)
         return hashed * self.buckets >> self.hash_bits
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         seed, tail = report[: self._seed_bytes], report[self._seed_bytes :]
         if int.from_bytes(tail, "little") == self.bucket(seed, value):
             return self.exact_hit
@@ -209,8 +216,8 @@ class LocalHashing(FrequencyOracle):
         return Validity(from_little_endian(reports[:, self._seed_bytes :]) < self.buckets, reason)
 
     @property
+    @override
     def tally_size(self) -> int:
-        """A counter for each value."""
         return self.domain
 
     def admit(self, reports: int) -> None:
@@ -222,8 +229,8 @@ class LocalHashing(FrequencyOracle):
                 f"HadamardResponse for more; got {reports:,} reports of {self.domain:,} values"
             )
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """How many reports support each value."""
         counts = np.zeros(self.domain, dtype=np.int64)
         fast = loops(len(reports) * self.domain // 8)
         for start in range(0, len(reports), _CHUNK):
@@ -231,8 +238,8 @@ class LocalHashing(FrequencyOracle):
             fast.count_hashes(*ranges, self._mask, counts)
         return counts
 
+    @override
     def support_counts(self, tally: Tally) -> Tally:
-        """A report supports the values in its bucket."""
         return tally
 
     def bitmaps(self, reports: Reports) -> Reports:
@@ -246,16 +253,16 @@ class LocalHashing(FrequencyOracle):
             out[some] = np.packbits(held, axis=1, bitorder="little")
         return out
 
+    @override
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the reported bucket."""
         h = np.ascontiguousarray(h, dtype=np.float64)
         out: Vector = loops(len(reports) * self.domain // 8, floats=True).hash_forward(
             *self._ranges(reports), self._mask, h
         )
         return out
 
+    @override
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the reports whose bucket holds each value."""
         w = np.ascontiguousarray(w, dtype=np.float64)
         out: Vector = loops(len(reports) * self.domain // 8, floats=True).hash_adjoint(
             *self._ranges(reports), self._mask, w, self.domain

@@ -19,9 +19,9 @@ from rumor.core.errors import InputError
 from rumor.core.number_range import GRID, MAX_STEPS, Grid, numbers, one_number
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
-from rumor.mechanisms.declared import DeclaredParameters
-from rumor.mechanisms.liars import Raised
+from rumor.mechanisms.poisoning import Raised
 from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.shapes import DeclaredParameters
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class MeanMechanism(DeclaredParameters):
     """A mechanism from which the mean of one number is learned."""
 
     kind = "number"
-    GROUND = GRID
+    _GROUND = GRID
 
-    raised = Raised("the mean", share=False)
+    _raised = Raised("the mean", share=False)
     grid: Grid
 
     def __init__(
@@ -151,10 +151,6 @@ class MeanMechanism(DeclaredParameters):
     def _fake_loss(self, reports: int, fakes: int) -> float:
         """The distance from the high end to the lowest estimate of one report, for each fake."""
         return fakes / reports * (self.grid.high - self.lowest_estimate)
-
-    def repeated(self, value: object, count: int) -> object:
-        """A column of numbers."""
-        return np.full(count, value)
 
 
 def mean_mechanisms() -> tuple[type[MeanMechanism], ...]:

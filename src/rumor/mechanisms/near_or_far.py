@@ -22,8 +22,9 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source, Stream
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, Row
-from rumor.mechanisms.integer_reports import IntegerReports
+from rumor.mechanisms.shapes import IntegerReports
 
 
 class NearOrFar(IntegerReports):
@@ -86,7 +87,7 @@ class NearOrFar(IntegerReports):
         return exact.worst_log_ratio([self.exact_inside / self.exact_outside])
 
     def blanket(self) -> Blanket:
-        """Of the two ends, whose windows share least: the outputs that lie in every window."""
+        """The blanket of the two ends, whose windows share least."""
         one, odds = Fraction(1), self.exact_inside / self.exact_outside
         alone = min(self.window, self.others)
         return Blanket.of(
@@ -99,12 +100,12 @@ class NearOrFar(IntegerReports):
         )
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every output."""
         return self.others + self.window
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         near = 0 <= int.from_bytes(report, "little") - self.code(value) < self.window
         return self.exact_inside if near else self.exact_outside
 
@@ -115,8 +116,8 @@ class NearOrFar(IntegerReports):
         near = [(outputs >= start) & (outputs < end) for start, end in windows]
         return (near[0].astype(np.float64) - near[1]) * self.epsilon
 
+    @override
     def draw(self, value: object, draws: Draws) -> bytes:
-        """That of the position of the answer."""
         return self.draw_near(self.code(value), draws)
 
     def draw_near(self, position: int, draws: Draws) -> bytes:
@@ -132,7 +133,7 @@ class NearOrFar(IntegerReports):
         return self.privatize_near(self.encode(values), source.stream())
 
     def privatize_near(self, positions: Codes, stream: Stream) -> Reports:
-        """The same for many positions."""
+        """Draw an output near or far from each of many `positions`."""
         inside = stream.words(positions.size) < np.uint64(self.inside)
         near = positions + stream.below(self.window, positions.size).astype(np.int64)
         far = stream.below(self.others, positions.size).astype(np.int64)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,94 +26,24 @@ from rumor.core.errors import InputError, shown
 from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
-from rumor.mechanisms.declared import DeclaredParameters
-from rumor.mechanisms.labelled import LabelledDomain
-from rumor.mechanisms.supported import Supported
-
-
-@dataclass(frozen=True)
-class ItemCounts:
-    """What a tally says of each value on its own: a count out of so many trials.
-
-    A trial supports value x with probability miss + (hit - miss) f_x. Trials and rates are
-    one number for all values, or one for each. `dispersion` is the oracle's. No trial supports
-    a value with a probability above `most`: where a frequency would need one, there must have
-    been more trials than were seen.
-    """
-
-    counts: Tally | Vector
-    trials: float | Vector
-    hit: float | Vector
-    miss: float | Vector
-    dispersion: float
-    most: float = 1.0
-    reports: float | None = None
-    """The reports that trials are a random part of, where rates are those of the part seen."""
-
-    @property
-    def gain(self) -> float | Vector:
-        """How much more often a trial supports a value that everybody holds than an absent one."""
-        return self.hit - self.miss
-
-    @property
-    def unbiased(self) -> Vector:
-        """The frequency at which each count is expected."""
-        return np.asarray((self.counts / self.trials - self.miss) / self.gain)
-
-
-@dataclass(frozen=True)
-class Score:
-    """What intervals are made of: a mean over the reports that is `gain` f on average.
-
-    `excess` is that mean for each value. The variance that one report brings to it, at a
-    candidate frequency f, is v0 + v1 f + v2 f**2 with the numbers of `spread`: for people
-    drawn from a population, and for these people alone.
-    """
-
-    excess: Vector
-    gain: float
-    spread: Mapping[Target, tuple[float | Vector, float, float]]
-    ends: tuple[float, float] | None = None
-    """The least and the most that one report can add to the mean of a group, times reports."""
-
-
-def centred_score(
-    mean: float,
-    gain: float,
-    part: float,
-    inside: float,
-    outside: float,
-    ends: tuple[float, float],
-) -> Score:
-    """The score of a group's share from a mean that is gain (F - part) on average.
-
-    `inside` and `outside` are the second moments of what a member's and another's report adds,
-    which lies between `ends`.
-    """
-    squares = (gain * (1 - part)) ** 2, (gain * part) ** 2
-    fixed = inside - squares[0], outside - squares[1]
-    return Score(
-        excess=np.array([mean + gain * part]),
-        gain=gain,
-        spread={
-            "population": (fixed[1], inside - outside + 2 * gain**2 * part, -(gain**2)),
-            "people": (fixed[1], fixed[0] - fixed[1], 0.0),
-        },
-        ends=(ends[0] + gain * part, ends[1] + gain * part),
-    )
+from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
+from rumor.mechanisms.supports import ItemCounts, Score, Supported, centred_score
 
 
 class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
-    GROUND = ("domain",)
-    THRESHOLDS: ClassVar[tuple[str, ...]]
+    _GROUND = ("domain",)
+    _THRESHOLDS: ClassVar[tuple[str, ...]]
     """The first is that of supporting the person's own value."""
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
+    says_value: ClassVar[bool] = False
+    """Whether a report is one of the values: two of a person then make a cell of a table."""
     FROM_EPSILON: ClassVar[bool] = True
     """Whether a domain and an epsilon are enough to construct it."""
 
@@ -130,14 +59,14 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         self.labels = None
 
     def _accept(self) -> None:
-        self.require_gain()
+        self._require_gain()
 
     def identity(self, value: object) -> str:
         """The value's position: what it is called does not matter."""
         return str(self.code(value))
 
+    @override
     def inputs(self) -> Sequence[object]:
-        """Every value of the domain, as people give it."""
         return range(self.domain) if self.labels is None else self.labels
 
     def encode(self, values: object) -> Codes:
@@ -152,9 +81,9 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         return one_code(self.encode, value, rule)
 
     @property
+    @override
     def exact_hit(self) -> Fraction:
-        """P(x is supported | the value is x), exactly."""
-        return Fraction(getattr(self, self.THRESHOLDS[0]), WORD)
+        return Fraction(getattr(self, self._THRESHOLDS[0]), WORD)
 
     @property
     @abc.abstractmethod
@@ -172,7 +101,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         return worst_log_ratio([self.exact_odds])
 
     @property
-    def least_miss(self) -> Fraction:
+    def _least_miss(self) -> Fraction:
         """P(x is supported | the value is another) for the pair that shares least, exactly.
 
         The same for all pairs, unless an oracle says so.
@@ -180,11 +109,11 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         return self.exact_miss
 
     def blanket(self) -> Blanket:
-        """That of reports which support values, of the two that share least."""
+        """The blanket of the two values that share least."""
         hit, odds = self.exact_hit, self.exact_odds
-        return supporting(hit, odds, (self.least_miss - hit / odds) / (odds - 1))
+        return supporting(hit, odds, (self._least_miss - hit / odds) / (odds - 1))
 
-    def require_gain(self, epsilon: object = None) -> None:
+    def _require_gain(self, epsilon: object = None) -> None:
         """Refuse thresholds from which nothing can be learned: a value must be likelier to be
         supported by a report of its own people. A tiny `epsilon` rounds to such thresholds.
         """
@@ -209,13 +138,9 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         """Z'w: for each value the total weight of the reports that support it."""
 
     @property
+    @override
     def oracle(self) -> FrequencyOracle:
-        """Itself."""
         return self
-
-    def repeated(self, value: object, count: int) -> object:
-        """A column of positions."""
-        return np.full(count, self.code(value))
 
     def evidence(self, reports: Reports, first: object, second: object) -> Vector:
         """The odds, where a report supports one of the two values and not the other."""
@@ -284,22 +209,22 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         return float(reports), self.miss, self.gain
 
     @property
-    def largest_contribution(self) -> float:
+    def _largest_contribution(self) -> float:
         """The most that one report, honest or not, adds to a value's estimate, times reports."""
         return (1 - self.miss) / self.gain
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
         """The largest contribution of a report, for each fake."""
-        return fakes / reports * self.largest_contribution
+        return fakes / reports * self._largest_contribution
 
     @property
-    def smallest_contribution(self) -> float:
+    def _smallest_contribution(self) -> float:
         """The least that one report adds to a value's estimate, times reports: below zero."""
         return -self.miss / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
         """The smallest contribution instead of that of a person who holds the value, 1."""
-        return fakes / reports * (1 - self.smallest_contribution)
+        return fakes / reports * (1 - self._smallest_contribution)
 
     def score(self, tally: Tally, reports: int) -> Score:
         """The support counts as a score: binomial, or a sum of two binomials."""
@@ -315,7 +240,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """The same for the share F of some values together: one mean, `gain` F on average.
+        """The score of the share F of some `members` together: one mean, `gain` F on average.
 
         A report counts as 1 - s/D for each of the s members that it supports and as -s/D for
         each other value. These weights sum to 0, so what all values have in common cancels.

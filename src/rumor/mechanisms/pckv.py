@@ -23,10 +23,11 @@ from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
-from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
+from rumor.mechanisms.shapes import CountedIntegers
 
 
 class PckvGrr(CountedIntegers, CappedMechanism):
@@ -70,12 +71,12 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         return supporting(self.cap * other * odds, odds)
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every pair, dummies included."""
         return 2 * (self.keys + self.cap)
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         item, (truth, other) = int.from_bytes(report, "little"), self._truth()
         dummy = item // 2 - self.keys
         if dummy < 0:
@@ -111,14 +112,14 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         items = keep_or_replace(stream, 2 * keys + down, self.alphabet, self.truth)
         return little_endian(items, self.width)
 
+    @override
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """Every report is about every key; dummies say nothing of any."""
         own = tally[: 2 * self.keys]
         return KeyCounts(own[0::2], own[1::2], np.full(self.keys, reports, dtype=np.int64))
 
     @property
     def rates(self) -> KeyRates:
-        """Of people who hold at most the cap."""
+        """The lines of people who hold at most the cap."""
         truth, other = self._truth()
         gain = float((truth - other) / self.cap)
         return KeyRates(float(2 * other), gain, gain)

@@ -11,29 +11,36 @@ things and on which of a person's own values are equal, alone.
 from __future__ import annotations
 
 import abc
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.randomness import Keyed, Source
 from rumor.core.reports import Reports
+from rumor.core.types import Vector
+from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.mechanisms.permanence import Permanence, added_evidence, cell_digest
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 
-class PermanentAnswers(Mechanism):
+class PermanentAnswers(Permanence, Mechanism):
     """A mechanism whose values settle once; its reports are drawn around that, or repeat it."""
 
-    @abc.abstractmethod
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The permanent answer of a value.
+    FRESH: ClassVar[tuple[str, ...]] = ()
+    """The parameters of noise that comes afresh on top of a permanent answer."""
 
-        `noise` decides its coins; `person` what belongs to the person whatever the value is.
-        """
+    @property
+    @override
+    def permanence(self) -> Self:
+        return self
 
-    @abc.abstractmethod
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
-        """A report of a permanent answer: with fresh noise on top, where there is any."""
+    @property
+    def cell(self) -> str:
+        """The digest of its labels and of all its parameters but those of fresh noise."""
+        kept = {key: part for key, part in self.describe().items() if key not in self.FRESH}
+        return cell_digest(self.labels, kept)
 
     def noise_of(self, value: object, permanent: Keyed) -> Keyed:
         """The key of a value's permanent noise."""
@@ -68,12 +75,10 @@ class PermanentBits(PermanentAnswers):
         the second does, 0 elsewhere.
         """
 
-    def transcript_evidence(
-        self, transcripts: NDArray[np.uint8], first: object, second: object
-    ) -> NDArray[np.float64]:
+    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
         """The log-ratio of both stages together, where a permanent answer is kept."""
         if not self.settles:
-            return super().transcript_evidence(transcripts, first, second)
+            return added_evidence(self, transcripts, first, second)
         favour = self.differing_bits(transcripts[:, 0], first, second)
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")
         ones = bits.sum(axis=1, dtype=np.int64)

@@ -31,7 +31,7 @@ class Piecewise(MeanMechanism, NearOrFar):
     """
 
     name = "piecewise"
-    SHAPE, THRESHOLDS = ("window",), ("inside",)
+    _SHAPE, _THRESHOLDS = ("window",), ("inside",)
 
     def _calibrate(self, epsilon: float) -> None:
         half = exact.exp(exact.checked_epsilon(epsilon) / 2)

@@ -34,6 +34,7 @@ from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, of_laws
 from rumor.mechanisms.keyvalue import (
     MINUS,
@@ -73,7 +74,7 @@ def _within(lost: float, asked: float) -> None:
 class _PairMechanism(KeyValueMechanism):
     """One sampled key, its value and its presence perturbed together."""
 
-    THRESHOLDS = ("key_truth", "value_truth")
+    _THRESHOLDS = ("key_truth", "value_truth")
     key_truth: int
     value_truth: int
 
@@ -128,23 +129,23 @@ class _PairMechanism(KeyValueMechanism):
         return of_laws([(1 - seen, seen * up, seen * (1 - up)) for seen, up in sorted(plus)])
 
     @property
+    @override
     def width(self) -> int:
-        """The key and a byte."""
         return self._integer + 1
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Three outputs for each key."""
         return 3 * self.keys
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every key with every output."""
         keys = little_endian(np.repeat(np.arange(self.keys), 3), self._integer)
         said = np.tile(np.arange(3, dtype=np.uint8), self.keys)[:, None]
         return np.hstack([keys, said])
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file, times the chance of the key."""
         key, said = int.from_bytes(report[:-1], "little"), report[-1]
         p1, _ = self._chances()
         step = self.layout.person(value).get(key)
@@ -196,24 +197,24 @@ class _PairMechanism(KeyValueMechanism):
         return Validity((keys < self.keys) & (said < 3), reason)
 
     @property
+    @override
     def tally_size(self) -> int:
-        """For each key how often it said nothing, plus and minus."""
         return 3 * self.keys
 
     @property
+    @override
     def counters_per_report(self) -> int:
-        """A report is about one key."""
         return 1
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """Counts by key and by what it said."""
         keys, said = self._fields(reports)
         counts = np.zeros(self.tally_size, dtype=np.int64)
         loops(reports.nbytes).count_codes(keys.astype(np.int64) * 3 + said, counts)
         return counts
 
+    @override
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """As tallied."""
         table = tally.reshape(self.keys, 3)
         return KeyCounts(table[:, PLUS], table[:, MINUS], table.sum(axis=1))
 
@@ -317,7 +318,7 @@ class PrivKVM(_PairMechanism):
 
     name = "privkvm"
     OPTIONS = ("rounds", "epsilon_1", "epsilon_2")
-    SHAPE = ("rounds", "round", "made_up")
+    _SHAPE = ("rounds", "round", "made_up")
     later: tuple[int, ...]
     """The thresholds of the values in the rounds that follow."""
 
@@ -376,8 +377,8 @@ class PrivKVM(_PairMechanism):
         return found
 
     @classmethod
+    @override
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """The mechanism that `parameters()` describes."""
         if "later" not in parameters:
             if "rounds" not in parameters:
                 raise InputError(f"{cls.name!r} must have rounds or later; got neither")
@@ -457,8 +458,8 @@ class PrivKVM(_PairMechanism):
         other._accept()
         return other
 
+    @override
     def with_parent(self, parent: object) -> Self:
-        """The same round, of a collection whose parent has this digest."""
         checked = checked_parent(parent)
         if (checked is None) != (self.round == 1):
             raise InputError(
@@ -495,7 +496,7 @@ class PrivKVM(_PairMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """Of round 1; later rounds do not tell f and s apart."""
+        """The lines of round 1; later rounds do not tell f and s apart."""
         if self.round != 1:
             raise InputError(
                 f"frequencies are learned from round 1 of PrivKVM; got round {self.round}"

@@ -23,8 +23,9 @@ from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
-from rumor.mechanisms.integer_reports import CountedIntegers
+from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.shapes import CountedIntegers
 
 
 class RandomizedResponse(CountedIntegers, FrequencyOracle):
@@ -32,7 +33,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
 
     name = "randomized-response"
     MAX_DOMAIN = 1_000_000
-    THRESHOLDS = ("truth",)
+    _THRESHOLDS = ("truth",)
     says_value = True
     truth: int
     """The threshold of telling the truth."""
@@ -48,7 +49,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.domain - 1))
-        self.require_gain(epsilon)
+        self._require_gain(epsilon)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -61,22 +62,22 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         ]
 
     @property
+    @override
     def exact_miss(self) -> Fraction:
-        """The probability of one particular lie."""
         return (1 - self.exact_hit) / (self.domain - 1)
 
     @property
+    @override
     def exact_odds(self) -> Fraction:
-        """Truth over lie."""
         return self.exact_hit / self.exact_miss
 
     @property
+    @override
     def alphabet(self) -> int:
-        """A report is a value."""
         return self.domain
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         same = int.from_bytes(report, "little") == self.code(value)
         return self.exact_hit if same else self.exact_miss
 
@@ -98,24 +99,24 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         """No report supports two values."""
         return 0.0
 
+    @override
     def pair_rates(self) -> tuple[float, float]:
-        """No report supports two values."""
         return 0.0, 0.0
 
     @property
+    @override
     def counts_outputs(self) -> bool:
-        """A report is a value, so the tally is of reports."""
         return True
 
+    @override
     def support_counts(self, tally: Tally) -> Tally:
-        """A report supports the value that it is."""
         return tally
 
+    @override
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """H at the reported value."""
         return np.asarray(h, dtype=np.float64)[from_little_endian(reports)]
 
+    @override
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of each reported value."""
         codes = from_little_endian(reports)
         return np.bincount(codes, weights=w, minlength=self.domain).astype(np.float64)

@@ -29,7 +29,7 @@ class Entry:
     """Its file in this folder."""
     class_name: str
     kind: str
-    """The kind of question that it is made for; others may borrow it."""
+    """The kind of question that it is made for; kinds that extend it have it too."""
 
     @property
     def javascript(self) -> str:
@@ -50,15 +50,15 @@ ENTRIES = (
     Entry("unary", "unary", "UnaryEncoding", "choice"),
     Entry("subset-selection", "subset_selection", "SubsetSelection", "choice"),
     Entry("hadamard", "hadamard", "HadamardResponse", "choice"),
-    Entry("projective", "projective", "Projective", "choice"),
+    Entry("projective", "projective.projective", "Projective", "choice"),
     Entry("local-hashing", "local_hashing", "LocalHashing", "choice"),
-    Entry("rappor", "rappor", "Rappor", "text"),
-    Entry("open-words", "open_words", "OpenWords", "words"),
-    Entry("basic-rappor", "basic_rappor", "BasicRappor", "choice"),
+    Entry("rappor", "rappor.rappor", "Rappor", "text"),
+    Entry("open-words", "open_words.open_words", "OpenWords", "words"),
+    Entry("basic-rappor", "rappor.basic", "BasicRappor", "choice"),
     Entry("harmony", "harmony", "Harmony", "number"),
     Entry("piecewise", "piecewise", "Piecewise", "number"),
     Entry("window", "window", "Window", "number"),
-    Entry("wave", "wave", "Wave", "ordered"),
+    Entry("wave", "wave.wave", "Wave", "ordered"),
     Entry("select", "select", "SetSelect", "set"),
     Entry("block", "set_block", "SetBlock", "set"),
     Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
@@ -67,7 +67,7 @@ ENTRIES = (
     Entry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
     Entry("key-set", "key_set", "KeySet", "keyvalue"),
     Entry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
-    Entry("mixed", "mixed", "Mixed", "joint"),
+    Entry("mixed", "mixed.mixed", "Mixed", "joint"),
 )
 
 

@@ -44,10 +44,10 @@ from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
 from rumor.core.randomness import Draws, Source, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.capped import OVER_CAP
 from rumor.mechanisms.kept import Kept
-from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import (
     PairCounts,
     SetMechanism,
@@ -55,6 +55,7 @@ from rumor.mechanisms.sets import (
     pairs_of,
     unpacked,
 )
+from rumor.mechanisms.supports import ItemCounts
 
 MAX_CAP = 128
 # Cells of a table of people and entries of the universe that are drawn at a time.
@@ -71,8 +72,8 @@ class SetSelect(SetMechanism):
 
     name = "select"
     OPTIONS = ("cap", "size", "least", "over_cap")
-    SHAPE = OPTIONS
-    THRESHOLDS = ("boost",)
+    _SHAPE = OPTIONS
+    _THRESHOLDS = ("boost",)
     boost: int
     """The threshold of a set that holds at least so many own slots."""
     cap: int
@@ -266,13 +267,13 @@ class SetSelect(SetMechanism):
         return max(0, self.size - self.cap)
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every set of options of these sizes."""
         shown = range(self._fewest, self.size + 1)
         return sum(math.comb(self.domain, size) for size in shown)
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every set, the smaller ones first."""
         shown = range(self._fewest, self.size + 1)
         every = (itertools.combinations(range(self.domain), size) for size in shown)
         rows = [self._report(options) for options in itertools.chain.from_iterable(every)]
@@ -292,8 +293,8 @@ class SetSelect(SetMechanism):
         listed = (int.from_bytes(report[i : i + self._integer], "little") for i in starts)
         return [option for option in listed if option < self.domain]
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file, over the dummies that were dropped."""
         held, shown = set(self.options(value)), self._shown(report)
         own, size = len(held.intersection(shown)), len(held)
         if size <= self.cap:
@@ -429,8 +430,8 @@ class SetSelect(SetMechanism):
         """A counter for each option and, where they are counted, for each pair."""
         return self.domain + (pairs_of(self.domain) if self.pairs else 0)
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """How many reports show each option, and each pair."""
         fast = loops(reports.nbytes)
         if self.bitmap:
             counts: Tally = fast.count_columns(reports)[: self.domain]
@@ -465,8 +466,8 @@ class SetSelect(SetMechanism):
         """Every report is about every option."""
         return ItemCounts(tally[: self.domain], float(reports), self.hit, self.miss, 1.0)
 
+    @override
     def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
-        """And about every pair."""
         first, second = (tally[places] for places in self._pair_places)
         trials = np.full(first.size, float(reports))
         return PairCounts(tally[self.domain :], first, second, trials, self.pair_rates)

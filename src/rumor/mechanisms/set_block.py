@@ -32,10 +32,11 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Draws, Source, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
+from rumor.core.typing import override
 from rumor.mechanisms.blocks import CHUNK, BlockReports
 from rumor.mechanisms.keyvalue import sampled_keys
-from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.sets import PairCounts, SetMechanism, pairs_of
+from rumor.mechanisms.supports import ItemCounts
 
 MAX_BLOCK = 8
 
@@ -107,8 +108,8 @@ class SetBlock(BlockReports, SetMechanism):
     def _state(self, held: Sequence[int], asked: Sequence[int]) -> int:
         return sum(1 << i for i, option in enumerate(asked) if option in held)
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         held, asked = self.options(value), self._shown(report)
         truth, other = self._truth()
         chance = truth if self._state(held, asked) == report[-1] else other
@@ -144,8 +145,8 @@ class SetBlock(BlockReports, SetMechanism):
         """
         return 2 * self.domain + (4 * pairs_of(self.domain) if self.pairs else 0)
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """Counts by option and, where they are counted, by pair."""
         shown, states = self._fields(reports)
         asked = shown.astype(np.int64)
         yes = states[:, None] >> np.arange(self.block, dtype=np.uint8) & 1
@@ -180,12 +181,12 @@ class SetBlock(BlockReports, SetMechanism):
         fits = (first <= trials) & (second <= trials) & (both <= np.minimum(first, second))
         return together and bool(fits.all())
 
+    @override
     def items(self, tally: Tally, reports: int) -> ItemCounts:
-        """Out of the reports that are about the option."""
         asked, chosen = tally[: self.domain], tally[self.domain : 2 * self.domain]
         return ItemCounts(chosen, asked.astype(np.float64), self.hit, self.miss, 1.0)
 
+    @override
     def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
-        """Out of the reports that are about both."""
         trials, first, second, both = tally[2 * self.domain :].reshape(4, -1)
         return PairCounts(both, first, second, trials.astype(np.float64), self.pair_rates)

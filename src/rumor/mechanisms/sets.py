@@ -27,12 +27,12 @@ from rumor.core.columns import encode, split_domain
 from rumor.core.errors import InputError
 from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
-from rumor.mechanisms.declared import DeclaredParameters
+from rumor.core.typing import override
+from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.kept import Kept
-from rumor.mechanisms.labelled import LabelledDomain
-from rumor.mechanisms.liars import Raised
-from rumor.mechanisms.oracle import ItemCounts
-from rumor.mechanisms.supported import Supported
+from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
+from rumor.mechanisms.supports import ItemCounts, Supported
 
 MAX_OPTIONS = 10_000
 # Pairs have a counter each.
@@ -61,9 +61,9 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     """A mechanism from which the shares of options are learned, any of which may be chosen."""
 
     kind = "set"
-    GROUND = ("domain", "counted")
-    THINGS = "options"
-    raised = Raised("an option")
+    _GROUND = ("domain", "counted")
+    _THINGS = "options"
+    _raised = Raised("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
     """What a summary counts: "options", or "pairs" of them as well."""
@@ -129,31 +129,10 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
         every = (itertools.combinations(range(self.domain), size) for size in sizes)
         return [self.named(options) for options in itertools.chain.from_iterable(every)]
 
-    def _extremes(self) -> list[object]:
-        """Nothing, one option, as many as may be from either end of the list."""
-        most, last = self.most_held, self.domain
-        found = [(), (0,), tuple(range(most)), tuple(range(last - most, last))]
-        return [self.named(options) for options in dict.fromkeys(found)]
-
-    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """The extreme people: nothing and all that may be chosen are as far apart as any."""
-        return list(itertools.combinations(self._extremes(), 2))
-
-    def walked_values(self) -> Sequence[object]:
-        """The extreme people, where all are too many."""
-        if self.domain <= _MOST_LISTED:
-            return super().walked_values()
-        return self._extremes()
-
-    def repeated(self, value: object, count: int) -> object:
-        """A table of yes and no."""
-        row = np.zeros(self.domain, dtype=np.bool_)
-        row[list(self.options(value))] = True
-        return np.tile(row, (count, 1))
-
-    def as_argument(self, value: object) -> str:
-        """Options with bars between them; a bar alone where there are none."""
-        return MARK.join(map(self._argued, self.options(value))) or MARK
+    @property
+    @override
+    def audit(self) -> SetAudit:
+        return SetAudit(self)
 
     # The model of one option, and of two
 
@@ -174,7 +153,7 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
 
     @functools.cached_property
     def pair_rates(self) -> tuple[float, float, float]:
-        """The same as doubles; refused where pairs are not told."""
+        """The chances of `exact_pairs` as doubles; refused where pairs are not told."""
         exact = self.exact_pairs
         if exact is None:
             raise InputError(f"{self!r} says nothing of pairs: ask for larger reports")
@@ -226,7 +205,7 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
 
     @abc.abstractmethod
     def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
-        """The same of pairs, where they are counted."""
+        """For each pair its supporting reports, where pairs are counted."""
 
     # How far fake clients can move a share
 
@@ -241,6 +220,36 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     def _part(self, reports: int, fakes: int) -> float:
         """Return the part that fakes have of the reports about an option."""
         return fakes / ((reports - fakes) * self.share + fakes) if fakes else 0.0
+
+
+class SetAudit(Audit[SetMechanism]):
+    """Sets of options, for an audit: the extreme ones stand for all."""
+
+    def _extremes(self) -> list[object]:
+        """Nothing, one option, as many as may be from either end of the list."""
+        most, last = self.mechanism.most_held, self.mechanism.domain
+        found = [(), (0,), tuple(range(most)), tuple(range(last - most, last))]
+        return [self.mechanism.named(options) for options in dict.fromkeys(found)]
+
+    def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
+        """The extreme people: nothing and all that may be chosen are as far apart as any."""
+        return list(itertools.combinations(self._extremes(), 2))
+
+    def walked_values(self) -> Sequence[object]:
+        """The extreme people, where all are too many."""
+        if self.mechanism.domain <= _MOST_LISTED:
+            return super().walked_values()
+        return self._extremes()
+
+    @override
+    def repeated(self, value: object, count: int) -> object:
+        row = np.zeros(self.mechanism.domain, dtype=np.bool_)
+        row[list(self.mechanism.options(value))] = True
+        return np.tile(row, (count, 1))
+
+    def as_argument(self, value: object) -> str:
+        """Options with bars between them; a bar alone where there are none."""
+        return MARK.join(map(self.argued, self.mechanism.options(value))) or MARK
 
 
 def pair_weights(
@@ -263,7 +272,7 @@ def pair_weights(
 def rare_pair_variance(
     miss: float, gain: float, rates: tuple[float, float, float], frequency: float
 ) -> float:
-    """Of one report: the variance of what it adds to a pair that nobody chose together."""
+    """The variance of what one report adds to a pair that nobody chose together."""
     none, one, _ = rates
     both = none + 2 * (one - none) * frequency
     either = 2 * (miss + gain * frequency - both)

@@ -37,6 +37,7 @@ from rumor.core.reports import (
     narrow_integers,
 )
 from rumor.core.types import Tally, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
 
 # Bitmaps are completed in blocks of about this many words, to stay in the cache.
@@ -51,8 +52,8 @@ class SubsetSelection(FrequencyOracle):
 
     name = "subset-selection"
     MAX_DOMAIN = 100_000
-    OPTIONS = SHAPE = ("size",)
-    THRESHOLDS = ("inclusion",)
+    OPTIONS = _SHAPE = ("size",)
+    _THRESHOLDS = ("inclusion",)
     inclusion: int
     """The threshold of a set that holds the truth."""
 
@@ -74,7 +75,7 @@ class SubsetSelection(FrequencyOracle):
             size = min(sorted(sizes), key=lambda k: self._noise(k, power))
         self._shape(size)
         self.inclusion = exact.floor_threshold(_inclusion(self.domain, self.size, power))
-        self.require_gain(epsilon)
+        self._require_gain(epsilon)
 
     def _noise(self, size: int, power: Fraction) -> float:
         """The variance of a value of average frequency, up to a factor."""
@@ -105,8 +106,8 @@ class SubsetSelection(FrequencyOracle):
         return (self.size - self.exact_hit) / (self.domain - 1)
 
     @property
+    @override
     def exact_odds(self) -> Fraction:
-        """A set with the truth over a set without."""
         hit = self.exact_hit
         return hit / (1 - hit) * Fraction(self.domain - self.size, self.size)
 
@@ -116,12 +117,12 @@ class SubsetSelection(FrequencyOracle):
         return (self.domain + 7) // 8 if self.bitmap else self.size * self._integer
 
     @property
+    @override
     def alphabet(self) -> int:
-        """Every set of this size."""
         return math.comb(self.domain, self.size)
 
+    @override
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every set of this size, in lexicographic order."""
         subsets = itertools.combinations(range(self.domain), self.size)
         rows = [np.frombuffer(self._report(subset), np.uint8) for subset in subsets]
         return np.array(rows, dtype=np.uint8)
@@ -139,8 +140,8 @@ class SubsetSelection(FrequencyOracle):
         starts = range(0, self.width, step)
         return [int.from_bytes(report[i : i + step], "little") for i in starts]
 
+    @override
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file."""
         if self.code(value) in self._members(report):
             return self.exact_hit / math.comb(self.domain - 1, self.size - 1)
         return (1 - self.exact_hit) / math.comb(self.domain - 1, self.size)
@@ -247,17 +248,17 @@ class SubsetSelection(FrequencyOracle):
         return narrow_integers(flat).reshape(len(reports), self.size)
 
     @property
+    @override
     def tally_size(self) -> int:
-        """A counter for each value."""
         return self.domain
 
     @property
+    @override
     def counters_per_report(self) -> int:
-        """A set has a fixed size."""
         return self.size
 
+    @override
     def tally(self, reports: Reports) -> Tally:
-        """How many sets hold each value."""
         fast = loops(reports.nbytes)
         if self.bitmap:
             columns: Tally = fast.count_columns(reports)[: self.domain]
@@ -266,8 +267,8 @@ class SubsetSelection(FrequencyOracle):
         fast.count_codes(self._lists(reports).reshape(-1), counts)
         return counts
 
+    @override
     def support_counts(self, tally: Tally) -> Tally:
-        """A report supports the values in its set."""
         return tally
 
     @property
@@ -287,24 +288,24 @@ class SubsetSelection(FrequencyOracle):
         """A set of one value is that value, so its tally is of reports."""
         return self.size == 1
 
+    @override
     def bitmaps(self, reports: Reports) -> Reports | None:
-        """Bitmap reports as they are."""
         return reports if self.bitmap else None
 
+    @override
     def lists(self, reports: Reports) -> NDArray[np.integer] | None:
-        """List reports as integers."""
         return None if self.bitmap else self._lists(reports)
 
+    @override
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the set."""
         h = np.ascontiguousarray(h, dtype=np.float64)
         if self.bitmap:
             out: Vector = loops(reports.nbytes, floats=True).bits_forward(reports, h)
             return out
         return np.asarray(h[self._lists(reports)].sum(axis=1))
 
+    @override
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the sets that hold each value."""
         w = np.ascontiguousarray(w, dtype=np.float64)
         if self.bitmap:
             out: Vector = loops(reports.nbytes, floats=True).bits_adjoint(reports, w)[: self.domain]

@@ -22,10 +22,9 @@ import numpy as np
 from rumor.core.canonical import Json, canonical_json
 from rumor.core.errors import InputError, shown
 from rumor.core.files import OWNER_ONLY, PathLike, write_whole
-from rumor.core.reports import as_reports
+from rumor.core.reports import MAX_REPORTS, as_reports
 from rumor.core.types import Tally
 from rumor.mechanisms import Mechanism, from_description
-from rumor.mechanisms.base import MAX_REPORTS
 
 M = TypeVar("M", bound=Mechanism)
 

@@ -19,6 +19,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Source
 from rumor.core.reports import Reports
+from rumor.core.typing import override
 from rumor.mechanisms.bits import BitPerValue
 
 Variant = Literal["symmetric", "optimized"]
@@ -29,7 +30,7 @@ class UnaryEncoding(BitPerValue):
 
     name = "unary"
     OPTIONS = ("variant", "p", "q")
-    THRESHOLDS = ("own", "other")
+    _THRESHOLDS = ("own", "other")
     own: int
     """The threshold of setting the person's own bit."""
     other: int
@@ -56,7 +57,7 @@ class UnaryEncoding(BitPerValue):
                 raise InputError("unary encoding needs epsilon, or both p and q; got neither")
             chosen = "optimized" if variant is None else variant
             self.own, self.other = _thresholds(exact.checked_epsilon(epsilon), chosen)
-            self.require_gain(epsilon)
+            self._require_gain(epsilon)
         elif p is None or q is None or variant is not None:
             raise InputError(
                 f"unary encoding takes p and q together and without a variant; "
@@ -98,8 +99,8 @@ class UnaryEncoding(BitPerValue):
         return self.other / exact.WORD
 
     @property
+    @override
     def exact_miss(self) -> Fraction:
-        """The probability of another bit."""
         return Fraction(self.other, exact.WORD)
 
     def draw(self, value: object, draws: Draws) -> bytes:

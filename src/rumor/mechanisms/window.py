@@ -22,10 +22,11 @@ from rumor.core.errors import InputError, shown
 from rumor.core.randomness import Draws, Source, Stream, Words
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.integer_reports import CountedIntegers
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.near_or_far import NearOrFar
+from rumor.mechanisms.shapes import CountedIntegers
 
 # Half of the cells, at most, and what one is worth: then every bound of a draw is below 2^32.
 MOST_VALUES, LARGEST_VALUE = 32, 2047
@@ -47,7 +48,7 @@ class Window(MeanMechanism, NearOrFar, CountedIntegers):
     """
 
     name = "window"
-    SHAPE, THRESHOLDS = ("window", "values"), ("inside",)
+    _SHAPE, _THRESHOLDS = ("window", "values"), ("inside",)
     values: list[int]
     """What the upper half of the cells are worth, ascending."""
 
@@ -82,8 +83,8 @@ class Window(MeanMechanism, NearOrFar, CountedIntegers):
         ]
 
     @property
+    @override
     def others(self) -> int:
-        """The cells outside of a window."""
         return 2 * len(self.values) - self.window
 
     @functools.cached_property
@@ -118,7 +119,7 @@ class Window(MeanMechanism, NearOrFar, CountedIntegers):
         return nodes, places - self._edges[nodes]
 
     def _stand(self, value: object) -> tuple[int, int, int]:
-        """The same for one number, and how far it is to the next node."""
+        """Where one number stands: node, distance beyond it, and from there to the next node."""
         nodes, beyond = self._stands(np.array([self.code(value)]))
         return int(nodes[0]), int(beyond[0]), int(self._gaps[nodes[0]])
 

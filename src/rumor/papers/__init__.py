@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rumor.core.errors import InputError, shown
-from rumor.papers.model import Paper
+
+if TYPE_CHECKING:
+    from rumor.papers.model import Paper
 
 MODULES: Mapping[str, str] = {
     "css2020": "rumor.papers.css2020.experiments",

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.estimators.decode.candidates import Candidates, candidate_map
-from rumor.estimators.decode.counts import BitShares
-from rumor.estimators.decode.lasso import Lasso
-from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
-from rumor.mechanisms.bloom import BloomFilter
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.lasso import BitShares, Lasso
+from rumor.kinds.text.fit.literature import CUT, PENALTY, decode_literature
+from rumor.mechanisms.rappor.bloom import BloomFilter
+from rumor.mechanisms.rappor.simulation import simulate_counts
 from rumor.papers.model import Numbers, Parameters
 
 Bits = NDArray[np.int8]

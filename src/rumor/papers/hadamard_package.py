@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from rumor.core.types import Vector
 from rumor.mechanisms.hadamard import walsh_hadamard
-from rumor.papers.frequency import squared, values_of
-from rumor.papers.laws import truth
+from rumor.papers.frequency import squared, truth, values_of
 from rumor.papers.model import Numbers, Parameters
 
 

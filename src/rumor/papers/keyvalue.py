@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rumor.core import exact
 from rumor.core.types import Vector
-from rumor.estimators.keyvalue.most_likely import most_likely
-from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue.published import (
+from rumor.kinds.keyvalue.fit.linear import most_likely
+from rumor.kinds.keyvalue.fit.pooled import MODELS, posterior_means
+from rumor.kinds.keyvalue.fit.published import (
     calibrated,
     published_em,
     responsibilities,

@@ -17,11 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import rumor
-from rumor.papers.document import paper_of
-from rumor.papers.exhibits import Figure, Point, Table
-from rumor.papers.frequency import ORACLES, draw, squared
-from rumor.papers.laws import truth
-from rumor.papers.model import Cell, Numbers, Parameters, Results
+from rumor.papers.frequency import ORACLES, draw, squared, truth
+from rumor.papers.model import Cell, Figure, Numbers, Parameters, Point, Results, Table, paper_of
 
 DOMAIN, PEOPLE, TRIALS = 100, 10_000, 20
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)

@@ -1,4 +1,4 @@
-"""What a reproduced paper is made of: a checklist, cells and claims; exhibits.py has what it shows.
+"""What a reproduced paper is made of: a checklist, cells and claims.
 
 The rule by which a published number counts as reproduced: it lies within three standard errors
 of the difference. The published number is a mean over the paper's own number of trials, so its
@@ -12,11 +12,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-
-from rumor.papers.exhibits import Figure, Table
 
 # Quantities, each with a value for every trial (one alone where there is no chance in it).
 Numbers = Mapping[str, Sequence[float]]
@@ -25,6 +25,55 @@ Experiment = Callable[[Parameters, int, int], Numbers]
 """A pure function of parameters, trials and a seed. It must be importable by name."""
 
 STANDARD_ERRORS = 3.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is no list of claims."""
+
+    name: str
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+    @classmethod
+    def of_rows(cls, name: str, title: str, rows: Sequence[Mapping[str, str]]) -> Table:
+        """One whose rows say what stands over each cell."""
+        return cls(name, title, tuple(rows[0]), [tuple(row.values()) for row in rows])
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a figure; low and high are the ends of its error bar."""
+
+    series: str
+    x: float
+    y: float
+    facet: str = ""
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    """What stands in the cell of a grid."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Points to be drawn, a panel for each facet."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    points: Sequence[Point]
+    kind: str = "line"
+    """"line", "bar", "tick", or "grid": a matrix, whose rows are series and columns x."""
+    log_x: bool = False
+    log_y: bool = False
+    columns: int = 3
+    shared: bool = True
+    """Whether all panels have one vertical scale."""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,3 +252,23 @@ class Paper:
             for claim in self.claims
             if claim.cell in results and (claim.ours is None or claim.ours[0] in results)
         ]
+
+
+def paper_of(
+    document: str,
+    *,
+    cells: Sequence[Cell],
+    claims: Sequence[Claim] = (),
+    tables: Callable[[Results], Sequence[Table]],
+    figures: Callable[[Results], Sequence[Figure]],
+) -> Paper:
+    """A document, reproduced by these cells."""
+    file = Path(__file__).parent / "documents" / f"{document}.toml"
+    said = tomllib.loads(file.read_text(encoding="utf-8"))
+    checklist = [_entry(**entry) for entry in said["entry"]]
+    made = cells, claims, tables, figures
+    return Paper(document, said["title"], said["source"], checklist, *made)
+
+
+def _entry(what: str, says: str, code: Sequence[str] = (), **rest: Any) -> Entry:
+    return Entry(what, says, tuple(code), **rest)

@@ -12,8 +12,8 @@ from typing import Any
 
 import altair as alt
 
-from rumor.papers.exhibits import Figure, Point
-from rumor.results.colours import SERIES
+from rumor.papers.model import Figure, Point
+from rumor.results.chart_parts import SERIES
 
 PUBLISHED = ", published"
 # Told apart by colour-blind readers; shapes of lines do it in print.

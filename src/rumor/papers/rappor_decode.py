@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor.papers.decoding import COHORTS, PEOPLE, decode, loss, null
-from rumor.papers.document import paper_of
-from rumor.papers.exhibits import Figure, Point, Table
-from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
+from rumor.papers.model import (
+    Cell,
+    Claim,
+    Figure,
+    Numbers,
+    Parameters,
+    Point,
+    Results,
+    Table,
+    paper_of,
+)
 
 HASHES = (1, 2, 4, 8, 16, 32)
 RUNS = 16

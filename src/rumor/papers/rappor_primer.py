@@ -13,9 +13,17 @@ import numpy as np
 import rumor
 from rumor.core.randomness import StreamDraws
 from rumor.mechanisms.summary import Summary
-from rumor.papers.document import paper_of
-from rumor.papers.exhibits import Figure, Point, Table
-from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
+from rumor.papers.model import (
+    Cell,
+    Claim,
+    Figure,
+    Numbers,
+    Parameters,
+    Point,
+    Results,
+    Table,
+    paper_of,
+)
 
 SIZES = (1_000, 10_000, 100_000)
 BINS: Mapping[str, int] = {"50 bins": 50, "integers": 101}

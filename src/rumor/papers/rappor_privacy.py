@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rumor
-from rumor.mechanisms.two_stage import TwoStageNoise
-from rumor.papers.document import paper_of
-from rumor.papers.exhibits import Figure, Point, Table
-from rumor.papers.model import Cell, Claim, Numbers, Parameters, Results
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
+from rumor.papers.model import (
+    Cell,
+    Claim,
+    Figure,
+    Numbers,
+    Parameters,
+    Point,
+    Results,
+    Table,
+    paper_of,
+)
 
 # Bits, hashes, and the noise.
 NOISE: Mapping[str, tuple[float, float, float]] = {

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.types import Progress
-from rumor.mechanisms.rappor import Rappor
-from rumor.mechanisms.two_stage import TwoStageNoise
+from rumor.mechanisms.rappor.rappor import Rappor
+from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 if TYPE_CHECKING:
     import altair as alt

@@ -104,7 +104,7 @@ def permanent_loss(question: Question) -> Loss:
     what = f"any number of reports on {question.id!r} with one unchanged answer"
     if question.period_days is not None:
         what = f"any number of reports on {question.id!r} in one period"
-    return Loss(what, question.mechanism.epsilon_permanent)
+    return Loss(what, question.mechanism.permanence.epsilon_permanent)
 
 
 def collection_loss(collection: Collection) -> Loss:

@@ -10,21 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError, shown
-from rumor.kinds.keyvalue.result import KeyValueEstimate
+from rumor.core.types import Vector
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.privacy.loss import series_ceiling
 
 
+class RoundEstimate(Protocol):
+    """An estimate of one round, whose means the next one publishes."""
+
+    @property
+    def mean(self) -> Vector:
+        """The mean of each key."""
+        ...
+
+
 def next_round(
-    collection: Collection, found: KeyValueEstimate, *, question: str | None = None
+    collection: Collection, found: RoundEstimate, *, question: str | None = None
 ) -> Collection:
     """The collection of the next round, given what this one found (its means are published)."""
     asked = collection.question(question)
-    mechanism = asked.mechanism
-    require_rounds(mechanism)
+    mechanism = require_rounds(asked.mechanism)
     follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
     return replace(
         collection,
@@ -36,17 +46,19 @@ def next_round(
     )
 
 
-def require_rounds(mechanism: Mechanism) -> None:
-    """Refuse a mechanism that is asked once and for all."""
+def require_rounds(mechanism: Mechanism) -> KeyValueMechanism:
+    """Refuse a mechanism that is asked once and for all, and return any other."""
     if mechanism.rounds == 1:
         raise InputError(f"only PrivKVM has rounds; got {mechanism.name!r}")
+    assert isinstance(mechanism, KeyValueMechanism)
+    return mechanism
 
 
 def checked_rounds(
     collections: Sequence[Collection], question: str | None = None
-) -> list[Mechanism]:
+) -> list[KeyValueMechanism]:
     """The mechanisms of rounds 1, 2, ... in this order, each the child of the one before."""
-    rounds: list[Mechanism] = []
+    rounds: list[KeyValueMechanism] = []
     for place, collection in enumerate(collections):
         mechanism = collection.question(question).mechanism
         if mechanism.rounds == 1 or mechanism.round != place + 1:
@@ -55,10 +67,11 @@ def checked_rounds(
                 f"PrivKVM rounds must be given once each, in order from 1; "
                 f"got {shown(got)} in place {place + 1}"
             )
-        if place and mechanism.parent != collections[place - 1].digest:
+        following = require_rounds(mechanism)
+        if place and following.parent != collections[place - 1].digest:
             raise InputError(
                 f"round {place + 1} must name the contract of round {place} as its parent "
-                f"({collections[place - 1].digest[:16]}...); got {str(mechanism.parent)[:16]}..."
+                f"({collections[place - 1].digest[:16]}...); got {str(following.parent)[:16]}..."
             )
-        rounds.append(mechanism)
+        rounds.append(following)
     return rounds

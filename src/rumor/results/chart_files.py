@@ -18,9 +18,9 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from rumor.core.characters import drawable
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, whole_file
+from rumor.core.plain_text import drawable
 
 FORMATS = (".html", ".png", ".svg")
 

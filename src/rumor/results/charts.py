@@ -13,7 +13,7 @@ from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
 from rumor.results.chart_files import saved as saved
-from rumor.results.colours import BAR, INK, LINE, TRUTH
+from rumor.results.chart_parts import BAR, INK, LINE, TRUTH
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
 from rumor.results.view import View

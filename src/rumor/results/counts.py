@@ -2,12 +2,12 @@
 
 The score test (`rumor.results.intervals`) takes a count for normal. A count is an integer, and
 normal only where it can take many values: with few reports, or with rare values at a large
-epsilon, score intervals of level 0.95 hold the truth in 0.73 to 0.94 of all samples.
+epsilon, score intervals of level 95 % hold the truth in 0.73 to 0.94 of all samples.
 
 *Rule.* A count whose variance is below 400 gets an exact interval: the counts' own distribution
 in place of the normal one (Clopper and Pearson, Biometrika 26, 1934), stretched to hold the score
 interval, which is never empty. One value of a count near the end of an interval then has a
-probability of at least phi(z) / 20, 0.003 at a level of 0.95: what the score test may lose from
+probability of at least phi(z) / 20, 0.003 at a level of 95 %: what the score test may lose from
 there on. `tests/results/test_exact_coverage.py` sums the coverage exactly.
 
 *Population.* A count out of n reports is binomial. In a blocked Hadamard matrix it is binomial
@@ -34,7 +34,7 @@ from rumor.core.errors import InputError, shown
 from rumor.core.parts_needed import needed
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supports import ItemCounts
 from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
 
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError
+from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.results.intervals import (
@@ -25,9 +26,8 @@ from rumor.results.intervals import (
     share_ends,
     simultaneous_tails,
 )
-from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
-from rumor.results.selection import first_tail, prefix_tails, rank_tails, ranked, ranks
+from rumor.results.selection import RankedRows, first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
 from rumor.results.smallest_share import POWER, RareCount
 from rumor.results.view import View, Wishes, viewed
@@ -51,7 +51,7 @@ class Estimate(RankedRows):
 
     def interval(
         self,
-        level: float = 0.95,
+        level: float = CONFIDENCE,
         *,
         of: str = "population",
         simultaneous: bool = False,
@@ -111,7 +111,7 @@ class Estimate(RankedRows):
         return np.minimum(low, answer), np.maximum(high, answer)
 
     def share(
-        self, values: Iterable[int | str], level: float = 0.95, *, of: str = "population"
+        self, values: Iterable[int | str], level: float = CONFIDENCE, *, of: str = "population"
     ) -> Share:
         """The share of these values together, unbiased, with its interval.
 

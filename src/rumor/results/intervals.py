@@ -28,13 +28,13 @@ import numpy as np
 from rumor.core.errors import InputError, shown
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.oracle import Score
+from rumor.mechanisms.supports import Score
 
 Bounds = tuple[Vector, Vector]
 
 _HALVINGS = 50
 # The least length of an interval next to 0 or 1, as a part of what it reaches to one side: about
-# that of Feldman and Cousins (Physical Review D 57, 1998) at 0.95, three standard errors outside.
+# that of Feldman and Cousins (Physical Review D 57, 1998) at 95 %, three standard errors outside.
 _LEAST = 0.2
 _SMALLEST = 1e-300
 _ERFC = (

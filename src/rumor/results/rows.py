@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor.core.checks import nearest
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.parts_needed import naming, needed
 from rumor.core.plain_text import percent
-from rumor.core.settings import nearest
+from rumor.core.types import Vector
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
 from rumor.results.view import Order, View, Wishes, viewed
@@ -214,6 +215,11 @@ def all_or_each(view: View, values: int, named: str) -> str:
     if view.simultaneous:
         return f"all {values:,} intervals hold at once, at a level of {level}"
     return f"each interval covers {named} named in advance, at a level of {level}"
+
+
+def finite(numbers: Sequence[float] | Vector) -> list[object]:
+    """Numbers as a column, unknown ones as None."""
+    return [float(x) if np.isfinite(x) else None for x in numbers]
 
 
 def csv_text(columns: Columns) -> str:

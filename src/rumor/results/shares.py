@@ -19,7 +19,8 @@ from rumor.core.binomial import FEW
 from rumor.core.errors import InputError, shown
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
-from rumor.mechanisms.oracle import FrequencyOracle, Score
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.supports import Score
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import ScoreIntervals, Tails, critical_value
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.parts_needed import needed
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supports import ItemCounts
 
 _SMALLEST = 1e-300
 POWER = 0.9  # how often the interval of the smallest share lies above 0

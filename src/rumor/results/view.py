@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from rumor.core.errors import InputError, shown
+from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Target, checked_target
 from rumor.results.intervals import checked_level
 
@@ -35,7 +36,7 @@ class View:
     rows of the estimate, files hold every value.
     """
 
-    level: float = 0.95
+    level: float = CONFIDENCE
     of: str = "population"
     simultaneous: bool = False
     rows: int | None = None

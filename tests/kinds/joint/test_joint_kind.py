@@ -20,7 +20,7 @@ from rumor.kinds import KINDS
 from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.plan import make_plan
-from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.mixed.mixed import Mixed
 
 PARTS = [
     {"id": "smokes", "labels": ["yes", "no"]},
@@ -396,8 +396,10 @@ def test_the_example_passes_its_audit(capsys: pytest.CaptureFixture[str]) -> Non
 def test_fakes_are_bounded_by_the_table_that_fewest_are_asked_for() -> None:
     mixed = Mixed(parts=(5, 5), epsilon=1.0)
     pair = mixed.components[0]
-    alone = pair.oracle.fake_gain(1000, 10)
-    assert mixed.fake_gain(1000, 10) == pytest.approx(alone * 1000 / (990 * float(pair.share) + 10))
+    alone = pair.oracle.poisoning.gain(1000, 10)
+    assert mixed.poisoning.gain(1000, 10) == pytest.approx(
+        alone * 1000 / (990 * float(pair.share) + 10)
+    )
 
 
 @pytest.mark.parametrize("people", [1, 2, 30])

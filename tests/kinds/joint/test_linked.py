@@ -7,7 +7,7 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.estimators.joint.linked import linked_table
+from rumor.kinds.joint.fit.linear import linked_table
 from rumor.kinds.joint.linked import estimate_linked
 
 

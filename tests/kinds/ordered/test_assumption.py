@@ -18,8 +18,8 @@ from rumor.core.errors import InputError
 from rumor.kinds import kind_of
 from rumor.kinds.ordered.measured import Measured
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
-from rumor.mechanisms.wave import Wave
-from tests.estimators.ordered.test_bounds import bracketed, zero_inflated
+from rumor.mechanisms.wave.wave import Wave
+from tests.kinds.ordered.test_bounds import bracketed, zero_inflated
 
 Output = pytest.CaptureFixture[str]
 

@@ -15,9 +15,9 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
-from rumor.estimators.ordered.curve import Curve
-from rumor.estimators.ordered.sides import Sides
-from rumor.mechanisms.wave import Wave
+from rumor.kinds.ordered.fit.bounds import Sides
+from rumor.kinds.ordered.fit.curve import Curve
+from rumor.mechanisms.wave.wave import Wave
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 WHOLE = Wave(low=0, high=100, epsilon=2.0)

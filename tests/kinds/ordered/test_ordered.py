@@ -15,9 +15,9 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Tally
 from rumor.kinds import KINDS
-from rumor.kinds.ordered.looks import looks_ordered
+from rumor.kinds.choice.order_advice import looks_ordered
 from rumor.kinds.ordered.result import OrderedEstimate
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 
 OFTEN = ["never", "rarely", "sometimes", "often", "always"]
 PEOPLE = 100_000

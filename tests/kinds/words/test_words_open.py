@@ -14,13 +14,13 @@ import rumor
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
-from rumor.kinds.dry_run import Trials
 from rumor.kinds.planning.planned import Size, Wish
+from rumor.kinds.simulation import Trials
 from rumor.kinds.words.estimate import decode_open
 from rumor.kinds.words.plan import PlannedWords
 from rumor.kinds.words.question import WordsQuestion
 from rumor.kinds.words.simulate import simulate_open
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 ENGINES = {"duck": 9000, "fox": 5000, "owl": 3000, "heron": 2000, "lynx": 1000}
 

@@ -9,7 +9,7 @@ import pytest
 
 from rumor.contract.collection import Collection
 from rumor.mechanisms import SubsetSelection
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.privacy.promise import collection_promise
 from rumor.privacy.shuffle.account import (
     ShuffleRow,

@@ -12,7 +12,7 @@ from rumor.core import exact
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.blanket import Blanket, Row, any_of, of_laws, supporting
 from rumor.mechanisms.hadamard import HadamardResponse
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.registry import BY_NAME, ENTRIES
 from rumor.mechanisms.select import SetSelect
 from rumor.privacy.shuffle.crowd import crowd_delta
@@ -121,7 +121,7 @@ def test_blocks_of_hadamard_have_nothing_in_common() -> None:
         assert told == pytest.approx(truth)
         assert average < truth
     one = HadamardResponse(domain=7, epsilon=1.0, blocks=1)
-    assert one.least_miss == one.exact_miss
+    assert one._least_miss == one.exact_miss
 
 
 def test_sets_of_rare_slots_are_not_said_to_be_shared() -> None:

@@ -12,7 +12,7 @@ import pytest
 import rumor
 from rumor.mechanisms import Mechanism, RandomizedResponse, SubsetSelection
 from rumor.mechanisms.blanket import any_of
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.privacy.shuffle.crowd import _proved, crowd_delta, crowd_epsilon
 from rumor.privacy.shuffle.gains import Gains
 from rumor.privacy.shuffle.lattice import Lattice, Tilt, chosen_step

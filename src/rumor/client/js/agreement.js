@@ -4,7 +4,7 @@ import { RumorError } from "./errors.js";
 import { sumUp } from "./exact.js";
 import { setPin } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
-import { scopeOf } from "./scopes.js";
+import { scopeOf } from "./pins.js";
 
 /**
  * Whether the person agrees, which `keep` then remembers; a no is an error, nothing to ask is false.

@@ -10,9 +10,8 @@ import { fromHex, toHex } from "./bytes.js";
 import { members, refuse, size } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { mechanismOf } from "./contract.js";
-import { follow } from "./pins.js";
+import { follow, scopeOf } from "./pins.js";
 import { Keyed } from "./randomness.js";
-import { scopeOf } from "./scopes.js";
 
 const DAY = 86_400_000;
 const [FIRST, LAST] = ["1970-01-01", "2999-12-31"];

@@ -8,11 +8,10 @@
  * `rumor-sent` with the question, `rumor-problem` with a code. Looks: the custom properties of `HOST`.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "./rumor.js";
+import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "./rumor.js";
 import { control, loadControls, mark, shownValue, wrongWith } from "./view/controls.js";
 import { h } from "./view/dom.js";
-import { figure, oddsView } from "./view/odds.js";
-import { fullOf, goesOn, reportView, takeStockOf } from "./view/report.js";
+import { figure, fullOf, goesOn, oddsView, reportView, takeStockOf } from "./view/report.js";
 import { styled } from "./view/style.js";
 import { wordsFor } from "./view/words.js";
 
@@ -267,16 +266,12 @@ export class RumorQuestion extends HTMLElement {
   }
 }
 
-/** What a person is to be told before they answer: what was drawn of many, what may be joined, who passes reports on. */
+/** What a person is to be told before they answer (view/notices.js), where there is anything. */
 async function notices({ words, contract, person, card: { question } }) {
-  const told = [];
-  if (contract.ask) told.push((await import("./view/asked.js")).askedView(await person.asked(contract), words, words.tag));
-  if (contract.linked?.includes(question.id)) {
-    const both = contract.linked.reduce((sum, id) => sum + lossOf(contract.question(id)).answer, 0);
-    told.push((await import("./view/linked.js")).linkedView(contract, figure(words, both, 4), words));
-  }
-  if (contract.relay) told.push((await import("./view/relay.js")).relayView(contract, words));
-  return told;
+  const linked = contract.linked?.includes(question.id);
+  if (!contract.ask && !linked && !contract.relay) return [];
+  const { noticesView } = await import("./view/notices.js");
+  return noticesView(contract, linked, contract.ask && (await person.asked(contract)), words, words.tag);
 }
 
 if (!customElements.get("rumor-question")) customElements.define("rumor-question", RumorQuestion);

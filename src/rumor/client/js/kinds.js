@@ -1,7 +1,11 @@
 /**
  * Kinds of questions by name: what a contract `carries` of each beside its mechanism, the kind whose
- * mechanisms it `borrows` where it has none of its own, and the file that reads an answer that was typed,
- * which no page needs. A new kind is a file and a line here.
+ * mechanisms it `borrows` where it extends another, and the file of all else: how an answer is read
+ * that was `typed`, the `control` that asks for one, what is `wrong` with an answer that a control gave
+ * and how it is `shown`, where there is more to say than that of a text or a number.
+ *
+ * Only what asks loads such a file, and none imports of `view`: a control is handed the page's tools,
+ * `h`, `words` and `set` (view/controls.js). A new kind is a file and a line here.
  */
 
 export const KINDS = {

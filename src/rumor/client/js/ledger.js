@@ -11,7 +11,7 @@ import { digestOf } from "./canonical.js";
 import { RumorError } from "./errors.js";
 import { exceeds, sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
-import { madeFor, share } from "./scopes.js";
+import { madeFor, share } from "./pins.js";
 import { keepKey, reportId } from "./sent.js";
 import { randomHex } from "./state.js";
 

@@ -20,8 +20,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health, json_response, metrics
-from rumor.collector.http.credentials import check_bearer
-from rumor.collector.http.headers import takes_gzip
+from rumor.collector.http.headers import check_bearer, takes_gzip
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.pages import Pages
 from rumor.collector.http.posted import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
@@ -37,6 +36,7 @@ from rumor.collector.http.wire import (
 )
 from rumor.collector.service import EstimateQuery, Service
 from rumor.core.errors import InputError, shown
+from rumor.core.exact import CONFIDENCE
 from rumor.results.view import View
 
 # What an analyst hears is for this analyst alone.
@@ -297,7 +297,7 @@ def _view(given: Mapping[str, str]) -> View:
     """How the answer is to be shown, as far as the query says."""
     try:
         return View(
-            level=_number(given, "level", float, "a number", 0.95),
+            level=_number(given, "level", float, "a number", CONFIDENCE),
             of=given.get("of", "population"),
             simultaneous=_flag(given, "simultaneous"),
             rows=_number(given, "rows", int, "a whole number", None),

@@ -8,6 +8,7 @@ from rumor import __version__
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import TYPES
 from rumor.collector.http.wire import BINARY_TYPE, ENVELOPES_TYPE, JSON_TYPE
+from rumor.core.exact import CONFIDENCE
 
 _MODULE = "A module of the client; or, as integrity.json, the hashes of all."
 
@@ -213,7 +214,7 @@ def _estimates() -> dict[str, Any]:
     options = {
         "collection": {**text, "description": "A digest, or how it begins (the newest if none)."},
         "method": {**text, "default": "auto"},
-        "level": {"type": "number", "default": 0.95},
+        "level": {"type": "number", "default": CONFIDENCE},
         "of": {"enum": ["population", "people"], "default": "population"},
         "simultaneous": {"type": "boolean", "default": False},
         "rows": {"type": "integer", "minimum": 1},
@@ -277,7 +278,7 @@ def _comparisons() -> dict[str, Any]:
         estimates=_ROWS,
     )
     period = {"type": "string", "description": "Days, written FIRST..LAST."}
-    level: dict[str, Any] = {"type": "number", "default": 0.95}
+    level: dict[str, Any] = {"type": "number", "default": CONFIDENCE}
     options: dict[str, dict[str, Any]] = {"first": period, "second": period, "level": level}
     return _between_days("What differs between two periods.", schema, options)
 

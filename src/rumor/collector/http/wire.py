@@ -18,7 +18,7 @@ from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.store.base import ID_BYTES
 from rumor.contract.collection import Question
-from rumor.contract.withdrawal import KEY_SIZES, report_id
+from rumor.contract.deletion import KEY_SIZES, report_id
 from rumor.core.errors import shown
 from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism

@@ -20,8 +20,8 @@ from typing import ClassVar
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collector import clock
 from rumor.collector.metrics import Metrics
+from rumor.collector.periodic import Turns
 from rumor.collector.relay.store import Batch, RelayStore
-from rumor.collector.turns import Turns
 from rumor.contract.relay import DAYS_TO_DELIVER
 
 # Handed over at a time: less than a request of a gateway may have (rumor.collector.http.limits),

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from starlette.types import ASGIApp
 
 from rumor.client.transport import Transport
-from rumor.collector.accepted_turn import accepted_turn
+from rumor.collector.admission import accepted_turn
 from rumor.collector.group_commit import Writer
 from rumor.collector.http.limits import Bucket, Limits
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
-from rumor.collector.pulse import Pulse
+from rumor.collector.periodic import Pulse, Running
 from rumor.collector.relay.release import Releaser, ReleaseWatch
 from rumor.collector.relay.store import Arrived, Batch, Class, RelayStore
-from rumor.collector.running import Running
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
 _SECONDS_TO_TAKE = 120.0

@@ -11,7 +11,7 @@
 A batch is what is released together: the envelopes of one class and, where the contract has turns,
 of one turn. Without turns, `turn`, `turn_hours` and `moment` are NULL.
 
-Envelopes of a turn are here until it is over (rumor.collector.relay.moments). Without turns, none
+Envelopes of a turn are here until it is over (rumor.collector.relay.release). Without turns, none
 that is older than the contract's days is released, and none stays for more than seven days beyond
 these: so a collector knows how long it must remember that a report was withdrawn.
 

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rumor.collector.store.base import Batch
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Repeated
-from rumor.collector.store.named import NameList
 from rumor.collector.store.tables import Run
+
+
+@dataclass(frozen=True)
+class NameList:
+    """A table of names, each of one series."""
+
+    table: str
+    column: str
+
+    def add(self, database: Database, series: str, names: Sequence[bytes]) -> None:
+        """More of them, in one order for everybody who writes."""
+        with database.writing() as run:
+            for name in sorted(names):
+                run(f"INSERT INTO {self.table} ({self.column}, series) VALUES (?, ?)", name, series)
+
+    def count(self, database: Database, series: str) -> int:
+        """How many a series has."""
+        with database.reading() as run:
+            ((count,),) = run(f"SELECT COUNT(*) FROM {self.table} WHERE series = ?", series)
+        return int(count)
+
 
 _TOKENS = NameList("admission", "key")
 

@@ -19,7 +19,7 @@ from rumor.collector.store.spans import is_merged, merge
 from rumor.collector.store.summaries import summarize
 from rumor.collector.store.tables import CHUNK, SPEND, Run, day_number
 from rumor.collector.store.withdrawal import forget_early
-from rumor.contract.retention import LEAST_KEPT
+from rumor.contract.deletion import LEAST_KEPT
 
 
 def expire(database: Database, today: datetime.date) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rumor.collector.store.admission import NameList
 from rumor.collector.store.base import Wanted
 from rumor.collector.store.database import Database
-from rumor.collector.store.named import NameList
 from rumor.collector.store.tables import Run
 
 _INVITED = NameList("invited", "person")

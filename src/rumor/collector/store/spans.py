@@ -29,7 +29,7 @@ from rumor.collector.store.checksums import checksum, damaged
 from rumor.collector.store.counts import COLUMNS, Counted, checked_summary, put, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import Run, day_number, day_of
-from rumor.contract.retention import LEAST_KEPT
+from rumor.contract.deletion import LEAST_KEPT
 
 
 @dataclass(frozen=True)

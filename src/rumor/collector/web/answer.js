@@ -3,17 +3,16 @@
  * reports, which are shown before they are sent and kept by the browser until they arrive.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, fetchContract, lossOf } from "/client/rumor.js";
+import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
 import { at, h } from "/client/view/dom.js";
-import { belief, figure, oddsView, percentage } from "/client/view/odds.js";
 import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
-import { fullOf, goesOn, reportView, takeStockOf } from "/client/view/report.js";
+import { belief, figure, fullOf, goesOn, oddsView, percentage, reportView, takeStockOf } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, asked: null, one: null, linked: null, relay: null,
+  refusal: null, steps: null, asking: false, asked: null, notices: null,
 };
 
 const number = (value, digits) => figure(page.words, value, digits);
@@ -96,7 +95,7 @@ async function render() {
   const { words, contract } = page;
   at("name").textContent = contract.name;
   at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.one ? [page.one.askedView(page.asked, words, page.lang)] : []), ...linkedViews(), ...(page.relay ? [page.relay.relayView(page.contract, words)] : []), ...[...page.cards.values()].map(cardView));
+  at("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.asked, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
   at("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -106,13 +105,6 @@ async function render() {
   if (page.say) announce(page.say[0], ...page.say[1]);
   await renderSpent();
   await renderBack();
-}
-
-/** That two reports of a person may be joined, where the contract says so. */
-function linkedViews() {
-  if (!page.linked) return [];
-  const both = page.contract.linked.reduce((sum, id) => sum + lossOf(page.contract.question(id)).answer, 0);
-  return [page.linked.linkedView(page.contract, number(both, 4), page.words)];
 }
 
 /** Where only invited people may answer: the field for the invitation, or what the address brought. */
@@ -356,9 +348,7 @@ async function start() {
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
-    if (contract.ask) page.one = await import("/client/view/asked.js");
-    if (contract.linked) page.linked = await import("/client/view/linked.js");
-    if (contract.relay) page.relay = await import("/client/view/relay.js");
+    if (contract.ask || contract.linked || contract.relay) page.notices = await import("/client/view/notices.js");
     page.contract = contract;
     await speak(page.lang);
     await takeStock();

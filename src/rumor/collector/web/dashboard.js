@@ -5,7 +5,7 @@ import { place, remember } from "./address.js";
 import { days, differences, draw, moved } from "./charts.js";
 import { at, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
-import { alarms, comparison, figures, halving, movement, panelOf, promise, remarks, table } from "./panels.js";
+import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
 import { range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
@@ -54,7 +54,9 @@ async function open() {
   Object.assign(page, place());
   at("main").setAttribute("aria-busy", "true");
   try {
-    page.overview = await askJson("/v1/overview", { collection: page.collection });
+    const overview = await askJson("/v1/overview", { collection: page.collection });
+    await loadPanels(overview.questions);
+    page.overview = overview;
   } catch (problem) {
     failed(problem);
     return;

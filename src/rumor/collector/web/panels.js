@@ -1,19 +1,31 @@
 /** What the dashboard says about a question, beside its charts. */
 
 import { h } from "/client/view/dom.js";
+import { Refused } from "./api.js";
 import { counted, decimals, plain, share, whole } from "./numbers.js";
-import * as joint from "./panels/joint.js";
-import * as keyvalue from "./panels/keyvalue.js";
-import * as number from "./panels/number.js";
-import * as ordered from "./panels/ordered.js";
-import * as set from "./panels/set.js";
-import * as shares from "./panels/shares.js";
+import * as choice from "./kinds/choice.js";
 
-// What an estimate shows follows from its kind: of most kinds shares, of others what a file of `panels` says.
-const PANELS = { ordered, set, number, keyvalue, joint };
+// What an estimate shows follows from its kind: of most kinds shares, as of a choice, of others what a file of `kinds` says.
+const LOADERS = {
+  ordered: () => import("./kinds/ordered.js"),
+  set: () => import("./kinds/set.js"),
+  number: () => import("./kinds/number.js"),
+  keyvalue: () => import("./kinds/keyvalue.js"),
+  joint: () => import("./kinds/joint.js"),
+};
+const loaded = {};
+
+/** Load what these questions are shown with; no other kind's panel is. */
+export async function loadPanels(questions) {
+  const kinds = Object.keys(LOADERS).filter((kind) => questions.some((question) => question.kind === kind));
+  const modules = await Promise.all(kinds.map((kind) => LOADERS[kind]())).catch(() => {
+    throw new Refused(0, "unreachable", "The collector cannot be reached just now.");
+  });
+  kinds.forEach((kind, i) => (loaded[kind] = modules[i]));
+}
 
 /** The charts, columns and units of a question. */
-export const panelOf = ({ kind }) => (Object.hasOwn(PANELS, kind) ? PANELS[kind] : shares);
+export const panelOf = ({ kind }) => (Object.hasOwn(loaded, kind) ? loaded[kind] : choice);
 
 const figure = (value, label) => h("div", { class: "figure" }, h("dt", {}, label), h("dd", {}, value));
 

@@ -74,10 +74,10 @@ def decode_loops() -> ModuleType:
 def discover_loops() -> ModuleType:
     """The loops of growing words: always compiled where numba is, as those of decoding."""
     if _has_numba():
-        from rumor.core.loops.compiled import discover as kernels_discover
+        from rumor.core.loops.compiled import decode as kernels_discover
 
         return kernels_discover
-    from rumor.core.loops.plain import discover as twins_discover
+    from rumor.core.loops.plain import decode as twins_discover
 
     return twins_discover
 

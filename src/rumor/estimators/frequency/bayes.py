@@ -18,10 +18,10 @@ from rumor.core.errors import InputError, shown
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
+from rumor.estimators.frequency.linear import clip_and_rescale
 from rumor.estimators.frequency.scaling import probability_likelihood
-from rumor.estimators.frequency.simplex import clip_and_rescale
 from rumor.estimators.frequency.solver import Solution, interior_start, maximize, single_support
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supports import ItemCounts
 
 Diagnostics = dict[str, object]
 

@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rumor.mechanisms.oracle import FrequencyOracle, ItemCounts
+from rumor.mechanisms.oracle import FrequencyOracle
+from rumor.mechanisms.supports import ItemCounts
 
 # A value is detectable when a one-sided test of it alone, wrong on this share of absent
 # values, finds it with this power.

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from rumor.core.loops import bayes_loops
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.frequency.columns import is_sparse
-from rumor.estimators.passes import Passes
+from rumor.estimators.data import Passes
+from rumor.estimators.frequency.channels import is_sparse
 from rumor.mechanisms.oracle import FrequencyOracle
 
 # Compiled loops pay off for this many times less work than usual: updates are repeated.

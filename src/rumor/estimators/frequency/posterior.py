@@ -6,10 +6,14 @@ frequencies independent draws, so conditioning on their sum is one tilt e^(t v) 
 prior, found such that the posterior means sum to one: the saddle-point approximation, and
 with it the evidence of the prior given the sum. Everything is kept in logarithms, since
 the tilts are steep.
+
+A law of frequencies that is fitted to the counts, and how far it is believed.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +21,7 @@ from numpy.typing import NDArray
 
 from rumor.core.types import Vector
 from rumor.estimators.frequency.priors import Grid, next_tilt
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.mechanisms.supports import ItemCounts
 
 # Likelihoods below e^-40 of a row's largest are left out.
 _BAND = 40.0
@@ -237,3 +241,30 @@ class CountTable:
             each = np.maximum(expected[block.columns], _SMALLEST)
             total += float((block.weights @ (shares * shares) / each).sum())
         return total
+
+
+PSEUDO = 3.0
+"""What the fit begins with counts as so many values."""
+# The law is improved this often: more would fit the noise.
+_STEPS = 100
+
+
+def fitted_law(
+    table: CountTable, start: Vector, weigh: Callable[[Vector], Vector]
+) -> tuple[Vector, float]:
+    """The law that the counts suggest, and its effective number of atoms.
+
+    Expectation-maximisation for the weights of the grid points, with a few imaginary values
+    distributed as `start`; `weigh` makes a law of how many values are expected at each.
+    """
+    law = (start + 1 / start.size) / 2
+    expected = law
+    for _ in range(_STEPS):
+        expected = table.responsibilities(law) + PSEUDO * start
+        law = weigh(expected)
+    return law, table.concentration(law, expected)
+
+
+def logistic(x: float) -> float:
+    """The probability at these log odds."""
+    return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

@@ -19,11 +19,10 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.data import Material
+from rumor.estimators.data import Material, Passes, total
 from rumor.estimators.frequency.empirical import Shrunk, oracle_auto, shrink
-from rumor.estimators.passes import Passes, total
-from rumor.mechanisms.oracle import ItemCounts
 from rumor.mechanisms.subset_selection import SubsetSelection
+from rumor.mechanisms.supports import ItemCounts
 
 MAX_EPSILON = 4.0
 # A report's likelihood is not taken below this share of its average, nor a value's precision

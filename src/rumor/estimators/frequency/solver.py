@@ -21,7 +21,7 @@ import numpy as np
 
 from rumor.core.types import Vector
 from rumor.estimators.frequency.likelihood import Likelihood, Update
-from rumor.estimators.frequency.simplex import project
+from rumor.estimators.frequency.linear import project
 
 # The metric is measured anew after this many steps: it costs half an update or so.
 _REFRESH = 6

@@ -11,7 +11,7 @@ class Choice(ChoiceQuestion):
 
     def advice(self, mechanism: FrequencyOracle) -> str | None:
         """Labels that are an order say more than a choice makes of them."""
-        from rumor.kinds.ordered.looks import looks_ordered
+        from rumor.kinds.choice.order_advice import looks_ordered
 
         why = looks_ordered(mechanism.labels or ())
         if why is None:

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.overall import Overall
 from rumor.core.types import Target
-from rumor.estimators.compare.overall import MAX_VALUES, chi_squared
-from rumor.estimators.compare.pooled import Pooled
-from rumor.estimators.compare.sample import Sample
-from rumor.estimators.frequency.simplex import project
+from rumor.estimators.frequency.linear import project
+from rumor.estimators.groups import MAX_VALUES, Overall, Pooled, Sample, chi_squared
 from rumor.kinds.measures import Measures
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary

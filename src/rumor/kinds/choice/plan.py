@@ -7,16 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rumor.core.parts import MAX_CELLS
+from rumor.core.exact import CONFIDENCE
 from rumor.core.randomness import Seeded
-from rumor.estimators.compare.power import Between
-from rumor.kinds.choice.choose import candidates, choose_oracle
-from rumor.kinds.planning.forecast import default_error, linear_error, typical_law
-from rumor.kinds.planning.forecast_range import Range, default_range
-from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
-from rumor.kinds.planning.permanent import permanent_noise
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.estimators.power import Between
+from rumor.kinds.choice.question import candidates, choose_oracle
+from rumor.kinds.planning.forecast import (
+    Range,
+    default_error,
+    default_range,
+    linear_error,
+    typical_law,
+)
+from rumor.kinds.planning.planned import (
+    Candidate,
+    PlannedQuestion,
+    Size,
+    Squares,
+    Wish,
+    mean_square,
+    permanent_noise,
+    told_apart,
+)
 from rumor.mechanisms import BasicRappor, FrequencyOracle
+from rumor.mechanisms.mixed.parts import MAX_CELLS
 from rumor.mechanisms.summary import Summary
 from rumor.results.selection import first_tail
 from rumor.results.smallest_share import RareCount
@@ -89,7 +102,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish
     ) -> Candidate[FrequencyOracle]:
         """What "auto" resolves to; asked again, the one whose total stays finite."""
-        kept = [c for c in candidates if math.isfinite(c.mechanism.epsilon_permanent)]
+        kept = [c for c in candidates if math.isfinite(c.mechanism.permanence.epsilon_permanent)]
         if wish.reports > 1 and kept:
             return kept[0]
         chosen = choose_oracle(self.domain, wish.epsilon, users=users)

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
-from rumor.kinds.joint.question import JointQuestion
-from rumor.mechanisms.mixed import Mixed
+from rumor.kinds.joint.question import JointQuestion, linked_parts
+from rumor.mechanisms.mixed.mixed import Mixed
 
 if TYPE_CHECKING:
     import altair as alt
 
+    from rumor.kinds.joint.result import JointEstimate
     from rumor.kinds.planning.planned import Size
+    from rumor.mechanisms.base import Mechanism
+    from rumor.mechanisms.oracle import FrequencyOracle
     from rumor.results.view import View
 
 
@@ -31,6 +34,18 @@ class Joint(JointQuestion):
         from rumor.kinds.joint.picture import strata_chart
 
         return strata_chart(estimates, by, view, title=title)
+
+    def check_linked(self, mechanisms: Mapping[str, Mechanism]) -> None:
+        """Refuse ids and labels that no parts may have."""
+        linked_parts(mechanisms)
+
+    def estimate_linked(
+        self, asked: Mapping[str, tuple[FrequencyOracle, object]], method: str = "auto"
+    ) -> JointEstimate:
+        """Return the table of two choices that were asked apart."""
+        from rumor.kinds.joint.linked import estimate_linked
+
+        return estimate_linked(asked, method)
 
     def check_size(self, size: Size) -> None:
         """A number of values for each part, and nothing else."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from rumor.core.errors import InputError, shown
 from rumor.core.types import Target
-from rumor.estimators.compare.sample import Sample
+from rumor.estimators.groups import Sample
 from rumor.kinds.joint.estimate import estimate
 from rumor.kinds.measures import Measures
-from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.summary import Summary
 
 

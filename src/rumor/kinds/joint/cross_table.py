@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
-from rumor.estimators.joint.association import Ends
+from rumor.kinds.joint.fit.association import Ends
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import critical_value
 from rumor.results.view import View

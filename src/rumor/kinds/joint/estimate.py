@@ -13,18 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rumor.core.parts import Parts
-from rumor.core.settings import checked_method
-from rumor.estimators.joint.bayes import Shrunk, shrunk
-from rumor.estimators.joint.blend import averaged
-from rumor.estimators.joint.linear import Linear, linear, seen_in
-from rumor.estimators.joint.nearest import consistent_tables
-from rumor.kinds.evidence import summarized
-from rumor.kinds.joint.few_ends import few_cells, few_margin
-from rumor.kinds.joint.pair_table import PairTable
+from rumor.core.checks import checked_method
+from rumor.estimators.data import summarized
+from rumor.kinds.joint.fit.bayes import Shrunk, averaged, consistent_tables, shrunk
+from rumor.kinds.joint.fit.linear import Linear, linear, seen_in
+from rumor.kinds.joint.pair_table import PairTable, few_cells, few_margin
 from rumor.kinds.joint.result import Asked, JointEstimate
-from rumor.mechanisms.liars import FakeClients, fakes_among
-from rumor.mechanisms.mixed import Counted, Mixed
+from rumor.mechanisms.mixed.mixed import Counted, Mixed
+from rumor.mechanisms.mixed.parts import Parts
+from rumor.mechanisms.poisoning import FakeClients, fakes_among
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
 """Every method, and its options."""
@@ -63,10 +60,10 @@ def _fakes(mechanism: Mixed, counted: Sequence[Counted], found: Linear) -> FakeC
     fakes = fakes_among(sum(one.reports for one in counted))
     oracles = [one.component.oracle for one in counted]
     share = [fakes / max(one.reports, fakes) for one in counted]
-    adds = max(o.fake_gain(1, 1) * part for o, part in zip(oracles, share, strict=True))
-    takes = max(o.fake_loss(1, 1) * part for o, part in zip(oracles, share, strict=True))
+    adds = max(o.poisoning.gain(1, 1) * part for o, part in zip(oracles, share, strict=True))
+    takes = max(o.poisoning.loss(1, 1) * part for o, part in zip(oracles, share, strict=True))
     noise = max(float(found.pair(pair).deviation.max()) for pair in found.coordinates.pairs)
-    return FakeClients(fakes, adds, takes, mechanism.raised).with_shares(noise)
+    return FakeClients(fakes, adds, takes, mechanism.poisoning.raised).with_shares(noise)
 
 
 def joint_estimate(

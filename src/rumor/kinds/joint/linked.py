@@ -16,20 +16,25 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.exact import MAX_EPSILON, sum_up
-from rumor.core.parts import Parts
 from rumor.core.reports import as_reports
 from rumor.core.types import Vector
-from rumor.estimators.joint.coordinates import Matrix
-from rumor.estimators.joint.linear import Moments, Seen, linear
-from rumor.estimators.joint.linked import Rates, linked_inverse, linked_table
 from rumor.kinds.joint.estimate import joint_estimate
-from rumor.kinds.joint.few_ends import FewEnds
+from rumor.kinds.joint.fit.linear import (
+    Matrix,
+    Moments,
+    Rates,
+    Seen,
+    linear,
+    linked_inverse,
+    linked_table,
+)
+from rumor.kinds.joint.pair_table import FewEnds
 from rumor.kinds.joint.plan import planned
 from rumor.kinds.joint.question import linked_parts
 from rumor.kinds.joint.result import Asked, JointEstimate
-from rumor.kinds.planning.measures import mean_square
-from rumor.kinds.planning.planned import Size
-from rumor.mechanisms.mixed import Mixed
+from rumor.kinds.planning.planned import Size, mean_square
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.results.counts import BoundedIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals

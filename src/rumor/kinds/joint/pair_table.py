@@ -1,4 +1,12 @@
-"""The table of two answers: its cells, and how the two go together.
+"""Ends that intervals of joint tables have to hold where reports are few.
+
+The linear estimate of a cell combines everything that was asked, and its error is that of many
+reports. A count of those who were asked for both answers is binomial by itself: where it is small,
+so is what is known, and the cell's interval must hold that of the count. Of a margin, those who
+were asked for it alone tell likewise. Where more was asked at once, all that share a cell or a
+value of a margin are counted together.
+
+The table of two answers: its cells, and how the two go together.
 
 The shares are the method's answer. Test, intervals, Cramer's V and odds ratios are of the linear
 estimate, which nothing was drawn towards independence in; every interval is stretched to hold the
@@ -9,13 +17,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.types import Vector
-from rumor.estimators.joint.association import (
+from rumor.core.exact import CONFIDENCE
+from rumor.core.types import Rows, Vector
+from rumor.kinds.joint.fit.association import (
     Ends,
     Independence,
     cramers_v,
@@ -23,10 +33,58 @@ from rumor.estimators.joint.association import (
     odds_ratio,
     ratio_to_independence,
 )
-from rumor.estimators.joint.coordinates import Matrix
-from rumor.estimators.joint.linear import Moments
-from rumor.kinds.joint.few_ends import FewEnds
-from rumor.results.intervals import critical_value, share_ends
+from rumor.kinds.joint.fit.linear import Matrix, Moments
+from rumor.mechanisms.mixed.mixed import Counted
+from rumor.results.counts import ExactIntervals
+from rumor.results.intervals import Bounds, critical_value, share_ends
+from rumor.results.shares import few_share_ends
+
+FewEnds = Callable[[float], Bounds]
+"""Ends for a normal quantile: a lower one that is missing is infinite, an upper one minus that."""
+
+
+def few_cells(
+    counted: Sequence[Counted], sizes: Sequence[int], pair: tuple[int, int]
+) -> FewEnds | None:
+    """Return the ends of a table's cells, from those who were asked for this `pair`."""
+    both = [one for one in counted if set(pair) <= set(one.component.asks)]
+    return _most_known(both, sizes, pair) if both else None
+
+
+def few_margin(counted: Sequence[Counted], sizes: Sequence[int], part: int) -> FewEnds:
+    """Return the ends of a margin, from the component with most reports about this `part`."""
+    about = [one for one in counted if part in one.component.asks]
+    return _most_known(about, sizes, (part,))
+
+
+def _most_known(
+    counted: Sequence[Counted], sizes: Sequence[int], parts: tuple[int, ...]
+) -> FewEnds:
+    """Return the ends for each combination of answers to `parts`, from the most reports."""
+    one = max(counted, key=lambda each: each.reports)
+    asks = one.component.asks
+    if asks == parts:
+        return _counts(one)
+    cells = np.arange(one.component.oracle.domain).reshape([sizes[i] for i in asks])
+    first = np.moveaxis(cells, [asks.index(part) for part in parts], range(len(parts)))
+    return _groups(one, list(first.reshape(math.prod(sizes[part] for part in parts), -1)))
+
+
+def _counts(one: Counted) -> FewEnds:
+    return ExactIntervals(one.component.oracle.item_channel(one.tally, one.reports)).few_bounds
+
+
+def _groups(one: Counted, groups: Sequence[Rows]) -> FewEnds:
+    def ends(z: float) -> Bounds:
+        low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
+        for row, members in enumerate(groups):
+            score = one.component.oracle.group_score(one.tally, max(one.reports, 1), members)
+            few = few_share_ends(score, max(one.reports, 1), z)
+            if few is not None:
+                low[row], high[row] = few
+        return low, high
+
+    return ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +130,7 @@ class PairTable:
         """Wald's test of independence."""
         return independence_test(self.linear, self.sizes)
 
-    def cramers_v(self, level: float = 0.95) -> Ends:
+    def cramers_v(self, level: float = CONFIDENCE) -> Ends:
         """How strongly the two go together, from 0 to 1."""
         return cramers_v(self.linear, self.sizes, self.shares.ravel(), level)
 
@@ -80,7 +138,7 @@ class PairTable:
         self,
         rows: tuple[str, str] | None = None,
         columns: tuple[str, str] | None = None,
-        level: float = 0.95,
+        level: float = CONFIDENCE,
     ) -> Ends:
         """Of two rows and two columns; those there are, unless there are more."""
         i, k = self._two(0, rows)

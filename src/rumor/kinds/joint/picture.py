@@ -14,8 +14,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import decimals_for, one_line, percent
-from rumor.results.colours import INK, TILES, TRUTH
-from rumor.results.points import framed
+from rumor.results.chart_parts import INK, TILES, TRUTH, framed
 from rumor.results.view import View
 
 if TYPE_CHECKING:

@@ -10,15 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.parts import Parts
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.estimators.joint.linear import Linear, Moments, Seen, linear
+from rumor.kinds.joint.fit.linear import Linear, Moments, Seen, linear
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.forecast import typical_law
-from rumor.kinds.planning.measures import mean_square, told_apart
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
-from rumor.mechanisms.mixed import Mixed
+from rumor.kinds.planning.planned import (
+    Candidate,
+    PlannedQuestion,
+    Size,
+    Squares,
+    Wish,
+    mean_square,
+    told_apart,
+)
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.mixed.parts import Parts
 
 # How much more often the same places of two parts come together, in the crowd of a simulation.
 _LINKED = 0.5

@@ -8,10 +8,10 @@ from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.errors import AnswerError, InputError, shown
-from rumor.core.parts import Parts
 from rumor.kinds.base import Example, Kind, mechanism_wish, some
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.mixed import Mixed
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.mixed.parts import Parts
 
 COLUMNS = ("frequency", "low", "high", "unbiased", "stderr", "ratio", "ratio_low", "ratio_high")
 """What rows of an estimate have beside a key for each part."""

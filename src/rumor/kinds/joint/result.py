@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError, shown
-from rumor.core.parts import Parts
+from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Vector, checked_target
-from rumor.estimators.joint.association import Ends
-from rumor.estimators.joint.linear import Moments
-from rumor.kinds.joint.few_ends import FewEnds
-from rumor.kinds.joint.pair_table import PairTable, stretched
+from rumor.kinds.joint.fit.association import Ends
+from rumor.kinds.joint.fit.linear import Moments
+from rumor.kinds.joint.pair_table import FewEnds, PairTable, stretched
 from rumor.kinds.joint.question import COLUMNS
-from rumor.results.comparison import finite
+from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.intervals import critical_value
-from rumor.results.rows import Column, Tabular, all_or_each
+from rumor.results.rows import Column, Tabular, all_or_each, finite
 from rumor.results.shares import Share
 from rumor.results.view import View, Wishes, viewed
 
@@ -65,7 +64,7 @@ class JointEstimate(Tabular):
         one, other = sorted(keys.index(name) for name in named)
         return self.tables[one, other]
 
-    def share(self, answer: Mapping[str, str], level: float = 0.95) -> Ends:
+    def share(self, answer: Mapping[str, str], level: float = CONFIDENCE) -> Ends:
         """The share of people with one value of a part, or with two values of two parts."""
         keys = self.parts.keys
         wanted = tuple(sorted(keys.index(key) for key in answer if key in keys))
@@ -157,7 +156,9 @@ class JointEstimate(Tabular):
         """Its standard error."""
         return np.concatenate([one.deviation for one in self._linear])
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Vector, Vector]:
+    def interval(
+        self, level: float = CONFIDENCE, *, simultaneous: bool = False
+    ) -> tuple[Vector, Vector]:
         """Ends of the intervals of all rows, each named in advance, or all at once."""
         z = critical_value(level, self.frequency.size if simultaneous else 1)
         ends = [table.interval(z) for table in self.tables.values()]

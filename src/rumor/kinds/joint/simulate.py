@@ -9,16 +9,22 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.parts import Parts
 from rumor.core.randomness import Source
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials, rescaled
 from rumor.kinds.joint.estimate import estimate
+from rumor.kinds.joint.read import read_counts
 from rumor.kinds.joint.result import JointEstimate
-from rumor.kinds.joint.tables import read_counts
-from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.kinds.reading import Held
-from rumor.mechanisms.mixed import Mixed
+from rumor.kinds.simulation import (
+    Crowd,
+    NumericSimulation,
+    Trials,
+    rescaled,
+    simulate_numeric,
+    summary_of,
+)
+from rumor.mechanisms.mixed.mixed import Mixed
+from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.view import View
 
 

@@ -28,13 +28,19 @@ class KeyValue(KeyValueQuestion):
 
     def row_is_person(self, table: Table) -> bool:
         """Not where each pair has a row."""
-        return not self._part("tables").is_long(table)
+        return not self._part("read").is_long(table)
 
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> KeyValueEstimate:
         """All rounds of PrivKVM together."""
         from rumor.kinds.keyvalue.estimate import estimate_rounds
 
         return estimate_rounds(rounds, method)
+
+    def estimate_round(self, mechanism: KeyValueMechanism, summary: Summary) -> KeyValueEstimate:
+        """Return the estimate of one round by calibration, as published."""
+        from rumor.kinds.keyvalue.estimate import estimate_keyvalue
+
+        return estimate_keyvalue(summary, "calibration")
 
 
 KIND = KeyValue()

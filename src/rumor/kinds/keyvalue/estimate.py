@@ -1,6 +1,6 @@
 """Frequencies and means of keys from a summary, by any of the methods.
 
-"auto" (the same as "pooled") is the default of rumor.estimators.keyvalue.pooled; "flat" treats
+"auto" (the same as "pooled") is the default of rumor.kinds.keyvalue.fit.pooled; "flat" treats
 every key apart, under a uniform prior; "mle" is the closed form of maximum likelihood;
 "inversion" the linear estimates as they come out; "calibration" is what was published for
 PrivKV, and "em" too, which runs over the states of any mechanism.
@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_method, checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import checked_method
 from rumor.core.types import Vector
-from rumor.estimators.keyvalue.linear import LinearKeys
-from rumor.estimators.keyvalue.most_likely import most_likely
-from rumor.estimators.keyvalue.pooled import MODELS, posterior_means
-from rumor.estimators.keyvalue.published import (
+from rumor.estimators.data import summarized
+from rumor.kinds.keyvalue.fit.linear import LinearKeys, most_likely
+from rumor.kinds.keyvalue.fit.pooled import MODELS, posterior_means
+from rumor.kinds.keyvalue.fit.published import (
     MOST_ROUNDS,
     THRESHOLD,
     calibrated,
@@ -31,7 +30,6 @@ from rumor.estimators.keyvalue.published import (
     of_states,
     state_em,
 )
-from rumor.kinds.evidence import summarized
 from rumor.kinds.keyvalue.intervals import (
     FrequencyIntervals,
     KeyIntervals,
@@ -40,7 +38,7 @@ from rumor.kinds.keyvalue.intervals import (
 )
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
-from rumor.mechanisms.liars import FakeClients
+from rumor.mechanisms.poisoning import FakeClients
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
 from rumor.results.kept import FullSlots

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.estimators.keyvalue.linear import LinearKeys
+from rumor.kinds.keyvalue.fit.linear import LinearKeys
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.results.counts import binomial_ends, bounded_ends
 from rumor.results.intervals import Bounds, Tails

@@ -9,8 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.colours import BAR, LINE
-from rumor.results.points import base_chart, diamonds, framed, points
+from rumor.results.chart_parts import BAR, LINE, base_chart, diamonds, framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:

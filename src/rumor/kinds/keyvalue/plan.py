@@ -6,14 +6,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rumor.core.exact import CONFIDENCE
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.kinds.keyvalue.choose import key_value
-from rumor.kinds.planning.forecast import key_ratio, typical_keys
-from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.kinds.keyvalue.question import key_value
+from rumor.kinds.planning.forecast import holders, key_ratio, typical_keys
+from rumor.kinds.planning.planned import (
+    Candidate,
+    PlannedQuestion,
+    Size,
+    Squares,
+    Wish,
+    mean_square,
+    told_apart,
+)
 from rumor.mechanisms import (
     ItemSampling,
     KeySet,
@@ -176,17 +183,3 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
 def planned(size: Size) -> PlannedKeyValue:
     """Some of so many keys."""
     return PlannedKeyValue(size)
-
-
-def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Who holds which key: each key with its frequency, everybody as many keys as anybody.
-
-    Systematic sampling: keys are laid side by side, each as long as its frequency, and a comb
-    with a random offset picks those that its teeth fall into.
-    """
-    order = rng.permutation(frequency.size)
-    ends = np.concatenate([[0.0], np.cumsum(frequency[order])])
-    teeth = np.floor(ends[None, :] - rng.random((people, 1)))
-    held = np.empty((people, frequency.size), dtype=np.bool_)
-    held[:, order] = np.diff(teeth, axis=1) > 0
-    return held

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError, shown
+from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.kept import Kept
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
-from rumor.results.ranked import RankedRows
 from rumor.results.rows import Column
-from rumor.results.selection import both_sided_tails, split_tails
+from rumor.results.selection import RankedRows, both_sided_tails, split_tails
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class KeyValueEstimate(RankedRows):
 
     def interval(
         self,
-        level: float = 0.95,
+        level: float = CONFIDENCE,
         *,
         quantity: str = "frequency",
         of: str = "population",

@@ -12,12 +12,11 @@ from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source, System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials
 from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
+from rumor.kinds.keyvalue.read import is_long, read_people
 from rumor.kinds.keyvalue.result import KeyValueEstimate
-from rumor.kinds.keyvalue.tables import is_long, read_people
-from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.kinds.reading import Held
+from rumor.kinds.simulation import Crowd, NumericSimulation, Trials, simulate_numeric, summary_of
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary

@@ -10,7 +10,7 @@ import numpy as np
 
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.estimators.compare.sample import Sample
+from rumor.estimators.groups import Sample
 from rumor.kinds.measures import MEAN, Measures
 from rumor.kinds.number.estimate import FewNumbers, ShareIntervals, estimate
 from rumor.mechanisms.mean import MeanMechanism

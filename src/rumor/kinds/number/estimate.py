@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from rumor.core.binomial import FEW
+from rumor.core.checks import checked_method
 from rumor.core.parts_needed import needed
-from rumor.core.settings import checked_method
 from rumor.core.types import Rows, Target
-from rumor.kinds.evidence import summarized
+from rumor.estimators.data import summarized
 from rumor.kinds.number.result import MeanEstimate
-from rumor.mechanisms.liars import fake_clients
 from rumor.mechanisms.mean import MeanMechanism
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from rumor.core.plain_text import percent
-from rumor.results.points import points
+from rumor.results.chart_parts import points
 from rumor.results.view import View
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import Candidate, Size, Squares, Wish
-from rumor.kinds.planning.planned_mean import PlannedMean
+from rumor.kinds.planning.planned import Candidate, PlannedMean, Size, Squares, Wish
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001

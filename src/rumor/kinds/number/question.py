@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
 from rumor.kinds.base import Another, Example, Kind, mechanism_wish
-from rumor.kinds.ranges import RANGE, range_arguments, typed_number
+from rumor.kinds.domains import RANGE, range_arguments, typed_number
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
 

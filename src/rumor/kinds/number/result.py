@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, percent
 from rumor.core.types import checked_target
 from rumor.results.estimate import fake_clients_line
@@ -47,7 +48,7 @@ class MeanEstimate(Tabular):
         return [0]
 
     def interval(
-        self, level: float = 0.95, *, of: str = "population", simultaneous: bool = False
+        self, level: float = CONFIDENCE, *, of: str = "population", simultaneous: bool = False
     ) -> tuple[float, float]:
         """A confidence interval for the mean, within the range.
 

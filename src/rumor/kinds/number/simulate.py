@@ -11,11 +11,10 @@ from rumor.core.files import PathLike
 from rumor.core.number_range import numbers
 from rumor.core.randomness import Source
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import Trials
 from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
-from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.kinds.reading import Held
+from rumor.kinds.simulation import Crowd, NumericSimulation, Trials, simulate_numeric, summary_of
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.results.view import View
 

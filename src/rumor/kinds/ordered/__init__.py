@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     import altair as alt
 
     from rumor.core.answer_table import Table
+    from rumor.core.files import PathLike
+    from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import Size
-    from rumor.mechanisms.wave import Wave
+    from rumor.mechanisms.summary import Summary
+    from rumor.mechanisms.wave.wave import Wave
     from rumor.results.view import View
 
 
@@ -32,6 +35,12 @@ class Ordered(OrderedQuestion):
         from rumor.kinds.ordered.few_values import few_values
 
         return few_values(mechanism, table, column)
+
+    def learned_cap(self, path: PathLike, summary: Summary) -> LearnedCap:
+        """Return the number of things that nine in ten people hold at most."""
+        from rumor.kinds.ordered.cap import cap_of
+
+        return cap_of(self._part("estimate").estimate(summary.mechanism, summary, "auto", {}))
 
     def largest_error(self, size: Size) -> float:
         """The whole range."""

@@ -1,4 +1,11 @@
-"""What is compared of ordered answers: the mean, quantiles and, of labels, running shares."""
+"""Did anything change? A test on two output histograms of one channel, without any law.
+
+The differences of the two histograms' first five cosine moments are compared with what chance
+gives (Neyman's smooth test, 1937): a distribution that moved, spread or tilted shows there, and
+five numbers spend less on chance than hundreds of outputs would.
+
+What is compared of ordered answers: the mean, quantiles and, of labels, running shares.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +15,36 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.overall import Overall
 from rumor.core.types import Target
-from rumor.estimators.compare.inverted import Quantiles
-from rumor.estimators.compare.sample import Sample
-from rumor.estimators.ordered.change import changed
-from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures
-from rumor.kinds.ordered.assumption import condition
+from rumor.estimators.groups import Overall, Sample, beyond
+from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures, Quantiles
 from rumor.kinds.ordered.estimate import estimate
-from rumor.kinds.ordered.measured import Measured
+from rumor.kinds.ordered.fit.likelihood import checked_outputs
+from rumor.kinds.ordered.measured import Measured, condition
 from rumor.kinds.ordered.result import QUANTILES
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.band import Band
+from rumor.mechanisms.wave.wave import Wave
+
+_MOMENTS = 5
+
+
+def changed(band: Band, before: object, after: object) -> Overall:
+    """The statistic, and the probability of one as large if nothing changed."""
+    first, second = checked_outputs(band, before), checked_outputs(band, after)
+    moments = min(_MOMENTS, band.outcomes - 1)
+    place = (np.arange(band.outcomes) + 0.5) / band.outcomes
+    waves = np.cos(np.pi * np.outer(np.arange(1, moments + 1), place))
+    difference = waves @ (first / first.sum() - second / second.sum())
+    pooled = (first + second) / (first.sum() + second.sum())
+    middle = waves @ pooled
+    spread = (waves * pooled) @ waves.T - np.outer(middle, middle)
+    people = 1 / (1 / first.sum() + 1 / second.sum())
+    # A handful of reports may leave some moments without spread: those say nothing.
+    statistic = float(people * (difference @ np.linalg.pinv(spread, hermitian=True) @ difference))
+    freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
+    return Overall("smooth test", statistic, freedom, beyond(statistic, freedom))
+
 
 _LISTED = 50
 

@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_above_zero, checked_size
-from rumor.core.settings import checked_method
+from rumor.core.checks import checked_above_zero, checked_method, checked_size
 from rumor.core.types import Vector
-from rumor.estimators.ordered.em import em, ems
-from rumor.estimators.ordered.fit import OrderedFit, fit_ordered
-from rumor.estimators.ordered.mean import linear_mean
-from rumor.kinds.evidence import summarized
-from rumor.kinds.ordered.assumption import checked_assumption
+from rumor.estimators.data import summarized
+from rumor.kinds.ordered.fit.average import OrderedFit, fit_ordered
+from rumor.kinds.ordered.fit.em import em, ems, linear_mean
+from rumor.kinds.ordered.measured import checked_assumption
 from rumor.kinds.ordered.result import OrderedEstimate
-from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 
 _EM_OPTIONS = ("tolerance", "iterations", "assume")
 OPTIONS: Mapping[str, tuple[str, ...]] = {

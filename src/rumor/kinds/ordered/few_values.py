@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rumor.core.answer_table import Table
 from rumor.core.plain_text import one_line
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 
 # As many values as a person can choose from; on a scale with so many positions for each of them,
 # and with so many people for each on average: a few people always hold few values.

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.estimators.ordered.forecast import Forecast as Expected
-from rumor.estimators.ordered.forecast import forecast, mean_error
+from rumor.kinds.ordered.fit.forecast import Forecast as Expected
+from rumor.kinds.ordered.fit.forecast import forecast, mean_error
 from rumor.kinds.ordered.result import QUANTILES
-from rumor.kinds.planning.planned import Candidate, Size, Squares, Wish
-from rumor.kinds.planning.planned_mean import PlannedMean
-from rumor.mechanisms.wave import Wave
+from rumor.kinds.planning.planned import Candidate, PlannedMean, Size, Squares, Wish
+from rumor.mechanisms.wave.wave import Wave
 
 # The part of a simulated crowd that belongs to the first of two peaks.
 _FIRST = 0.6

@@ -9,9 +9,9 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, shown
 from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
-from rumor.kinds.ranges import RANGE, typed_number
+from rumor.kinds.domains import RANGE, typed_number
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.wave import Wave
+from rumor.mechanisms.wave.wave import Wave
 
 SCALE = ("labels", *RANGE, "bins")
 """The keys of a scale."""

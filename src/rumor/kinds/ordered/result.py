@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from rumor.core.band import Band
 from rumor.core.errors import InputError, shown
+from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import (
     aligned,
     decimals_for,
@@ -26,14 +26,13 @@ from rumor.core.plain_text import (
     percent,
     wrapped,
 )
-from rumor.core.scale import Scale
 from rumor.core.types import Tally, Vector
-from rumor.estimators.ordered.bounds import Bounds
-from rumor.estimators.ordered.curve import Curve
-from rumor.estimators.ordered.fit import OrderedFit
-from rumor.estimators.ordered.sides import Sides
-from rumor.kinds.ordered.assumption import DEFAULT, SMOOTH, checked_assumption, condition
-from rumor.kinds.ordered.measured import Measured
+from rumor.kinds.ordered.fit.average import OrderedFit
+from rumor.kinds.ordered.fit.bounds import Bounds, Sides
+from rumor.kinds.ordered.fit.curve import Curve
+from rumor.kinds.ordered.measured import DEFAULT, SMOOTH, Measured, checked_assumption, condition
+from rumor.mechanisms.wave.band import Band
+from rumor.mechanisms.wave.scale import Scale
 from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
@@ -43,7 +42,7 @@ from rumor.results.view import View, Wishes, viewed
 if TYPE_CHECKING:
     import altair as alt
 
-    from rumor.kinds.ordered.difference import Difference
+    from rumor.kinds.ordered.measured import Difference
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _NAMES = {0.5: "median"}
@@ -89,7 +88,7 @@ class OrderedEstimate(Tabular):
         """The share of each position for a unit of the scale."""
         return np.asarray(self.frequency / self.scale.unit)
 
-    def mean_interval(self, level: float = 0.95) -> Measured:
+    def mean_interval(self, level: float = CONFIDENCE) -> Measured:
         """The mean with the interval of the linear one."""
         z, ends = critical_value(level, 1), self.scale.middles[[0, -1]]
         if not self.scale.whole:
@@ -101,7 +100,7 @@ class OrderedEstimate(Tabular):
         return Measured(mean, min(float(low), mean), max(float(high), mean), self.stderr, level)
 
     def cdf(
-        self, value: float | str, level: float = 0.95, *, assume: str | None = None
+        self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
     ) -> Measured:
         """Return the share of answers up to a value and with it.
 
@@ -114,7 +113,7 @@ class OrderedEstimate(Tabular):
         self,
         low: float | str,
         high: float | str | None = None,
-        level: float = 0.95,
+        level: float = CONFIDENCE,
         *,
         assume: str | None = None,
     ) -> Measured:
@@ -157,7 +156,9 @@ class OrderedEstimate(Tabular):
         except ValueError:
             raise InputError(f"a share is of numbers of the range; got {shown(text)}") from None
 
-    def quantile(self, share: float, level: float = 0.95, *, assume: str | None = None) -> Measured:
+    def quantile(
+        self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
+    ) -> Measured:
         """Return the value that this `share` of answers does not exceed.
 
         `assume` is "nothing" or "smooth", as for `cdf`.
@@ -194,7 +195,7 @@ class OrderedEstimate(Tabular):
 
     def minus(self, other: OrderedEstimate) -> Difference:
         """What differs between these people and others: they must not be the same people."""
-        from rumor.kinds.ordered.difference import Difference
+        from rumor.kinds.ordered.measured import Difference
 
         return Difference(self, other)
 
@@ -297,7 +298,7 @@ class OrderedEstimate(Tabular):
             "assume": self.assume,
         }
 
-    def histogram(self, bars: int = _LISTED, level: float = 0.95) -> list[dict[str, Any]]:
+    def histogram(self, bars: int = _LISTED, level: float = CONFIDENCE) -> list[dict[str, Any]]:
         """Shares of neighbours together, in so many bars at most, each with its interval."""
         each = -(-self.scale.domain // bars)
         starts = list(range(0, self.scale.domain, each))

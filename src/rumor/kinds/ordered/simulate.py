@@ -8,15 +8,21 @@ import numpy as np
 
 from rumor.core.files import PathLike
 from rumor.core.randomness import Source
-from rumor.core.scale import Scale
 from rumor.core.types import Tally, Vector
-from rumor.kinds.dry_run import Trials, rescaled
-from rumor.kinds.numeric_dry_run import Crowd, NumericSimulation, simulate_numeric, summary_of
 from rumor.kinds.ordered.estimate import estimate
+from rumor.kinds.ordered.read import reader
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
-from rumor.kinds.ordered.tables import reader
 from rumor.kinds.reading import Held, read_histogram
-from rumor.mechanisms.wave import Wave
+from rumor.kinds.simulation import (
+    Crowd,
+    NumericSimulation,
+    Trials,
+    rescaled,
+    simulate_numeric,
+    summary_of,
+)
+from rumor.mechanisms.wave.scale import Scale
+from rumor.mechanisms.wave.wave import Wave
 from rumor.results.view import View
 
 _ROUNDING = 1e-12

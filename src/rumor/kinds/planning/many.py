@@ -18,7 +18,7 @@ from typing import Any
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon
-from rumor.kinds import KINDS
+from rumor.kinds import KINDS, NAMES
 from rumor.kinds.planning.plan import Plan, make_plan
 from rumor.kinds.planning.planned import MAX_USERS, PlannedQuestion, Size, Wish
 
@@ -165,7 +165,7 @@ def plan_many(questions: int, **given: Any) -> Many:
         )
     checked_size("people", users, questions, MAX_USERS)
     checked_epsilon(epsilon)
-    kind, size = given.get("kind", "choice"), _size(given)
+    kind, size = given.get("kind", NAMES[0]), _size(given)
     checked_choice("a plan's kind", kind, KINDS)
     KINDS[kind].check_size(size)
     fewer = replace(size, users=users // questions)

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.exact import MAX_EPSILON, checked_epsilon
-from rumor.core.toml_text import toml_text
+from rumor.core.exact import CONFIDENCE, MAX_EPSILON, checked_epsilon
+from rumor.core.plain_text import toml_text
 from rumor.core.types import Progress
-from rumor.estimators.compare.power import POWER as USUAL_POWER
-from rumor.estimators.compare.power import Between
-from rumor.kinds import KINDS
-from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.measures import CONFIDENCE, LEVEL, POWER
+from rumor.estimators.power import POWER as USUAL_POWER
+from rumor.estimators.power import Between
+from rumor.kinds import KINDS, NAMES
+from rumor.kinds.planning.forecast import Range
 from rumor.kinds.planning.planned import (
+    EVEN,
+    LEVEL,
     MAX_USERS,
+    POWER,
     Candidate,
     Forecast,
     Option,
@@ -34,9 +36,8 @@ from rumor.kinds.planning.planned import (
     Size,
     Wish,
 )
-from rumor.kinds.planning.planned_mean import EVEN
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.liars import LIARS, fake_clients
+from rumor.mechanisms.poisoning import LIARS, fake_clients
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 class Plan:
     """What was asked, what follows, and what to choose."""
 
+    kind: str
+    """The kind of the question, which may extend that of its mechanism."""
     topic: PlannedQuestion[Any]
     users: int
     wish: Wish
@@ -115,12 +118,13 @@ class Plan:
     def reason(self) -> str:
         """Why it is recommended, in one sentence."""
         best, reports = self.best, self.wish.reports
-        fresh = next((o for o in self.options if math.isinf(o.mechanism.epsilon_permanent)), None)
-        if math.isfinite(best.mechanism.epsilon_permanent) and reports > 1 and fresh is not None:
+        ever = best.mechanism.permanence.epsilon_permanent
+        fresh = next((one for one in self.options if not one.mechanism.permanence.settles), None)
+        if math.isfinite(ever) and reports > 1 and fresh is not None:
             return (
                 f"asked {reports:,} times, fresh noise would cost epsilon "
                 f"{fresh.epsilon_total:,.4g}; permanent noise costs at most "
-                f"{best.mechanism.epsilon_permanent:.4g} while the answer stays the same."
+                f"{ever:.4g} while the answer stays the same."
             )
         said = self.topic.reason(best, self.options)
         return self._least(best) if said is None else said
@@ -214,7 +218,7 @@ class Plan:
             row += [f"{value:.4g}" for value in option.shape.values()]
             row += [f"{option.epsilon:.4g}"]
             if again:
-                ever = option.mechanism.epsilon_permanent
+                ever = option.mechanism.permanence.epsilon_permanent
                 row += [
                     f"{option.epsilon_total:,.4g}",
                     "no limit" if math.isinf(ever) else f"{ever:.4g}",
@@ -236,7 +240,7 @@ class Plan:
     def to_dict(self) -> dict[str, object]:
         """The plan as plain data."""
         return {
-            "kind": self.best.mechanism.kind,
+            "kind": self.kind,
             "people": self.users,
             "domain": self.topic.asked.domain,
             "epsilon": self.epsilon,
@@ -263,7 +267,7 @@ class Plan:
                     "parameters": dict(option.shape),
                     "epsilon": option.epsilon,
                     "epsilon_total": option.epsilon_total,
-                    "epsilon_permanent": option.mechanism.epsilon_permanent,
+                    "epsilon_permanent": option.mechanism.permanence.epsilon_permanent,
                     "one_percent_liars_add": option.fakes.adds,
                     "one_percent_liars_take": option.fakes.takes,
                 }
@@ -275,7 +279,7 @@ class Plan:
         """A collection that asks one question with these parameters, ready to be edited."""
         question: Mapping[str, object] = {
             "id": "question",
-            "kind": self.best.mechanism.kind,
+            "kind": self.kind,
             "text": "What is asked, in plain words",
             **self.topic.question(),
             **self.best.toml,
@@ -345,7 +349,7 @@ class Plan:
 
 def make_plan(
     *,
-    kind: str = "choice",
+    kind: str = NAMES[0],
     domain: int | None = None,
     users: int | None = None,
     epsilon: float | None = None,
@@ -396,6 +400,8 @@ def make_plan(
             f"got {given}"
         )
 
+    made = functools.partial(_plan, kind)
+
     def topic(domain: int | None, people: int | None) -> PlannedQuestion[Any]:
         return KINDS[kind].planned(replace(size, domain=domain, users=people))
 
@@ -408,7 +414,7 @@ def make_plan(
         wish = Wish(epsilon, reports, lifetime)
         most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
-        return _plan(topic(most, users), users, wish, said, between, named)
+        return made(topic(most, users), users, wish, said, between, named)
     if users is not None and epsilon is not None and wanted is not None and difference is None:
         raise InputError(
             "a plan takes two of people, epsilon and an error (or a frequency to detect), and "
@@ -420,7 +426,7 @@ def make_plan(
         wish = Wish(epsilon, reports, lifetime)
         users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
         said = f"people needed for the rest{said}"
-        return _plan(topic(domain, users), users, wish, said, between, named)
+        return made(topic(domain, users), users, wish, said, between, named)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
@@ -428,7 +434,7 @@ def make_plan(
         said = "epsilon needed for the rest"
     else:
         said = said.removeprefix(", ") or "as asked"
-    return _plan(about, users, Wish(epsilon, reports, lifetime), said, between, named)
+    return made(about, users, Wish(epsilon, reports, lifetime), said, between, named)
 
 
 Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
@@ -532,6 +538,7 @@ def _over_time(
 
 
 def _plan(
+    kind: str,
     topic: PlannedQuestion[Any],
     users: int,
     wish: Wish,
@@ -548,7 +555,7 @@ def _plan(
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
     best = topic.choose(options, users, wish)
     assert isinstance(best, Option)
-    return Plan(topic, users, wish, ranked, best, solved, between, named)
+    return Plan(kind, topic, users, wish, ranked, best, solved, between, named)
 
 
 def _expected(

@@ -1,22 +1,119 @@
-"""A question as a plan sees it: its size, the mechanisms it may use, and their errors."""
+"""How well is well enough: mean squares of errors, and what a test notices.
+
+A test has the level 5 % and, at what is called detectable, the power 90 %.
+
+Permanent noise for a wish: f, p and q from the loss of one report and of all of them.
+
+With h bits to an answer, any number of reports costs 2 h ln((1 - f/2) / (f/2)), which fixes
+f. Given f, the least noise at a given loss of one report has q* = 1/2 and
+p* = 1 / (1 + e^(epsilon/h)), as optimised unary encoding; p and q follow, since
+p* = (f/2) q + (1 - f/2) p and q* the other way round. Where that would need p < 0 (the
+lifetime is short of about twice epsilon), p = 0 and q is as large as epsilon allows.
+Numbers are rounded to six decimals, towards privacy.
+
+A question as a plan sees it: its size, the mechanisms it may use, and their errors.
+
+Questions whose mean is learned, over a range: errors in the range's own unit.
+"""
 
 from __future__ import annotations
 
 import abc
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import ClassVar, Generic, Self, TypeVar
 
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
-from rumor.core.types import Progress
-from rumor.estimators.compare.power import Between
-from rumor.kinds.planning.forecast_range import Range
-from rumor.kinds.planning.permanent import LIFETIME
+from rumor.core.types import Progress, Vector
+from rumor.estimators.power import Between
+from rumor.kinds.planning.forecast import Range
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.liars import FakeClients
+from rumor.mechanisms.poisoning import FakeClients
+
+LEVEL, POWER = 0.05, 0.9
+
+
+def mean_square(errors: Vector) -> float:
+    """Over all values."""
+    return float((errors**2).mean())
+
+
+def noticed(error: float, most: float) -> float:
+    """The distance from a known number that a one-sided test notices; `most` when there is none."""
+    quantiles = NormalDist().inv_cdf(1 - LEVEL) + NormalDist().inv_cdf(POWER)
+    return min(quantiles * error, most)
+
+
+def told_apart(deviation: Callable[[float], float], level: float = LEVEL) -> float:
+    """The f with f = z(level) sd(0) + z(power) sd(f), by iteration; 1 when there is none."""
+    first, power = NormalDist().inv_cdf(1 - level), NormalDist().inv_cdf(POWER)
+    noise = deviation(0.0)
+    f = (first + power) * noise
+    for _ in range(50):
+        if f >= 1:
+            return 1.0
+        f = first * noise + power * deviation(f)
+    return min(f, 1.0)
+
+
+_UNITS = 1_000_000
+# What all reports may cost by default: this many times one report.
+LIFETIME = 2.0
+
+
+@dataclass(frozen=True)
+class PermanentNoise:
+    """RAPPOR's three numbers."""
+
+    f: float
+    p: float
+    q: float
+
+
+def permanent_noise(epsilon: float, lifetime: float, hashes: int = 1) -> PermanentNoise:
+    """The noise of least variance with these losses, one report and any number of them."""
+    if lifetime < epsilon:
+        raise InputError(
+            f"the lifetime must be at least the epsilon of one report, {epsilon:g}; "
+            f"got {lifetime:g}"
+        )
+    f = _up(2 / (1 + math.exp(lifetime / (2 * hashes))))
+    half = f / 2
+    p_star = 1 / (1 + math.exp(epsilon / hashes))
+    p = ((1 - half) * p_star - half / 2) / (1 - f)
+    q = ((1 - half) / 2 - half * p_star) / (1 - f)
+    if p < 0:
+        p, q = 0.0, _largest_q(half, epsilon / hashes)
+    return PermanentNoise(f, _up(max(p, 0.0)), _down(min(q, 1.0)))
+
+
+def _largest_q(half: float, epsilon: float) -> float:
+    """The largest q at which one bit with p = 0 loses at most epsilon."""
+
+    def loss(q: float) -> float:
+        high, low = (1 - half) * q, half * q
+        return math.log(high * (1 - low) / (low * (1 - high)))
+
+    low, high = 0.0, 1.0
+    if loss(1.0) <= epsilon:
+        return 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if loss(middle) <= epsilon else (low, middle)
+    return low
+
+
+def _up(x: float) -> float:
+    return math.ceil(x * _UNITS) / _UNITS
+
+
+def _down(x: float) -> float:
+    return math.floor(x * _UNITS) / _UNITS
+
 
 MAX_USERS = 10**12
 MAX_DOMAIN = 1_000_000
@@ -264,3 +361,32 @@ def _not_compared(mechanism: Mechanism) -> InputError:
         f"differences are planned for choices, sets, numbers and ordered answers; "
         f"got {mechanism.kind!r}"
     )
+
+
+EVEN = 1 / math.sqrt(12)
+"""The standard deviation of numbers that are spread evenly, as a part of their range."""
+
+
+class PlannedMean(PlannedQuestion[M]):
+    """A question over a range, planned for its mean."""
+
+    unit = "number"
+
+    @abc.abstractmethod
+    def noise(self, mechanism: M, number: float) -> float:
+        """Return the variance of the estimate that one report of this `number` gives."""
+
+    def detectable(self, mechanism: M, users: int) -> float:
+        """A one-sided test against a known number."""
+        return noticed(self.error(mechanism, users), self.asked.span)
+
+    def difference(self, mechanism: M, users: int, between: Between) -> float:
+        """Of means, of numbers with a standard deviation."""
+        span = self.asked.span
+        deviation = span * EVEN if between.deviation is None else between.deviation
+        # Noise grows with the squared distance from the middle of the range, or hardly depends on
+        # it: that of numbers around the quarters of the range is the noise at their root mean
+        # square.
+        away = min(math.hypot(deviation, span / 4), span / 2)
+        variance = self.noise(mechanism, self.asked.low + span / 2 + away) + deviation**2
+        return between.difference(lambda mean: variance, users, span)

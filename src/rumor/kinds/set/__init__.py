@@ -32,7 +32,7 @@ class Sets(SetQuestion):
         keep: Sequence[str] = (),
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """Lists, or yes and no for each option."""
-        from rumor.kinds.set.tables import read_sets
+        from rumor.kinds.set.read import read_sets
 
         return read_sets(mechanism, table, self.answer_column(id, column, table), id, keep)
 

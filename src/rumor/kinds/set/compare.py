@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rumor.core.types import Target
-from rumor.estimators.compare.sample import Sample
+from rumor.estimators.groups import Sample
 from rumor.kinds.measures import Measures
 from rumor.kinds.set.estimate import share_scores
 from rumor.mechanisms.sets import SetMechanism

@@ -1,6 +1,6 @@
 """Shares of options from a summary, and of pairs of them.
 
-"auto" is empirical Bayes for shares without a sum (rumor.estimators.sets.shares), clipping where
+"auto" is empirical Bayes for shares without a sum (rumor.kinds.set.fit), clipping where
 there are few options; "clip" are the unbiased shares, those below 0 or above 1 at these ends;
 "inversion" are the unbiased shares as they come out.
 """
@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.settings import checked_method
+from rumor.core.checks import checked_method
 from rumor.core.types import Vector
+from rumor.estimators.data import summarized
 from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
-from rumor.estimators.sets.pairs import pair_shares
-from rumor.estimators.sets.shares import clipped, shrunk, with_trials
-from rumor.kinds.evidence import summarized
+from rumor.kinds.set.fit import clipped, pair_shares, shrunk, with_trials
 from rumor.kinds.set.result import PairEstimate, SetEstimate
-from rumor.mechanisms.liars import FakeClients
-from rumor.mechanisms.oracle import ItemCounts, Score
+from rumor.mechanisms.poisoning import FakeClients
 from rumor.mechanisms.sets import SetMechanism, pair_weights
 from rumor.mechanisms.summary import Summary
+from rumor.mechanisms.supports import ItemCounts, Score
 from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals
 from rumor.results.kept import FullSlots, reaching
@@ -95,7 +94,7 @@ def _facts(
     mechanism: SetMechanism, summary: Summary, method: str, noise: float
 ) -> dict[str, object]:
     """Noise level, smallest detectable share, and how far fakes could move a share."""
-    from rumor.kinds.planning.measures import told_apart
+    from rumor.kinds.planning.planned import told_apart
 
     fewest = float(np.min(mechanism.items(summary.tally, summary.reports).trials))
     fakes = FakeClients.of_trials(mechanism, summary.reports, fewest)

@@ -8,19 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from rumor.core.exact import CONFIDENCE
 from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.estimators.compare.power import Between
-from rumor.estimators.sets.shares import FEWEST, shrunk
-from rumor.kinds.keyvalue.plan import holders
-from rumor.kinds.planning.forecast import typical_keys
-from rumor.kinds.planning.measures import CONFIDENCE, mean_square, told_apart
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.estimators.power import Between
+from rumor.kinds.planning.forecast import holders, typical_keys
+from rumor.kinds.planning.planned import (
+    Candidate,
+    PlannedQuestion,
+    Size,
+    Squares,
+    Wish,
+    mean_square,
+    told_apart,
+)
 from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
-from rumor.mechanisms.oracle import ItemCounts
+from rumor.kinds.set.fit import FEWEST, shrunk
 from rumor.mechanisms.select import MAX_CAP
 from rumor.mechanisms.sets import SetMechanism
+from rumor.mechanisms.supports import ItemCounts
 from rumor.results.selection import first_tail
 from rumor.results.smallest_share import RareCount
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rumor.core.errors import InputError, shown
 from rumor.core.option_sets import MARK
 from rumor.kinds.base import Example, domain_of, mechanism_wish, some
-from rumor.kinds.listed import ListedKind
+from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.sets import SetMechanism
 
 # What a person types who chose nothing.

@@ -9,11 +9,10 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets, joined
 from rumor.core.randomness import System
-from rumor.kinds.choice.simulate import Simulation, repeated
-from rumor.kinds.dry_run import Trials
 from rumor.kinds.reading import Held
 from rumor.kinds.set.estimate import estimate
 from rumor.kinds.set.result import SetEstimate
+from rumor.kinds.simulation import Simulation, Trials, repeated
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
 from rumor.kinds.text.question import TextQuestion
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.rappor import Rappor
 
 if TYPE_CHECKING:
     from rumor.core.types import Progress
@@ -24,7 +24,8 @@ class Text(TextQuestion):
         on_progress: Progress | None,
     ) -> dict[str, Any]:
         """The map of the candidates, made once for all that is estimated with them."""
-        from rumor.estimators.decode.candidates import candidate_map, default_cache
+        from rumor.kinds.text.fit.candidates import candidate_map
+        from rumor.kinds.word_lists import default_cache
 
         if words is None:
             raise InputError(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rumor.core.types import Target
-from rumor.estimators.compare.sample import Sample
+from rumor.estimators.groups import Sample
 from rumor.kinds.measures import Measures
 from rumor.kinds.text.estimate import estimate
-from rumor.mechanisms.rappor import Rappor
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.summary import Summary
 
 

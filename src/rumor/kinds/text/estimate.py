@@ -14,24 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_method, checked_size
 from rumor.core.errors import InputError, shown
 from rumor.core.files import PathLike
 from rumor.core.reports import Reports
-from rumor.core.settings import checked_method
 from rumor.core.types import Progress, Vector
-from rumor.estimators.decode.auto import TRIM, decode_auto
-from rumor.estimators.decode.candidates import Candidates, candidate_map
-from rumor.estimators.decode.counts import BitShares, bit_shares
-from rumor.estimators.decode.fit import PENALTIES, Fit
-from rumor.estimators.decode.iterative import bloom_likelihood
-from rumor.estimators.decode.literature import CUT, PENALTY, decode_literature
+from rumor.estimators.data import Passes, reports_in, summarized
 from rumor.estimators.frequency.bayes import channel_em, start_at
-from rumor.estimators.passes import Passes
-from rumor.kinds.evidence import reports_in, summarized
-from rumor.kinds.text.result import WordEstimate
-from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.rappor import Rappor
+from rumor.kinds.text.fit.auto import TRIM, decode_auto
+from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.iterative import bloom_likelihood
+from rumor.kinds.text.fit.lasso import BitShares, bit_shares
+from rumor.kinds.text.fit.left_out import PENALTIES, Fit
+from rumor.kinds.text.fit.literature import CUT, PENALTY, decode_literature
+from rumor.kinds.word_estimate import WordEstimate
+from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import FoundIntervals, stderr_of_test
 

@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from rumor.core.exact import exp
 from rumor.core.randomness import Seeded
 from rumor.kinds.planning.forecast import typical_law
-from rumor.kinds.planning.measures import LEVEL, mean_square, told_apart
-from rumor.kinds.planning.permanent import permanent_noise
 from rumor.kinds.planning.planned import (
+    LEVEL,
     MAX_USERS,
     Candidate,
     Option,
@@ -43,6 +42,9 @@ from rumor.kinds.planning.planned import (
     Size,
     Squares,
     Wish,
+    mean_square,
+    permanent_noise,
+    told_apart,
 )
 from rumor.mechanisms import Rappor
 
@@ -186,9 +188,9 @@ class PlannedText(PlannedQuestion[Rappor]):
 
         The linear error is that of the words whose finding is all but certain.
         """
-        from rumor.estimators.decode.candidates import candidate_map
         from rumor.kinds.estimating import estimate
-        from rumor.mechanisms.rappor_simulation import simulate_counts
+        from rumor.kinds.text.fit.candidates import candidate_map
+        from rumor.mechanisms.rappor.simulation import simulate_counts
 
         rappor, law = mechanism, typical_law(self.domain)
         words = [f"word {i}" for i in range(self.domain)]

@@ -9,18 +9,15 @@ have by default).
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from collections.abc import Mapping
 from fractions import Fraction
 
-from rumor.core.canonical import checked_unicode
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon, exp
-from rumor.core.randomness import encode_context
 from rumor.kinds.base import Another, Example, Kind
-from rumor.mechanisms.rappor import Rappor
+from rumor.kinds.filter_key import filter_key
+from rumor.mechanisms.rappor.rappor import Rappor
 
 _NOISE = {"f": 0.5, "p": 0.5, "q": 0.75}
 _BITS, _COHORTS = 128, 64
@@ -76,14 +73,3 @@ class TextQuestion(Kind[Rappor]):
     def hint(self, mechanism: Rappor) -> str:
         """Anything."""
         return "a word; upper and lower case are different words"
-
-
-def filter_key(wish: Mapping[str, object]) -> bytes:
-    """The public key of what words are hashed with: as said, or from series and question."""
-    if "key" not in wish:
-        context = encode_context("rumor text question", str(wish.get("series")), str(wish["id"]))
-        return hashlib.sha256(context).digest()[:16]
-    key = wish["key"]
-    if not isinstance(key, str) or not key:
-        raise InputError(f"key must be a non-empty text; got {shown(key)}")
-    return unicodedata.normalize("NFC", checked_unicode(key)).encode("utf-8")

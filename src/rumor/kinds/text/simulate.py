@@ -1,6 +1,6 @@
 """Dry runs of a text question: which words would be found in a crowd whose words are known.
 
-Bit counts are drawn directly (rumor.mechanisms.rappor_simulation), so a crowd of a billion
+Bit counts are drawn directly (rumor.mechanisms.rappor.simulation), so a crowd of a billion
 takes as long as one of a thousand.
 """
 
@@ -13,19 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.answer_table import Table
-from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.types import Tally, Vector
-from rumor.estimators.decode.candidates import candidate_map, checked_words
-from rumor.kinds.dry_run import DryRun, Trials, checked_trials, rescaled
-from rumor.kinds.reading import Held, Reader
+from rumor.kinds.reading import Held
+from rumor.kinds.simulation import DryRun, Trials, checked_trials, rescaled
 from rumor.kinds.text.estimate import decode
-from rumor.kinds.text.result import WordEstimate
-from rumor.kinds.text.tables import reader
-from rumor.mechanisms.rappor import Rappor
-from rumor.mechanisms.rappor_simulation import simulate_counts
+from rumor.kinds.text.fit.candidates import candidate_map
+from rumor.kinds.text.read import reader
+from rumor.kinds.word_estimate import WordEstimate
+from rumor.kinds.word_lists import checked_words, read_words_held
+from rumor.mechanisms.rappor.rappor import Rappor
+from rumor.mechanisms.rappor.simulation import simulate_counts
 from rumor.results.view import ROWS_SHOWN, View
 
 
@@ -148,27 +147,6 @@ def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> W
 def dry_run(rappor: Rappor, held: Held, trials: Trials) -> WordSimulation:
     """A dry run with the words of a table."""
     return simulate_words(rappor, read_words_held(reader(rappor), held), trials)
-
-
-def read_words_held(words: Reader, held: Held) -> Counter[str]:
-    """How many people hold each word: from columns value and count, or from raw answers."""
-    found: Counter[str] = Counter()
-    for cells, numbers in words.counted(held):
-        texts = [_text(held.table, word) for word in cells.to_pylist()]
-        if numbers is None:
-            found.update(texts)
-        else:
-            for text, number in zip(texts, numbers, strict=True):
-                found[text] += number
-    if found.total() == 0:
-        raise InputError(f"{held.table.path}: a table must hold at least one answer; got none")
-    return found
-
-
-def _text(table: Table, word: object) -> str:
-    if not isinstance(word, str) or not word:
-        raise InputError(f"{table.path}: a word must be a non-empty text; got one that is not")
-    return word
 
 
 def _truth(candidates: Sequence[str], words: Sequence[str], counts: Tally) -> Vector:

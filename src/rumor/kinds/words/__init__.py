@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.kinds.words.question import WordsQuestion
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 if TYPE_CHECKING:
     from rumor.core.types import Progress

@@ -10,11 +10,11 @@ from typing import Any
 
 from rumor.core.errors import InputError
 from rumor.core.types import Target
-from rumor.estimators.compare.sample import Sample
-from rumor.estimators.decode.candidates import checked_words
-from rumor.estimators.discover.listed import look_for
+from rumor.estimators.groups import Sample
 from rumor.kinds.measures import Measures
-from rumor.mechanisms.open_words import OpenWords
+from rumor.kinds.word_lists import checked_words
+from rumor.kinds.words.fit.found import look_for
+from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
 
 

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.checks import checked_size
+from rumor.core.checks import checked_method, checked_size
 from rumor.core.errors import InputError, shown
-from rumor.core.settings import checked_method
 from rumor.core.types import Progress, Vector
-from rumor.estimators.decode.candidates import checked_words
-from rumor.estimators.discover.found import LEVEL, Discovered, discover
-from rumor.estimators.discover.listed import Listed, look_for
-from rumor.kinds.evidence import summarized
+from rumor.estimators.data import summarized
+from rumor.kinds.word_lists import checked_words
+from rumor.kinds.words.fit.found import LEVEL, Discovered, Listed, discover, look_for
 from rumor.kinds.words.result import OpenWordEstimate
-from rumor.mechanisms.liars import fake_clients
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.open_words import OpenWords
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import NormalIntervals
 

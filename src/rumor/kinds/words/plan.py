@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rumor.core.code_tables import shipped_code
 from rumor.core.randomness import Seeded
-from rumor.estimators.discover.forecast import fakes_to_invent, needed_share
-from rumor.estimators.discover.listed import look_for
 from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
-from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.open_words_design import LONGEST, open_words
+from rumor.kinds.words.code_tables import shipped_code
+from rumor.kinds.words.fit.forecast import fakes_to_invent, needed_share
+from rumor.kinds.words.fit.found import look_for
+from rumor.mechanisms.open_words.design import LONGEST, open_words
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 # Characters of the words that a plan speaks of.
 LENGTHS = (4, 7, 12)

@@ -2,7 +2,7 @@
 
 A question of kind "text" that says `words = "open"` is one of these. Everything but epsilon is
 chosen from how long words may be and how they are written: levels, their weights, cohorts and
-buckets (rumor.mechanisms.open_words_design).
+buckets (rumor.mechanisms.open_words.design).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rumor.core.checks import checked_choice, checked_size
-from rumor.core.code_tables import NAMES, shipped_code
 from rumor.core.errors import InputError, shown
-from rumor.core.prefix_code import MAX_CHARACTERS, PrefixCode
 from rumor.kinds.base import Example, Kind, mechanism_wish
-from rumor.kinds.text.question import filter_key
-from rumor.mechanisms.open_words import OpenWords
-from rumor.mechanisms.open_words_design import open_words
+from rumor.kinds.filter_key import filter_key
+from rumor.kinds.words.code_tables import NAMES, shipped_code
+from rumor.mechanisms.open_words.code import MAX_CHARACTERS, PrefixCode
+from rumor.mechanisms.open_words.design import open_words
+from rumor.mechanisms.open_words.open_words import OpenWords
 
 
 class WordsQuestion(Kind[OpenWords]):

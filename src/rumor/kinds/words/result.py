@@ -7,7 +7,7 @@ from typing import Any
 
 from rumor.core.plain_text import percent
 from rumor.core.types import Rows
-from rumor.kinds.text.result import WordEstimate
+from rumor.kinds.word_estimate import WordEstimate
 from rumor.results.intervals import Tails
 from rumor.results.selection import split_tails
 from rumor.results.view import View

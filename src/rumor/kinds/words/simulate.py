@@ -10,16 +10,16 @@ import numpy as np
 
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
-from rumor.core.prefix_code import normal
 from rumor.core.randomness import System
 from rumor.core.types import Vector
-from rumor.kinds.dry_run import DryRun, Trials, checked_trials, rescaled
 from rumor.kinds.reading import Held
-from rumor.kinds.text.simulate import read_words_held
+from rumor.kinds.simulation import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.word_lists import read_words_held
 from rumor.kinds.words.estimate import estimate
+from rumor.kinds.words.read import reader
 from rumor.kinds.words.result import OpenWordEstimate
-from rumor.kinds.words.tables import reader
-from rumor.mechanisms.open_words import OpenWords
+from rumor.mechanisms.open_words.code import normal
+from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import ROWS_SHOWN, View
 

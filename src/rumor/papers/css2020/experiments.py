@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from rumor.papers.css2020.cells import LAWS, ROWS, cells, name_of
 from rumor.papers.css2020.tables import figures, tables
-from rumor.papers.document import paper_of
 from rumor.papers.frequency import published_tables
-from rumor.papers.model import Claim
+from rumor.papers.model import Claim, paper_of
 
 EXPLANATIONS: Mapping[tuple[str, str, str], str] = {
     ("Table 1", "Rappor", "epsilon 2, 10,000 people"): "Unresolved: probably chance. All other "

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rumor.papers.css2020.cells import EPSILONS, EXTRA, LAWS, PATHS, PEOPLE, ROWS, TRIALS, name_of
-from rumor.papers.exhibits import Figure, Point, Table
 from rumor.papers.frequency import outputs_of, published_tables
-from rumor.papers.model import Claim, Results, Verdict
+from rumor.papers.model import Claim, Figure, Point, Results, Table, Verdict
 
 
 def _readings(results: Results) -> Table:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rumor.papers.document import paper_of
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import (
     OTHER_SETS,
@@ -24,7 +23,7 @@ from rumor.papers.keyvalue import (
     together,
     unidentified,
 )
-from rumor.papers.model import Cell, Claim, Numbers, Parameters
+from rumor.papers.model import Cell, Claim, Numbers, Parameters, paper_of
 from rumor.papers.privkv_em.scatter import LAST, LAST_TRIALS, ROWS
 from rumor.papers.privkv_em.tables import SHARES, USERS, figures, name_of, tables
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rumor.papers.exhibits import Table
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import SETS
-from rumor.papers.model import Measured, Results
+from rumor.papers.model import Measured, Results, Table
 
 ROWS = ("EM", "PrivKV", "PrivKVM3")
 LAST = 280_000

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rumor.papers.exhibits import Figure, Point, Table
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import APART, KEYS, OTHER_SETS, SETS, THRESHOLDS, data_set
-from rumor.papers.model import Measured, Results
+from rumor.papers.model import Figure, Measured, Point, Results, Table
 from rumor.papers.privkv_em.scatter import last_column, scatter
 
 SHARES = 100_000

@@ -13,9 +13,9 @@ from rumor.contract.collection import Collection, Question
 from rumor.core.randomness import Seeded, Source
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
-from rumor.privacy.audit.finding import Finding
 from rumor.privacy.audit.findings import (
     CONFIDENCE,
+    Finding,
     audit_exact,
     audit_samples,
     external_sampler,

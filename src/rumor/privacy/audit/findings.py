@@ -1,4 +1,6 @@
-"""Does the code deliver the epsilon it claims? Three independent ways to find out.
+"""What one part of an audit found.
+
+Does the code deliver the epsilon it claims? Three independent ways to find out.
 
 - *Exact*: the loss that follows from the integer thresholds, by the mechanism's model; and
   the model held to the code, by walking every branch of the reference draw of small siblings
@@ -18,6 +20,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +31,18 @@ from rumor.core.reports import Reports
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.enumeration import TooManyBranchesError, distribution
-from rumor.privacy.audit.finding import Finding
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one part of an audit found."""
+
+    part: str
+    passed: bool
+    claimed: float
+    found: float
+    detail: str
+
 
 Sampler = Callable[[object, int], Reports]
 CONFIDENCE = 0.99
@@ -81,7 +95,7 @@ def _enumerated_loss(kind: type[Mechanism], mechanism: Mechanism) -> float:
     worst = 1.0
     for public in mechanism.publics():
         rows = []
-        for value in mechanism.walked_values():
+        for value in mechanism.audit.walked_values():
             found = distribution(functools.partial(mechanism.draw, value), public, _LEAVES)
             for report, chance in found.items():
                 if chance != mechanism.probability(report, value):
@@ -130,12 +144,12 @@ def audit_samples(
 
 
 def _bulk(mechanism: Mechanism, source: Source, value: object, count: int) -> Reports:
-    return mechanism.privatize(mechanism.repeated(value, count), random=source)
+    return mechanism.privatize(mechanism.audit.repeated(value, count), random=source)
 
 
 def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:
     """Two values whose reports can be told apart as well as any; a pilot chooses among pairs."""
-    pairs = mechanism.pairs_to_compare()
+    pairs = mechanism.audit.pairs_to_compare()
     if len(pairs) == 1:
         return pairs[0]
     pilot: dict[object, Reports] = {
@@ -251,7 +265,7 @@ def external_sampler(
     def sample(value: object, count: int) -> Reports:
         try:
             done = subprocess.run(
-                [*command, mechanism.as_argument(value), str(count)],
+                [*command, mechanism.audit.as_argument(value), str(count)],
                 capture_output=True,
                 timeout=seconds,
                 check=False,

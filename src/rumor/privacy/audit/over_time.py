@@ -1,7 +1,7 @@
 """The distinguishing game on whole transcripts: n reports of one person's device.
 
 A device that keeps its permanent answers must lose no more over n reports than its model
-says. Devices of two values are run through `Mechanism.answer`, the code that runs on people's
+says. Devices of two values are run through `Permanence.answer`, the code that runs on people's
 devices; a transcript is scored by the model's log-likelihood ratio, and by how often each of
 its bits was 1. One half of the devices chooses the event, the other half is judged.
 """
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from rumor.core.randomness import Keyed, Source, System
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
-from rumor.privacy.audit.finding import Finding
-from rumor.privacy.audit.findings import lower_bound
+from rumor.privacy.audit.findings import Finding, lower_bound
 
 Floats = NDArray[np.float64]
 # Thresholds on a score that are tried, at these quantiles of the transcripts.
@@ -31,7 +30,7 @@ def audit_over_time(
     on_progress: Progress | None = None,
 ) -> Finding:
     """A lower bound on the loss of n reports, from so many devices of each of two values."""
-    first, second = mechanism.pairs_to_compare()[0]
+    (first, second), permanence = mechanism.audit.pairs_to_compare()[0], mechanism.permanence
     source = System() if random is None else random
     scores, lanes = [], []
     for number, value in enumerate((first, second)):
@@ -39,11 +38,11 @@ def audit_over_time(
         for person in range(people):
             permanent = Keyed(source.stream().words(4).tobytes(), "audit")
             for turn in range(reports):
-                report = mechanism.answer(value, permanent=permanent, random=source)
+                report = permanence.answer(value, permanent=permanent, random=source)
                 transcripts[person, turn] = np.frombuffer(report, dtype=np.uint8)
             if on_progress is not None and person % 64 == 0:
                 on_progress(number * people + person, 2 * people)
-        scores.append(mechanism.transcript_evidence(transcripts, first, second))
+        scores.append(permanence.transcript_evidence(transcripts, first, second))
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")
         lanes.append(bits.sum(axis=1, dtype=np.int64))
     claimed = mechanism.epsilon_after(reports)

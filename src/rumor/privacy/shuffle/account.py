@@ -241,7 +241,7 @@ def _row(
     """Certify one question, or say why nothing is promised."""
     reports, batches = pattern
     make = functools.partial(ShuffleRow, name, mechanism.epsilon, reports, batches)
-    if mechanism.settles and reports * batches > 1:
+    if mechanism.permanence.settles and reports * batches > 1:
         return make(
             None,
             f"Shuffling promises nothing for {name!r}: its answers are permanent and asked "

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from html import escape
 
-from rumor.core.characters import drawable
 from rumor.core.parts_needed import needed
+from rumor.core.plain_text import drawable
 from rumor.privacy.statement.statement import Statement
 
 _WIDE, _HIGH, _MARGIN = 595.0, 842.0, 46.0

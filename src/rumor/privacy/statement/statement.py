@@ -1,4 +1,6 @@
-"""What a collection does with people's answers, for whoever has to decide on it.
+"""What respondents are told before they answer, in the languages of the answer page.
+
+What a collection does with people's answers, for whoever has to decide on it.
 
 One statement, in sections; pages and files only lay it out. Every number is the contract's or
 that of the promise; an audit is believed only if it is of this very contract.
@@ -6,7 +8,9 @@ that of the promise; an audit is believed only if it is of this very contract.
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +18,75 @@ from typing import Any
 
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
-from rumor.contract.retention import LEAST_KEPT
+from rumor.contract.deletion import LEAST_KEPT
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, readable
 from rumor.core.plain_text import one_line, wrapped
 from rumor.kinds import KINDS
 from rumor.privacy.promise import CollectionPromise, QuestionPromise, collection_promise
-from rumor.privacy.sentences import consequence
-from rumor.privacy.statement.consent import Consent, consent, words
+from rumor.privacy.sentences import believed, consequence, odds_factor
+
+_WORDS = Path(__file__).with_name("words.json")
+
+
+@dataclass(frozen=True)
+class Consent:
+    """A consent text in one language."""
+
+    language: str
+    lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the language calls itself."""
+        return words()[self.language]["name"]
+
+    @property
+    def title(self) -> str:
+        """What stands above the lines."""
+        return words()[self.language]["title"]
+
+
+@functools.cache
+def words() -> Mapping[str, Mapping[str, str]]:
+    """The sentences, language by language."""
+    found: Mapping[str, Mapping[str, str]] = json.loads(_WORDS.read_text(encoding="utf-8"))
+    return found
+
+
+def consent(collection: Collection, promise: CollectionPromise, language: str) -> Consent:
+    """What a person agrees to; of several questions, the dearest report and the longest keeping."""
+    said = words()[language]
+    one = max(question.one for question in promise.questions)
+    kept = [question.retention_days for question in collection.questions]
+    days = None if None in kept else max(each for each in kept if each is not None)
+    lines = [
+        said["who"].format(contact=collection.contact, name=collection.name),
+        said["how"],
+        said["one"].format(
+            factor=f"{odds_factor(one):,.3g}", epsilon=f"{one:.4g}", percent=_even(one)
+        ),
+    ]
+    if promise.most > one:
+        lines.append(said["all"].format(percent=_even(promise.most), epsilon=_number(promise.most)))
+    lines += [
+        said["kept_open"] if days is None else said["kept"].format(days=f"{days:,}"),
+        said["hidden"],
+        said["free"],
+        said["digest"].format(digest=collection.digest),
+    ]
+    return Consent(language, tuple(lines))
+
+
+def _even(epsilon: float) -> str:
+    """What an even guess becomes at most."""
+    return f"{100 * believed(0.5, min(epsilon, 700)):.3g}%"
+
+
+def _number(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else f"{epsilon:,.4g}"
+
 
 _LABELS_SHOWN = 12
 

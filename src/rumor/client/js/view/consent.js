@@ -1,7 +1,7 @@
 /** The question that a person is asked before a revision may cost more than they agreed to. */
 
 import { h } from "./dom.js";
-import { belief, figure, percentage } from "./odds.js";
+import { belief, figure, percentage } from "./report.js";
 
 /**
  * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.

@@ -1,28 +1,18 @@
 /**
- * How each kind of question is answered: a file of `controls` for each, with its `control` and, where an
- * answer is more than a text or a number, how it is `shown`. A new kind is a file and a line here. A
- * control keeps its card's value: undefined is no answer.
+ * The control of a question, which its kind makes (kinds.js), and what is said beside it. A control
+ * keeps its card's value: undefined is no answer.
  */
 
 import { RumorError } from "../errors.js";
+import { KINDS } from "../kinds.js";
 import { h } from "./dom.js";
 
-const LOADERS = {
-  choice: () => import("./controls/choice.js"),
-  ordered: () => import("./controls/ordered.js"),
-  set: () => import("./controls/set.js"),
-  text: () => import("./controls/text.js"),
-  words: () => import("./controls/words.js"),
-  number: () => import("./controls/number.js"),
-  keyvalue: () => import("./controls/keyvalue.js"),
-  joint: () => import("./controls/joint.js"),
-};
 const loaded = {};
 
 /** Load what these questions are answered with; no other kind's control is. */
 export async function loadControls(questions) {
   const kinds = [...new Set(questions.map(({ kind }) => kind))];
-  const modules = await Promise.all(kinds.map((kind) => LOADERS[kind]())).catch((problem) => {
+  const modules = await Promise.all(kinds.map((kind) => KINDS[kind].load())).catch((problem) => {
     throw new RumorError("unreachable", `the controls of the questions must load; they did not (${problem.message})`);
   });
   kinds.forEach((kind, i) => (loaded[kind] = modules[i]));
@@ -36,7 +26,7 @@ export function control(card, title, words, changed) {
     changed();
   };
   card.wrong = h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" });
-  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, words, set), card.wrong);
+  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, { h, words, set }), card.wrong);
 }
 
 /** What is wrong with an answer, in words for whoever gave it; null where nothing is. */

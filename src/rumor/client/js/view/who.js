@@ -4,7 +4,7 @@ import { share } from "../checks.js";
 import { mechanismOf } from "../contract.js";
 import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
-import { figure, percentage } from "./odds.js";
+import { figure, percentage } from "./report.js";
 
 // More answers than this take long to go through, and more names than that nobody reads.
 const [CHEAP, NAMED] = [20_000, 12];

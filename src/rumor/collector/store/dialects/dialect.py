@@ -5,15 +5,41 @@ A new database is one file with such a class, and its line in `rumor.collector.s
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol, Self
+from contextlib import AbstractContextManager, suppress
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from rumor.collector.store.base import Batch, Outcome, StoreUnavailable
 from rumor.collector.store.exactly_once import Known
 from rumor.collector.store.tables import Run
 from rumor.core.errors import InputError
+from rumor.core.files import Closable
 from rumor.core.reports import Reports
+
+C = TypeVar("C", bound=Closable)
+
+
+class OneConnection(Generic[C]):
+    """One connection, made when it is needed and made anew when it breaks."""
+
+    trouble: ClassVar[type[Exception]]
+    """What its driver raises."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.open: C | None = None
+
+    def _drop(self) -> None:
+        if self.open is not None:
+            with suppress(self.trouble):
+                self.open.close()
+        self.open = None
+
+    def close(self) -> None:
+        """End it, when nobody uses it."""
+        with self._lock:
+            self._drop()
 
 
 class Repeated(Exception):  # noqa: N818 (not an error)

@@ -25,8 +25,7 @@ from rumor.collector.store.base import (
     sorted_by_id,
 )
 from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, sealed
-from rumor.collector.store.dialects.connection import OneConnection
-from rumor.collector.store.dialects.dialect import Repeated, split_rows
+from rumor.collector.store.dialects.dialect import OneConnection, Repeated, split_rows
 from rumor.collector.store.exactly_once import Known, joined
 from rumor.collector.store.tables import QUESTIONS, Row, Run, newest_number
 from rumor.core.errors import InputError

@@ -23,8 +23,7 @@ from rumor.collector.store.checksums import (
     joined_fields,
     sealed,
 )
-from rumor.collector.store.dialects.connection import OneConnection
-from rumor.collector.store.dialects.dialect import split_rows
+from rumor.collector.store.dialects.dialect import OneConnection, split_rows
 from rumor.collector.store.exactly_once import Known
 from rumor.collector.store.ingest import write_in_turn
 from rumor.collector.store.tables import Row, Run

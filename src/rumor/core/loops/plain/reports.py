@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.reports import Reports
-from rumor.core.slices import slices
+from rumor.core.reports import Reports, slices
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]

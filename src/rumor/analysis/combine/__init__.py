@@ -1,0 +1,1 @@
+"""One estimate from several groups or collections."""

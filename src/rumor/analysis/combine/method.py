@@ -1,0 +1,303 @@
+"""Groups weighted to a population, and several sources of one quantity in one likelihood.
+
+Stored reports weighted to a population, or of several collections together.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rumor.analysis.combine.result import Combined, Part
+from rumor.analysis.compare.method import (
+    Counting,
+    Group,
+    Stored,
+    compare_groups,
+    file_names,
+    question_heading,
+)
+from rumor.analysis.compare.quantities import Combination, measured, noted, pooled, weighted
+from rumor.analysis.estimate import opened, stratum_name
+from rumor.analysis.people import repeated_within, require_different
+from rumor.contract.collection import Collection, Question
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike, readable
+from rumor.estimators.data import summarized
+from rumor.kinds import KINDS, kind_of
+from rumor.kinds.base import Kind
+from rumor.kinds.measures import Measures
+from rumor.mechanisms.base import Mechanism
+
+# Sources that differ with a smaller p-value than this are not of one population.
+_DIFFER = 0.01
+
+
+def weigh(
+    mechanism: Mechanism,
+    groups: Mapping[Any, object],
+    weights: Mapping[Any, float],
+    *,
+    of: str = "population",
+    **options: Any,
+) -> Combined:
+    """What a population holds whose groups are as large as the weights say (post-stratification).
+
+    `groups` are the reports, or summaries, of each group by name; `weights` how many people of
+    the population, or which part of it, belongs to each. So groups of which few answered count for
+    as many as they are.
+    """
+    found = [
+        Group(str(name), summarized(mechanism, data, may_be_empty=True))
+        for name, data in groups.items()
+    ]
+    named = {str(name): weight for name, weight in weights.items()}
+    return weigh_groups(kind_of(mechanism), found, named, of=of, options=options)
+
+
+def weigh_groups(
+    kind: Kind[Any],
+    groups: Sequence[Group],
+    weights: Mapping[str, float],
+    *,
+    of: str = "population",
+    options: Mapping[str, Any] | None = None,
+    heading: str = "",
+    notes: Sequence[str] = (),
+    method: str = "post-stratified",
+) -> Combined:
+    """The weighted sum of the groups that have both reports and a weight; the others are named."""
+    checked = {name: _weight(name, weight) for name, weight in weights.items()}
+    groups = [group for group in groups if group.summary.reports]
+    there = [group for group in groups if checked.get(group.name, 0.0) > 0]
+    total = sum(checked.values())
+    if not there:
+        raise InputError(
+            f"weights must be for groups that have reports ({_names([g.name for g in groups])}); "
+            f"got {_names(list(weights))}"
+        )
+    known = {group.name for group in groups}
+    silent = [name for name, weight in checked.items() if weight > 0 and name not in known]
+    unweighted = [group.name for group in groups if checked.get(group.name, 0.0) == 0]
+    told = list(notes)
+    if silent:
+        part = sum(checked[name] for name in silent) / total
+        told.append(
+            f"no reports of {_names(silent)}, {part:.1%} of the population: the estimate is of "
+            f"the rest."
+        )
+    if unweighted:
+        told.append(f"without a weight, and left out: {_names(unweighted)}.")
+    counted = sum(checked[group.name] for group in there)
+    shares = [checked[group.name] / counted for group in there]
+    found = measured(kind, [group.summary for group in there], of, options)
+    return _combined(
+        found[0], weighted(found, shares), there, shares, method, of, heading, noted(told, found)
+    )
+
+
+def combine(
+    sources: Mapping[str, tuple[Mechanism, object]] | Sequence[tuple[Mechanism, object]],
+    *,
+    of: str = "population",
+    **options: Any,
+) -> Combined:
+    """One estimate from several sources of the same question, of different people.
+
+    A source is a mechanism and its reports (or a summary): a revision with another epsilon, a
+    second service. Each has the weight of its own noise. It must have been assigned to people, not
+    chosen by them: who chooses less noise may answer otherwise, and such sources are weighed
+    instead (`weigh`). Sources that differ by more than chance are said to.
+    """
+    named = (
+        sources
+        if isinstance(sources, Mapping)
+        else {f"source {i}": source for i, source in enumerate(sources, 1)}
+    )
+    if not named:
+        raise InputError("an estimate needs at least one source; got none")
+    groups = [Group(str(name), summarized(*source)) for name, source in named.items()]
+    kind = kind_of(next(iter(named.values()))[0])
+    return combine_groups(kind, groups, of=of, options=options)
+
+
+def combine_groups(
+    kind: Kind[Any],
+    groups: Sequence[Group],
+    *,
+    of: str = "population",
+    options: Mapping[str, Any] | None = None,
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Combined:
+    """All sources in one likelihood."""
+    found = measured(kind, [group.summary for group in groups], of, options)
+    told = noted([*notes, *_differences(kind, groups, options)], found)
+    return _combined(
+        found[0], pooled(found), groups, None, "several sources, one likelihood", of, heading, told
+    )
+
+
+def _differences(
+    kind: Kind[Any], groups: Sequence[Group], options: Mapping[str, Any] | None
+) -> list[str]:
+    """A warning where sources differ by more than chance: they are not of one population."""
+    if len(groups) < 2:
+        return []
+    found = compare_groups(kind, groups, against=groups[0].name, options=options)
+    least = float(found.adjusted.min())
+    tests = [pair.overall_adjusted for pair in found.pairs if pair.overall_adjusted is not None]
+    least = min([least, *tests])
+    if least >= _DIFFER:
+        return []
+    return [
+        f"the sources differ by more than chance (p-value {least:.2g}): they may not be of one "
+        f"population. If people chose their source, weigh the sources instead (--weights)."
+    ]
+
+
+def _combined(
+    first: Measures,
+    combined: Combination,
+    groups: Sequence[Group],
+    shares: Sequence[float] | None,
+    method: str,
+    of: str,
+    heading: str,
+    notes: Sequence[str],
+) -> Combined:
+    weights: Sequence[float | None] = [None] * len(groups) if shares is None else shares
+    return Combined(
+        values=first.values,
+        quantities=first.quantities,
+        unbiased=combined.mean,
+        stderr=combined.stderr,
+        intervals=combined,
+        parts={
+            group.name: Part(group.summary.reports, group.summary.mechanism.epsilon, weight)
+            for group, weight in zip(groups, weights, strict=True)
+        },
+        reports=sum(group.summary.reports for group in groups),
+        epsilon=max(group.summary.mechanism.epsilon for group in groups),
+        method=method,
+        of=of,
+        heading=heading,
+        notes=tuple(notes),
+    )
+
+
+def _weight(name: str, weight: object) -> float:
+    number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+    if not number or not math.isfinite(weight) or weight < 0:  # type: ignore[arg-type,operator]
+        raise InputError(f"weights must be numbers from 0 on; got {shown(weight)} for {name!r}")
+    return float(weight)  # type: ignore[arg-type]
+
+
+def _names(names: Sequence[str], most: int = 12) -> str:
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + rest
+
+
+def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
+    """A CSV of two columns: a public column's values, and how many people have each."""
+    rule = "a table of weights must be a CSV with two columns, groups and their weights"
+    with (
+        readable("a table of weights", Path(path)),
+        Path(path).open(encoding="utf-8-sig", newline="") as file,
+    ):
+        rows = [row for row in csv.reader(file) if row]
+    if len(rows) < 2 or any(len(row) != 2 for row in rows):
+        raise InputError(f"{path}: {rule}; got something else")
+    weights: dict[str, float] = {}
+    for name, text in rows[1:]:
+        try:
+            number = float(text)
+        except ValueError:
+            raise InputError(f"{path}: {rule}; got the weight {shown(text)}") from None
+        if name in weights:
+            raise InputError(f"{path}: {rule}, each group once; got {name!r} twice")
+        weights[name] = number
+    return rows[0][0], weights
+
+
+def weigh_reports(
+    stored: Stored, weights: PathLike, *, by: str | None = None, of: str = "population"
+) -> Combined:
+    """A question's answers weighted to a population, by the public column that the table names."""
+    column, known = read_weights(weights)
+    if by is not None and by != column:
+        raise InputError(
+            f"the table of weights must be of the column that groups are by, {by!r}; "
+            f"got one of {column!r}"
+        )
+    asked, found = stored.groups(column)
+    return weigh_groups(
+        KINDS[asked.kind],
+        [Group(name, summary) for name, summary in found.items()],
+        known,
+        of=of,
+        options=stored.counting.options(asked),
+        heading=question_heading(asked),
+        notes=repeated_within(asked, stored.different_people),
+    )
+
+
+def combine_reports(
+    sources: Sequence[tuple[PathLike | Collection, PathLike]],
+    *,
+    question: str | None = None,
+    chosen: bool = False,
+    weights: Mapping[str, float] | None = None,
+    different_people: bool = False,
+    of: str = "population",
+    counting: Counting | None = None,
+) -> Combined:
+    """One estimate from reports of several collections that ask the same.
+
+    Where people have `chosen` their source, as an epsilon, only `weights` of the sources (by the
+    name of their file) make one estimate of them.
+    """
+    how = counting or Counting()
+    if len(sources) < 2:
+        raise InputError(f"several sources are combined; got {len(sources)}")
+    if chosen and weights is None:
+        raise InputError(
+            "who chooses a source, or an epsilon, may answer otherwise than who does not: give the "
+            "sources their part of the population (--weights); got none"
+        )
+    groups: list[Group] = []
+    notes: list[str] = []
+    asked: list[Question] = []
+    names = file_names([path for _, path in sources])
+    for (collection, path), name in zip(sources, names, strict=True):
+        one, found = how.groups(opened(collection), path, question)
+        notes += [
+            note
+            for note in require_different(one, "sources", different_people)
+            if note not in notes
+        ]
+        groups.append(Group(name, found[stratum_name(None)]))
+        asked.append(one)
+    if len({one.kind for one in asked}) > 1:
+        raise InputError(
+            f"all sources must be of one kind; got {', '.join(sorted({one.kind for one in asked}))}"
+        )
+    kind, options = KINDS[asked[0].kind], how.options(asked[0])
+    heading = question_heading(asked[0])
+    if weights is not None:
+        return weigh_groups(
+            kind,
+            groups,
+            weights,
+            of=of,
+            options=options,
+            heading=heading,
+            notes=notes,
+            method="sources weighted to the population",
+        )
+    return combine_groups(kind, groups, of=of, options=options, heading=heading, notes=notes)

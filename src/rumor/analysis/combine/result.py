@@ -1,0 +1,138 @@
+"""One estimate from several groups: weighted to a population, or several sources together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.analysis.compare.result import SHARES, Ends, row_text
+from rumor.core.exact import CONFIDENCE
+from rumor.core.plain_text import aligned, one_line, percent, wrapped
+from rumor.core.types import Vector
+from rumor.results.intervals import Bounds, critical_value, share_ends
+from rumor.results.rows import Column, Tabular, all_or_each, finite
+from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group or source of a combined estimate."""
+
+    reports: int
+    epsilon: float
+    weight: float | None = None
+    """Its part of the population, where groups are weighted."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Combined(Tabular):
+    """Unbiased quantities of a population, from groups or sources of different people."""
+
+    values: Sequence[str] | Sequence[int]
+    quantities: Sequence[str]
+    unbiased: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    intervals: Ends = field(repr=False)
+    parts: Mapping[str, Part]
+    of: str = "population"
+    heading: str = ""
+    notes: tuple[str, ...] = ()
+
+    def interval(self, level: float = CONFIDENCE, *, simultaneous: bool = False) -> Bounds:
+        """Ends for every row, those of shares within 0 and 1."""
+        z = critical_value(level, len(self.values) if simultaneous else 1)
+        shares = np.array([quantity in SHARES for quantity in self.quantities])
+        low, high = self.intervals.bounds(z)
+        least, most = share_ends(low, high, z * self.stderr)
+        return np.where(shares, least, low), np.where(shares, most, high)
+
+    def listed(self, view: View) -> list[int]:
+        """As given, whatever came out."""
+        return list(range(len(self.values)))[: view.rows]
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: quantity, value, estimate, low, high, stderr."""
+        places = np.asarray(rows, dtype=np.intp)
+        low, high = self.interval(view.level, simultaneous=view.simultaneous)
+        return {
+            "quantity": [self.quantities[i] for i in rows],
+            "value": [self.values[i] for i in rows],
+            "estimate": finite(self.unbiased[places]),
+            "low": finite(low[places]),
+            "high": finite(high[places]),
+            "stderr": finite(self.stderr[places]),
+        }
+
+    def covers(self, view: View) -> str:
+        """What the intervals cover."""
+        return all_or_each(view, len(self.values), "a value")
+
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """The groups or sources."""
+        parts = [{"name": name, **vars(part)} for name, part in self.parts.items()]
+        return {"parts": parts, "notes": list(self.notes)}
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """The rows as text, and what they were made of."""
+        asked = viewed(view, wishes)
+        rows = self.listed(asked)[: asked.rows or ROWS_SHOWN]
+        columns = self.cells(rows, asked)
+        body = []
+        for k in range(len(rows)):
+            show = row_text(columns, k)
+            interval = f"{show('low')} to {show('high')}"
+            name = one_line(columns["value"][k])
+            body.append(
+                (str(columns["quantity"][k]), name, show("estimate"), interval, show("stderr"))
+            )
+        head = ("", "value", "estimate", f"{percent(asked.level)} interval", "std. error")
+        lines = [aligned(head, body, left=(0, 1))]
+        if len(rows) < len(self.values):
+            lines.append(f"... and {len(self.values) - len(rows):,} more")
+        lines += [
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each at most; {self.method}; "
+            f"intervals of the {self.of}",
+            self.covers(asked),
+            *(wrapped(note) for note in self.notes),
+        ]
+        weighted = any(part.weight is not None for part in self.parts.values())
+        parts = [
+            (one_line(name), f"{part.reports:,}", f"{part.epsilon:.4g}", _weight(part))
+            for name, part in self.parts.items()
+        ]
+        made = aligned(
+            ("made of", "reports", "epsilon", "weight" if weighted else ""),
+            parts[:ROWS_SHOWN],
+        )
+        return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines), made])
+
+    def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
+        """The rows with their intervals, a panel for each quantity."""
+        from rumor.results.chart_parts import panels
+
+        rows = self.listed(view)[: view.rows or ROWS_SHOWN]
+        columns = self.cells(rows, view)
+        data = [
+            {
+                "panel": str(columns["quantity"][k]),
+                "name": str(columns["value"][k]),
+                **{
+                    to: columns[at][k]
+                    for to, at in (("point", "estimate"), ("low", "low"), ("high", "high"))
+                },
+            }
+            for k in range(len(rows))
+            if columns["low"][k] is not None
+        ]
+        facts = [f"{self.method}; lines are {percent(view.level)} intervals of the {self.of}"]
+        return panels(data, "estimate", title or "Estimates", facts)
+
+
+def _weight(part: Part) -> str:
+    return "" if part.weight is None else percent(part.weight, 2)

@@ -1,0 +1,1 @@
+"""Differences between groups of people."""

@@ -1,0 +1,348 @@
+"""Groups beside each other: their differences, from what their kind measures.
+
+Groups of stored reports beside each other: what `rumor compare` does, without its options.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rumor.analysis.compare.quantities import differences, measured, noted
+from rumor.analysis.compare.result import Comparison, Pair
+from rumor.analysis.engines.base import Engine
+from rumor.analysis.estimate import count, opened, stratum_name
+from rumor.analysis.people import repeated_within, require_different
+from rumor.analysis.sources import checked_window
+from rumor.contract.collection import Collection, Question
+from rumor.core.checks import checked_method
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.types import Days, Progress
+from rumor.estimators.data import summarized
+from rumor.estimators.multiple_testing import holm
+from rumor.kinds import KINDS, kind_of
+from rumor.kinds.base import Kind
+from rumor.kinds.word_lists import read_words
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.summary import Summary
+
+_MAX_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some people by a name, and the counts of their reports."""
+
+    name: str
+    summary: Summary
+
+
+def compare(
+    mechanism: Mechanism,
+    first: object,
+    second: object = None,
+    *,
+    other: Mechanism | None = None,
+    against: str | None = None,
+    of: str = "population",
+    **options: Any,
+) -> Comparison:
+    """What differs between groups of different people.
+
+    `first` and `second` are reports, or summaries of them; the difference is the second's less
+    the first's. `other` is the mechanism of the second where it is another one. Several groups are
+    a mapping from names to reports as `first` alone: all pairs of them, or each `against` one.
+
+    Estimates are unbiased, never those that a method has drawn towards each other. Intervals
+    are made of both groups' score intervals; a p-value is of one row alone, `adjusted` (Holm) of
+    all rows together, and each pair has a test of whether it differs in anything.
+    """
+    if isinstance(first, Mapping):
+        if second is not None or other is not None:
+            raise InputError("groups by name are given alone; got a second beside them")
+        groups = [Group(str(name), summarized(mechanism, data)) for name, data in first.items()]
+    else:
+        if second is None:
+            raise InputError("a comparison needs two groups of reports; got one")
+        groups = [
+            Group("first", summarized(mechanism, first)),
+            Group("second", summarized(other or mechanism, second)),
+        ]
+    return compare_groups(kind_of(mechanism), groups, against=against, of=of, options=options)
+
+
+def compare_groups(
+    kind: Kind[Any],
+    groups: Sequence[Group],
+    *,
+    against: str | None = None,
+    of: str = "population",
+    options: Mapping[str, Any] | None = None,
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Comparison:
+    """All pairs of groups, or each against one of them."""
+    pairs = chosen_pairs([group.name for group in groups], against)
+    found = measured(kind, [group.summary for group in groups], of, options)
+    common = found[0]
+    if len(pairs) * len(common.values) > _MAX_ROWS:
+        raise InputError(
+            f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
+            f"{len(common.values):,} each (name one to compare with: --against)"
+        )
+    rows = [differences(*(found[i] for i in pair)) for pair in pairs]
+    tests = [kind.overall(*(groups[i].summary for i in pair)) for pair in pairs]
+    p_values = [_known(one.p_value) for one in rows]
+    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
+    known = np.array([1.0 if test is None else test.p_value for test in tests])
+    together = [
+        None if test is None else float(p) for test, p in zip(tests, holm(known), strict=True)
+    ]
+    return Comparison(
+        values=common.values,
+        quantities=common.quantities,
+        pairs=[
+            Pair(
+                first=groups[a].name,
+                second=groups[b].name,
+                estimates=(found[a].sample.mean, found[b].sample.mean),
+                difference=rows[k].mean,
+                stderr=rows[k].stderr,
+                p_value=p_values[k],
+                adjusted=adjusted[k],
+                intervals=rows[k],
+                overall=tests[k],
+                overall_adjusted=together[k],
+            )
+            for k, (a, b) in enumerate(pairs)
+        ],
+        groups={group.name: group.summary.reports for group in groups},
+        reports=sum(group.summary.reports for group in groups),
+        epsilon=max(group.summary.mechanism.epsilon for group in groups),
+        of=of,
+        heading=heading,
+        notes=tuple(noted(notes, found)),
+    )
+
+
+def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
+    """All pairs in order, or one group with each of the others."""
+    if len(names) < 2 or len(set(names)) != len(names):
+        raise InputError(
+            f"a comparison needs two groups or more, each by its own name; got {shown(list(names))}"
+        )
+    if against is None:
+        return list(itertools.combinations(range(len(names)), 2))
+    if against not in names:
+        raise InputError(f"the group to compare with must be one of them; got {shown(against)}")
+    at = list(names).index(against)
+    return [(at, i) for i in range(len(names)) if i != at]
+
+
+def _known(p_value: Any) -> Any:
+    """Where reports say nothing there is no evidence of a difference."""
+    return np.where(np.isfinite(p_value), p_value, 1.0)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How stored reports are counted: where, which of them, and with which words."""
+
+    engine: str | Engine | AbstractContextManager[Engine] = "local"
+    window: Days = (None, None)
+    distinct_ids: bool = False
+    skip_invalid: bool = False
+    candidates: PathLike | None = None
+    on_progress: Progress | None = None
+    assume: str | None = None
+    """What intervals of ordered answers assume of the distribution."""
+
+    def groups(
+        self,
+        collection: Collection,
+        path: PathLike,
+        question: str | None,
+        by: str | None = None,
+        window: Days | None = None,
+    ) -> tuple[Question, dict[str, Summary]]:
+        """The question, and a summary for each group of a public column, by its name."""
+        with count(
+            collection,
+            path,
+            question=question,
+            engine=self.engine,
+            by=by,
+            window=self.window if window is None else window,
+            distinct_ids=self.distinct_ids,
+            skip_invalid=self.skip_invalid,
+            on_progress=self.on_progress,
+        ) as counted:
+            named = counted.totals.summaries.items()
+            # The contract's own mechanism: one read from a file does not know the labels.
+            mechanism = counted.question.mechanism
+            return counted.question, {
+                stratum_name(stratum): Summary(
+                    mechanism, one.reports, one.tally, one.contract, one.question
+                )
+                for stratum, one in named
+            }
+
+    def options(self, question: Question) -> dict[str, Any]:
+        """Return what the kind makes of the words, and what intervals assume."""
+        words = None if self.candidates is None else read_words(self.candidates)
+        kind = KINDS[question.kind]
+        known = kind.dictionary(question.id, question.mechanism, words, self.on_progress)
+        if self.assume is None:
+            return known
+        checked_method("auto", {"assume": self.assume}, kind.options())
+        return {**known, "assume": self.assume}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Reports to one question of a collection: where they are, and how they are counted."""
+
+    collection: PathLike | Collection
+    path: PathLike
+    question: str | None = None
+    different_people: bool = False
+    """Whether nobody is said to be in two groups of them."""
+    counting: Counting = Counting()
+
+    def groups(self, by: str) -> tuple[Question, dict[str, Summary]]:
+        """The question, and a summary for each group of a public column, by its name."""
+        return self.counting.groups(opened(self.collection), self.path, self.question, by)
+
+
+def compare_reports(
+    collection: PathLike | Collection,
+    first: PathLike,
+    second: PathLike | None = None,
+    *,
+    question: str | None = None,
+    other: PathLike | Collection | None = None,
+    by: str | None = None,
+    against: str | None = None,
+    periods: Sequence[Days] = (),
+    different_people: bool = False,
+    of: str = "population",
+    counting: Counting | None = None,
+) -> Comparison:
+    """What differs between groups of reports.
+
+    Two files, folders or summaries; or one, in groups `by` a public column, or in `periods` of
+    days. `other` is the collection of the second, where it is another one that asks the same.
+    Reports of the same people are refused where they share permanent noise, unless they are said
+    to be of `different_people`.
+    """
+    how, contract = counting or Counting(), opened(collection)
+    ways = [second is not None, by is not None, bool(periods)]
+    if sum(ways) != 1:
+        raise InputError(
+            "a comparison is of two files, of groups (--by) or of periods (--period, twice or "
+            f"more); got {sum(ways)} of these"
+        )
+    if periods and how.window != (None, None):
+        raise InputError("periods say which days are compared; got --from or --to beside them")
+    if other is not None and second is None:
+        raise InputError("another collection is that of a second file; got none beside it")
+    if by is not None:
+        asked, found = how.groups(contract, first, question, by)
+        notes = (
+            require_different(asked, "days", different_people)
+            if by == "day"
+            else repeated_within(asked, different_people)
+        )
+    elif periods:
+        found = {}
+        for window in periods:
+            asked, one = how.groups(contract, first, question, window=window)
+            found[period_name(window)] = one[stratum_name(None)]
+        notes = require_different(asked, "periods", different_people)
+    else:
+        assert second is not None
+        asked, found, notes = _files(
+            contract, other, (first, second), question, different_people, how
+        )
+    kind = KINDS[asked.kind]
+    return compare_groups(
+        kind,
+        [Group(name, summary) for name, summary in found.items()],
+        against=against,
+        of=of,
+        options=how.options(asked),
+        heading=question_heading(asked),
+        notes=notes,
+    )
+
+
+def question_heading(asked: Question) -> str:
+    """The question over a table."""
+    return f"{asked.id}: {asked.text}" if asked.text else asked.id
+
+
+def read_period(text: str) -> Days:
+    """FIRST..LAST, either of which may be left out, or one day."""
+    first, dots, last = text.partition("..")
+    try:
+        start, end = (datetime.date.fromisoformat(day) if day else None for day in (first, last))
+    except ValueError:
+        start = end = None
+    if start is None and end is None:
+        raise InputError(f"a period must be days written FIRST..LAST; got {shown(text)}")
+    return checked_window((start, end if dots else start))
+
+
+def period_name(window: Days) -> str:
+    """A period as it is written."""
+    first, last = ("" if day is None else str(day) for day in window)
+    return first if first == last else f"{first}..{last}"
+
+
+def file_names(paths: Sequence[PathLike]) -> list[str]:
+    """What files are called beside each other: shortly, where that tells them apart."""
+    places = [Path(path).resolve() for path in paths]
+    if len(set(places)) < len(places):
+        twice = next(
+            path for path, place in zip(paths, places, strict=True) if places.count(place) > 1
+        )
+        raise InputError(f"groups must be different files; got {str(twice)!r} twice")
+    stems = [Path(path).stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+
+
+def _files(
+    contract: Collection,
+    other: PathLike | Collection | None,
+    paths: tuple[PathLike, PathLike],
+    question: str | None,
+    different_people: bool,
+    how: Counting,
+) -> tuple[Question, dict[str, Summary], list[str]]:
+    """Two files; people may be in both where they are asked again, or in a revision."""
+    names = file_names(paths)
+    second = contract if other is None else opened(other)
+    asked, one = how.groups(contract, paths[0], question)
+    beside, two = how.groups(second, paths[1], asked.id if other is None else question)
+    if beside.kind != asked.kind:
+        raise InputError(
+            f"both questions must be of one kind; got {asked.kind!r} and {beside.kind!r}"
+        )
+    notes = require_different(asked, "files", different_people)
+    if not notes:
+        notes = require_different(beside, "files", different_people)
+    if second != contract and second.series == contract.series and not different_people:
+        notes.append(
+            "both collections are of one series: people may have answered both, and intervals "
+            "are then somewhat too large."
+        )
+    whole = stratum_name(None)
+    return asked, {names[0]: one[whole], names[1]: two[whole]}, notes

@@ -1,0 +1,1 @@
+"""Where reports are counted: this machine, Spark, a graphics card."""

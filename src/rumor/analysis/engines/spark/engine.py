@@ -1,0 +1,337 @@
+"""The engine of a cluster: Spark moves parts, states and sums; the loops are the local ones.
+
+A worker reads the row groups it is given with the very code of the local engine, folds them,
+and sends back one small result; these are merged in the order of the parts, in two steps where
+they are many. A lost worker's parts are read again by another. Reports that are gone through
+many times stay near the workers, in Spark's cache.
+
+An InputError on a worker is part of the result and not a failure: Spark would try four times.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, runtime_checkable
+
+from pyspark import RDD, Accumulator, Broadcast, SparkContext, StorageLevel
+
+from rumor import __version__
+from rumor.analysis.engines.base import Batch, Fold, Join, M, P, Part, R, S, Source, Split
+from rumor.analysis.engines.kept import gathered
+from rumor.analysis.engines.spark.job import Done, Status, Watch, run
+from rumor.analysis.engines.spark.session import SPARK_ERRORS, sentence, start_context
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Progress
+
+# Tasks for each processor: enough that the slowest ones even out, and that progress shows.
+# But a task has its price, so it should have at least so many reports to go through.
+_TASKS = 4
+_TASK_ROWS = 2_000_000
+# More results than this are merged on workers before they come here, so many at a time.
+_MERGED = 64
+# A worker process has loaded what it needs after this many tasks.
+_LOADING_TASKS = 2
+_tasks_done = 0
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[M]):
+    """The result of one task, or why a part of it was refused."""
+
+    task: int
+    result: M
+    part: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class SentFold(Generic[M]):
+    """A fold as workers are sent it."""
+
+    function: Callable[[Batch, Any], M]
+    merge: Callable[[M, M], M]
+    empty: M
+    state: Broadcast[Any]
+    job: str
+    told: Accumulator[list[Done]]
+    version: str = __version__
+
+    def of_parts(self, task: int, parts: Iterable[tuple[int, Part]]) -> Iterator[Outcome[M]]:
+        """Fold the parts of one task."""
+        result = self.empty
+        for number, part in parts:
+            read = 0
+            try:
+                self._require_version()
+                for batch in part.batches():
+                    read += batch.reports.nbytes
+                    result = self.merge(result, self.function(batch, self.state.value))
+            except InputError as problem:
+                self.told.add([Done(self.job, number, 0, read, str(problem))])
+                yield Outcome(task, self.empty, number, str(problem))
+                return
+            self.told.add([Done(self.job, number, part.rows, read)])
+        yield Outcome(task, result)
+        _settle()
+
+    def of_batches(self, task: int, batches: Iterable[Batch]) -> Iterator[Outcome[M]]:
+        """Fold the batches of one task, which is a part of its own."""
+        result, rows, read = self.empty, 0, 0
+        try:
+            self._require_version()
+            for batch in batches:
+                rows, read = rows + len(batch.reports), read + batch.reports.nbytes
+                result = self.merge(result, self.function(batch, self.state.value))
+        except InputError as problem:
+            self.told.add([Done(self.job, task, 0, read, str(problem))])
+            yield Outcome(task, self.empty, task, str(problem))
+            return
+        self.told.add([Done(self.job, task, rows, read)])
+        yield Outcome(task, result)
+        _settle()
+
+    def _require_version(self) -> None:
+        if self.version != __version__:
+            raise InputError(
+                f"workers must have the Rumor of this process, {self.version}; "
+                f"got {__version__} on {socket.gethostname()}"
+            )
+
+    def join(self, outcomes: Iterable[tuple[int, Outcome[M]]]) -> Iterator[Outcome[M]]:
+        """Merge the outcomes of neighbouring tasks, in their order."""
+        ordered = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.task)
+        if ordered:
+            yield self.merged(ordered)
+
+    def merged(self, ordered: Sequence[Outcome[M]]) -> Outcome[M]:
+        """All of them in one; the first refusal stands for all."""
+        result, task = self.empty, ordered[0].task
+        for outcome in ordered:
+            if outcome.problem is not None:
+                return Outcome(task, self.empty, outcome.part, outcome.problem)
+            try:
+                result = self.merge(result, outcome.result)
+            except InputError as problem:
+                return Outcome(task, self.empty, outcome.part, str(problem))
+        return Outcome(task, result)
+
+
+@runtime_checkable
+class SparkSource(Protocol):
+    """Reports that already lie on a cluster."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are; 0 where that is not known."""
+        ...
+
+    def parts(self) -> Sequence[Part]:
+        """For other engines: there is nothing for them."""
+        ...
+
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
+        """One outcome for each task."""
+        ...
+
+    def batches(self) -> RDD[Batch]:
+        """The batches, spread over the cluster."""
+        ...
+
+
+class SparkEngine:
+    """Folds on a Spark cluster, or on this machine's processors through Spark.
+
+    Takes a SparkSession or a SparkContext that exists; `SparkEngine.start` makes one.
+    `on_status` is called now and then with how far a job is.
+    """
+
+    def __init__(
+        self, session: object, *, on_status: Callable[[Status], None] | None = None
+    ) -> None:
+        self.context, self.on_status = _context_of(session), on_status
+
+    @classmethod
+    @contextmanager
+    def start(
+        cls, master: str | None = None, *, on_status: Callable[[Status], None] | None = None
+    ) -> Iterator[Self]:
+        """An engine on a new context, which ends with the block."""
+        context = start_context(master)
+        try:
+            yield cls(context, on_status=on_status)
+        finally:
+            context.stop()
+
+    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
+        """The merged results; see `rumor.analysis.engines.base.Engine`."""
+        spread = self._spread(source)
+        watch = Watch(self.context, spread.rows)
+
+        def show(status: Status) -> None:
+            if on_progress is not None:
+                on_progress(status.reports, status.all_reports or status.reports)
+            if self.on_status is not None:
+                self.on_status(status)
+
+        broadcast = self.context.broadcast(fold.state)
+        try:
+            sent = SentFold(fold.function, fold.merge, fold.empty, broadcast, watch.job, watch.told)
+            quiet = on_progress is None and self.on_status is None
+            outcomes = run(
+                self.context,
+                "rumor: fold over reports",
+                lambda: _collected(sent, spread.outcomes(sent)),
+                watch,
+                None if quiet else show,
+            )
+        finally:
+            broadcast.destroy()
+        if outcomes is None:
+            done = watch.done
+            first = min(part for part, item in done.items() if item.problem is not None)
+            raise InputError(str(done[first].problem))
+        if not outcomes:
+            return fold.empty
+        total = sent.merged(outcomes)
+        if total.problem is not None:
+            raise InputError(total.problem)
+        return total.result
+
+    @contextmanager
+    def keep(self, source: Source, prepare: Callable[[Batch], Batch]) -> Iterator[Source]:
+        """The prepared batches in Spark's cache: in memory, and on disk where that is short."""
+        kept = self._spread(source).batches().mapPartitions(_Prepare(prepare))
+        kept.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield KeptOnSpark(kept)
+        finally:
+            kept.unpersist()
+
+    def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
+        """By one shuffle."""
+        if not parts:
+            return [join([]) for _ in range(buckets)]
+
+        def deal(part: P) -> Iterator[tuple[int, bytes]]:
+            return ((i, piece) for i, piece in enumerate(split(part, buckets)) if piece)
+
+        def joined(pieces: Iterable[tuple[int, bytes]]) -> Iterator[R]:
+            yield join([piece for _, piece in pieces])
+
+        tasks = max(1, min(len(parts), _TASKS * self.context.defaultParallelism))
+        dealt = self.context.parallelize(parts, tasks).flatMap(deal)
+        together = dealt.partitionBy(buckets, _same).mapPartitions(joined)
+        watch = Watch(self.context, 0)
+        found = run(self.context, "rumor: regroup", together.collect, watch, self.on_status)
+        assert found is not None  # only a fold is ever decided before its end
+        return found
+
+    def _spread(self, source: Source) -> SparkSource:
+        if isinstance(source, SparkSource):
+            return source
+        parts, processors = source.parts(), self.context.defaultParallelism
+        worthwhile = max(processors, sum(part.rows for part in parts) // _TASK_ROWS)
+        tasks = max(1, min(len(parts), worthwhile, _TASKS * processors))
+        return _PartsOnSpark(self.context, parts, tasks)
+
+
+@dataclass(frozen=True)
+class _PartsOnSpark:
+    """Parts that workers read themselves."""
+
+    context: SparkContext
+    _parts: Sequence[Part]
+    tasks: int
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self._parts)
+
+    def parts(self) -> Sequence[Part]:
+        return self._parts
+
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
+        return self._numbered().mapPartitionsWithIndex(fold.of_parts)
+
+    def batches(self) -> RDD[Batch]:
+        return self._numbered().flatMap(_batches_of)
+
+    def _numbered(self) -> RDD[tuple[int, Part]]:
+        return self.context.parallelize(list(enumerate(self._parts)), self.tasks)
+
+
+@dataclass(frozen=True)
+class KeptOnSpark:
+    """Batches in Spark's cache."""
+
+    rdd: RDD[Batch]
+    rows: int = 0
+
+    def parts(self) -> Sequence[Part]:
+        """None of them are here."""
+        raise InputError("reports that the Spark engine keeps are for its folds alone")
+
+    def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
+        """One outcome for each partition of the cache."""
+        return self.rdd.mapPartitionsWithIndex(fold.of_batches)
+
+    def batches(self) -> RDD[Batch]:
+        """The cache itself."""
+        return self.rdd
+
+
+@dataclass(frozen=True)
+class _Prepare:
+    prepare: Callable[[Batch], Batch]
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        return gathered(map(self.prepare, batches))
+
+
+def _settle() -> None:
+    """Spare a worker process from searching all that it has loaded for garbage after each task.
+
+    Spark's workers collect garbage between tasks, which takes longer than many tasks do once
+    numpy, Arrow and compiled loops are loaded. After its first tasks that is set aside.
+    """
+    global _tasks_done
+    _tasks_done += 1
+    if _tasks_done <= _LOADING_TASKS:
+        gc.collect()
+        gc.freeze()
+
+
+def _collected(fold: SentFold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]:
+    """The outcomes in the order of their tasks; many are merged on workers first."""
+    tasks, together = outcomes.getNumPartitions(), _MERGED
+    if tasks > together:
+        groups = -(-tasks // together)
+        keyed = outcomes.map(lambda outcome: (outcome.task // together, outcome))
+        outcomes = keyed.partitionBy(groups, _same).mapPartitions(fold.join)
+    return sorted(outcomes.collect(), key=lambda outcome: outcome.task)
+
+
+def _batches_of(numbered: tuple[int, Part]) -> Iterator[Batch]:
+    return numbered[1].batches()
+
+
+def _same(key: int) -> int:
+    return key
+
+
+def _context_of(session: object) -> SparkContext:
+    if isinstance(session, SparkContext):
+        return session
+    try:
+        context = getattr(session, "sparkContext", None)
+    except SPARK_ERRORS as problem:  # Spark Connect has none, and says so by an error
+        raise sentence(problem) from None
+    if not isinstance(context, SparkContext):
+        raise InputError(
+            f"the Spark engine needs a SparkSession with a SparkContext; got {shown(session)}"
+        )
+    return context

@@ -1,0 +1,401 @@
+"""From stored reports to answers: count with an engine, estimate each stratum, present all.
+
+This is what `rumor estimate` does, without the command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from rumor.analysis.counting import Totals, leave_out_repeated, summarize
+from rumor.analysis.engines.base import Engine, QuestionSource, Stratum
+from rumor.analysis.engines.kept import KeptReports
+from rumor.analysis.sources import ParquetSource
+from rumor.contract.asking import check_apart
+from rumor.contract.collection import Collection, Question
+from rumor.core.checks import checked_choice
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.plain_text import one_line
+from rumor.core.types import Days, Progress
+from rumor.estimators.data import Material
+from rumor.kinds import KINDS
+from rumor.kinds.word_lists import read_words
+from rumor.mechanisms.summary import Summary
+from rumor.results.rows import Columns, csv_text
+from rumor.results.shares import Share
+from rumor.results.view import View
+
+ENGINES = {
+    "local": "rumor.analysis.engines.local",
+    "spark": "rumor.analysis.engines.spark.started",
+    "gpu": "rumor.analysis.engines.gpu.engine",
+}
+"""Engines by name, and the module whose `started` begins each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The estimates of one question, one for each stratum, and how they are to be shown."""
+
+    collection: Collection
+    question: Question
+    totals: Totals
+    estimates: Mapping[Stratum, Any]
+    by: str | None
+    view: View
+    together: tuple[str, ...] = ()
+    """Values whose share together is told as well."""
+    repeated: int | None = None
+    """How many reports were left out since their ids had occurred; None if nobody asked."""
+
+    @property
+    def reports(self) -> int:
+        """How many reports were counted."""
+        return sum(summary.reports for summary in self.totals.summaries.values())
+
+    def summary(self) -> Summary:
+        """The counts behind the one estimate there is."""
+        if self.by is not None:
+            raise InputError(f"a saved summary holds no groups; got --by {self.by}")
+        return self.totals.summaries[None]
+
+    def columns(self) -> Columns:
+        """A row for each estimate; with strata, each says to which it belongs."""
+        whole: Columns = {}
+        for stratum, result in self.estimates.items():
+            columns = result.columns(self.view)
+            mark: Columns = {}
+            if self.by is not None:
+                mark["stratum"] = [stratum] * len(next(iter(columns.values())))
+            for name, column in (mark | columns).items():
+                whole.setdefault(name, []).extend(column)
+        return whole
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
+        first = next(iter(self.estimates.values()))
+        view, columns = self.view.filed(first.LISTING), self.columns()
+        facts: dict[str, object] = {
+            "reports": self.reports,
+            "skipped": self.totals.skipped,
+            **({} if self.repeated is None else {"repeated": self.repeated}),
+            "collection": self.collection.digest,
+            **self._names(),
+            "epsilon": first.epsilon,
+            "method": first.method,
+            "level": view.level,
+            "of": view.of,
+            "simultaneous": view.simultaneous,
+            "order": view.order,
+            "covers": first.covers(view),
+        }
+        if self.by is None:
+            facts |= self._beside(first)
+        else:
+            facts["by"] = self.by
+            facts["strata"] = [
+                {
+                    "stratum": stratum,
+                    "reports": e.reports,
+                    **self._beside(e),
+                }
+                for stratum, e in self.estimates.items()
+            ]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {**facts, "estimates": rows}
+
+    def _names(self) -> dict[str, object]:
+        """What the reports answer."""
+        return {"question": self.question.id}
+
+    def _title(self) -> str:
+        """What a picture is called."""
+        return self.question.text or self.question.id
+
+    def _heading(self) -> str:
+        """What stands above the tables; nothing where their rows say it all."""
+        return f"{self.question.id}: {self.question.text}" if self.question.text else ""
+
+    def _left_out(self) -> list[str]:
+        """Which reports were not counted, a sentence for each reason."""
+        found = []
+        if self.totals.skipped:
+            found.append(f"{self.totals.skipped:,} invalid reports were left out")
+        if self.repeated is not None:
+            found.append(f"{self.repeated:,} repeated reports were left out")
+        return found
+
+    def _beside(self, result: Any) -> dict[str, object]:
+        """What there is to say of an estimate beside its rows."""
+        share = self._share(result)
+        told = {} if share is None else {"share": share.to_dict()}
+        return {**result.extra_fields(self.view), **told, "diagnostics": result.diagnostics}
+
+    def _share(self, result: Any) -> Share | None:
+        if not self.together:
+            return None
+        # On a command line every value is text, also where values are numbers.
+        named = {str(value): value for value in result.values}
+        asked = [named.get(value, value) for value in self.together]
+        share: Share = result.together(asked, self.view)
+        return share
+
+    def to_csv(self) -> str:
+        """The estimates as CSV text, in full precision."""
+        return csv_text(self.columns())
+
+    def table(self) -> str:
+        """A table for each stratum, as text."""
+        blocks = [heading] if (heading := self._heading()) else []
+        for stratum, result in self.estimates.items():
+            mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
+            share = self._share(result)
+            blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
+        return "\n\n".join([*blocks, *self._left_out()])
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the estimates into a file (.html, .png or .svg)."""
+        from rumor.results.charts import save_chart
+
+        title = self._title()
+        if self.by is None:
+            self.estimates[None].plot(str(path), self.view, title=title)
+            return
+        named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
+        kind = KINDS[self.question.kind]
+        save_chart(kind.strata_chart(named, self.by, self.view, title=title), path)
+
+
+def stratum_name(stratum: Stratum) -> str:
+    """What a stratum is called in tables and charts."""
+    return "(not known)" if stratum is None else str(stratum)
+
+
+class Chosen(TypedDict, total=False):
+    """Which reports are counted, and where: what `count` takes."""
+
+    question: str | None
+    engine: str | Engine | AbstractContextManager[Engine]
+    by: str | None
+    window: Days
+    distinct_ids: bool
+    skip_invalid: bool
+    on_progress: Progress | None
+
+
+def analyse(
+    collection_file: PathLike | Collection,
+    path: PathLike | QuestionSource | Summary,
+    *,
+    method: str = "auto",
+    view: View | None = None,
+    together: Sequence[str] = (),
+    candidates: PathLike | Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **chosen: Unpack[Chosen],
+) -> Analysis:
+    """Estimate one question from a reports file, a folder of them or a saved summary.
+
+    Without `question` it is the one that the reports name. `by` and `window` choose among
+    reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
+    ids once. A text question needs `candidates`, words or a file of them; `view` is how the
+    answers are to be shown, `together` are values whose joint share is told too, `options` are
+    those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
+    `rumor.analysis.engines.spark.engine.SparkEngine` of your session; one that has yet to be
+    started is when the rest has been checked.
+    """
+    collection, question = opened(collection_file), chosen.get("question")
+    if question is not None or len(collection.questions) == 1:
+        checked_choice("method", method, KINDS[collection.question(question).kind].methods())
+    words = read_words(candidates) if isinstance(candidates, (str, os.PathLike)) else candidates
+    with ExitStack() as stack:
+        counted = stack.enter_context(count(collection, path, **chosen))
+        asked, totals = counted.question, counted.totals
+        kind = KINDS[asked.kind]
+        known = kind.dictionary(asked.id, asked.mechanism, words, chosen.get("on_progress"))
+        settings = {**known, **(options or {})}
+        estimates = {
+            stratum: kind.estimate(
+                asked.mechanism, _material(stratum, summary, counted.kept), method, settings
+            )
+            for stratum, summary in totals.summaries.items()
+        }
+    by, repeated = chosen.get("by"), counted.repeated
+    return Analysis(
+        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
+    )
+
+
+def opened(collection: PathLike | Collection) -> Collection:
+    """A collection, or the one in a file."""
+    return collection if isinstance(collection, Collection) else Collection.load(collection)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The reports of one question, counted; `kept` are the reports where they can be read again."""
+
+    question: Question
+    totals: Totals
+    repeated: int | None
+    kept: KeptReports | None
+
+
+@contextmanager
+def count(
+    collection: Collection,
+    path: PathLike | QuestionSource | Summary,
+    *,
+    question: str | None = None,
+    engine: str | Engine | AbstractContextManager[Engine] = "local",
+    by: str | None = None,
+    window: Days = (None, None),
+    distinct_ids: bool = False,
+    skip_invalid: bool = False,
+    on_progress: Progress | None = None,
+) -> Iterator[Counted]:
+    """Count one question's reports, stratum by stratum; see `analyse`."""
+    asked = None if question is None else collection.question(question)
+    if by is not None:
+        check_apart(collection.ask, [each.id for each in collection.questions], by)
+    if isinstance(engine, str):
+        checked_engine(engine)
+    with ExitStack() as stack:
+        kept: KeptReports | None = None
+        repeated: int | None = None
+        if isinstance(path, Summary) or (
+            not isinstance(path, QuestionSource) and Summary.is_file(path)
+        ):
+            name = "it" if isinstance(path, Summary) else repr(str(path))
+            if by is not None or window != (None, None) or distinct_ids:
+                raise InputError(
+                    f"groups and days are chosen when reports are counted, and {name} is a "
+                    f"summary; got --by, --from, --to or --distinct-ids"
+                )
+            summary = path if isinstance(path, Summary) else Summary.load(path)
+            asked = _question_of(summary, collection, asked, name.strip("'"))
+            totals = Totals({None: summary})
+        else:
+            source = _source(path, collection, asked, by=by, window=window, ids=distinct_ids)
+            asked = source.question
+            # Everything else has been checked: starting an engine may take a while.
+            runner = stack.enter_context(_started(engine))
+            if distinct_ids and isinstance(source, ParquetSource):
+                repeated = leave_out_repeated(source, runner)
+            totals = summarize(
+                source,
+                asked.mechanism,
+                contract=collection.digest,
+                question=asked.id,
+                engine=runner,
+                skip_invalid=skip_invalid,
+                on_progress=on_progress,
+            )
+            kept = stack.enter_context(KeptReports(runner, source, asked.mechanism))
+        found = {s: summary for s, summary in totals.summaries.items() if summary.reports}
+        if not found:
+            raise InputError(
+                f"an estimate needs at least one report; got none in {str(path)!r}"
+                + ("" if window == (None, None) else " of these days")
+            )
+        totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
+        yield Counted(asked, totals, repeated, kept)
+
+
+def _source(
+    path: PathLike | QuestionSource,
+    collection: Collection,
+    asked: Question | None,
+    *,
+    by: str | None,
+    window: Days,
+    ids: bool,
+) -> QuestionSource:
+    """The source at a path; one that exists makes its own choice among its reports."""
+    if not isinstance(path, QuestionSource):
+        place = _of_question(path, collection, asked)
+        return ParquetSource(place, collection, asked, by=by, window=window)
+    if by is not None or window != (None, None) or ids:
+        raise InputError(
+            "groups, days and ids are chosen where a source is made; "
+            "got by, window or distinct_ids beside one"
+        )
+    if asked is not None and path.question != asked:
+        raise InputError(f"the source must be of question {asked.id!r}; got {path.question.id!r}")
+    return path
+
+
+def stored_reports(
+    path: PathLike, collection: Collection, question: str | None, window: Days
+) -> ParquetSource:
+    """The reports of a question in a file or folder, in these days."""
+    asked = None if question is None else collection.question(question)
+    return ParquetSource(_of_question(path, collection, asked), collection, asked, window=window)
+
+
+def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
+    """Where the reports of a question are in a folder that `rumor export` wrote."""
+    if asked is None and len(collection.questions) == 1:
+        asked = collection.questions[0]
+    exported = None if asked is None else Path(path) / f"question={asked.id}"
+    return path if exported is None or not exported.is_dir() else exported
+
+
+def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
+    """What there is to estimate from: counts and, where they are kept, the reports behind them."""
+    return summary if kept is None else Material(summary, kept.passes(stratum, summary.reports))
+
+
+def checked_engine(name: str) -> str:
+    """The name of an engine."""
+    return checked_choice("an engine", name, tuple(ENGINES))
+
+
+def _started(
+    engine: str | Engine | AbstractContextManager[Engine],
+) -> AbstractContextManager[Engine]:
+    if isinstance(engine, str):
+        return chosen_engine(engine)
+    return engine if isinstance(engine, AbstractContextManager) else nullcontext(engine)
+
+
+@contextmanager
+def chosen_engine(
+    name: str,
+    master: str | None = None,
+    on_status: Callable[[Any], None] | None = None,
+) -> Iterator[Engine]:
+    """The engine of this name; Spark is started where `master` says, and ends with the block."""
+    module = importlib.import_module(ENGINES[checked_engine(name)])
+    with module.started(master, on_status) as engine:
+        yield engine
+
+
+def _question_of(
+    summary: Summary, collection: Collection, asked: Question | None, path: PathLike
+) -> Question:
+    if summary.contract != collection.digest:
+        theirs = "none" if summary.contract is None else f"{summary.contract[:16]}..."
+        raise InputError(
+            f"{path}: the summary must be of this collection "
+            f"(digest {collection.digest[:16]}...); got {theirs}"
+        )
+    if asked is not None and summary.question != asked.id:
+        raise InputError(
+            f"{path}: the summary must be of question {asked.id!r}; got {shown(summary.question)}"
+        )
+    return collection.question(summary.question)
+
+
+def _in_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
+    """Strata by number or name, the unknown one last."""
+    stratum = item[0]
+    number = stratum if isinstance(stratum, int) else 0
+    return stratum is None, isinstance(stratum, str), number, str(stratum)

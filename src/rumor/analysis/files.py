@@ -1,0 +1,110 @@
+"""From paths to answers in Python: `rumor.load` and `rumor.estimate` find what the commands find.
+
+A collection may be given as a file or as a `Collection`; reports as a file, a folder of them, a
+folder that `rumor export` wrote, a saved summary, or in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rumor.contract.collection import Collection
+from rumor.core.errors import InputError
+from rumor.core.files import PathLike
+from rumor.core.types import Days
+from rumor.kinds.estimating import estimate as of_mechanism
+from rumor.mechanisms.summary import Summary
+
+if TYPE_CHECKING:
+    estimate = of_mechanism
+else:
+
+    @functools.wraps(of_mechanism)
+    def estimate(mechanism: object, data: object, **options: Any) -> Any:  # noqa: D103
+        if isinstance(mechanism, (str, os.PathLike, Collection)):
+            return estimate_of_collection(mechanism, data, **options)
+        return of_mechanism(mechanism, data, **options)
+
+
+def estimate_of_collection(
+    collection: PathLike | Collection,
+    data: object,
+    *,
+    question: str | None = None,
+    method: str = "auto",
+    by: str | None = None,
+    window: Days = (None, None),
+    distinct_ids: bool = False,
+    skip_invalid: bool = False,
+    candidates: PathLike | Sequence[str] | None = None,
+    engine: Any = "local",
+    **options: Any,
+) -> Any:
+    """The estimate of one question; `by` a public column, one for each of its values by name."""
+    from rumor.analysis.estimate import analyse, opened, stratum_name
+
+    if not isinstance(data, (str, os.PathLike)):
+        if by is not None or window != (None, None) or distinct_ids or skip_invalid:
+            raise InputError(
+                "groups, days, ids and invalid reports are chosen among reports in files; "
+                "got reports in memory"
+            )
+        asked = opened(collection).question(question)
+        words: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
+        return of_mechanism(asked.mechanism, data, method=method, **words, **options)
+    found = analyse(
+        collection,
+        data,
+        question=question,
+        method=method,
+        engine=engine,
+        by=by,
+        window=window,
+        distinct_ids=distinct_ids,
+        skip_invalid=skip_invalid,
+        candidates=candidates,
+        options=options,
+    )
+    if by is None:
+        return found.estimates[None]
+    return {stratum_name(stratum): result for stratum, result in found.estimates.items()}
+
+
+def load(
+    path: PathLike | Collection,
+    reports: PathLike | None = None,
+    *,
+    question: str | None = None,
+    window: Days = (None, None),
+    distinct_ids: bool = False,
+    skip_invalid: bool = False,
+) -> Any:
+    """A collection's file as a `Collection`, a saved summary as a `Summary`.
+
+    With `reports` beside a collection, the `Summary` of one question's reports there: a file, a
+    folder or a saved summary, found and checked as `rumor estimate` does.
+    """
+    if reports is not None:
+        from rumor.analysis.estimate import count, opened
+
+        with count(
+            opened(path),
+            reports,
+            question=question,
+            window=window,
+            distinct_ids=distinct_ids,
+            skip_invalid=skip_invalid,
+        ) as counted:
+            return counted.totals.summaries[None]
+    if isinstance(path, Collection):
+        return path
+    if Path(path).suffix.lower() == ".parquet" or Path(path).is_dir():
+        raise InputError(
+            f"reports say nothing without their collection: rumor.load(collection, reports); "
+            f"got {str(path)!r} alone"
+        )
+    return Summary.load(path) if Summary.is_file(path) else Collection.load(path)

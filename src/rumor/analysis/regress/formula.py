@@ -1,0 +1,140 @@
+"""Columns of a table as columns of a regression: numbers as they are, names as one for each.
+
+"age + country" is read here. Whatever else the formulas of statisticians can say (products, powers,
+splines) is read by the package formulaic, where it is installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rumor.core.checks import nearest
+from rumor.core.errors import InputError, shown
+from rumor.core.types import Vector
+
+INTERCEPT = "Intercept"
+_NAME = r"[^\W\d][\w.]*"
+_PLAIN = re.compile(rf"(?:(?P<name>{_NAME})|C\(\s*(?P<forced>{_NAME})\s*\)|1)")
+_MAX_COLUMNS = 200
+
+
+@dataclass(frozen=True)
+class Design:
+    """The columns of a regression, by name, and which of them each term stands for."""
+
+    names: Sequence[str]
+    terms: Mapping[str, Sequence[int]]
+    matrix: Vector
+
+    def without(self, term: str) -> Vector:
+        """The columns of all other terms."""
+        return np.delete(self.matrix, list(self.terms[term]), axis=1)
+
+
+def right_side(formula: str) -> str:
+    """What a formula explains something by; what is explained, the question says."""
+    left, tilde, right = formula.rpartition("~")
+    if not right.strip() or "~" in left:
+        raise InputError(f"a formula is written ANSWER ~ COLUMN + COLUMN; got {shown(formula)}")
+    return right if tilde else formula
+
+
+def column_names(formula: str, known: Sequence[str]) -> list[str]:
+    """The known columns that a formula names."""
+    words = re.findall(_NAME, right_side(formula))
+    return [name for name in known if name in words]
+
+
+def design(formula: str, columns: Mapping[str, Any]) -> Design:
+    """The columns that a formula asks for, with an intercept."""
+    right = right_side(formula)
+    for name in column_names(formula, list(columns)):
+        _present(name, np.asarray(columns[name]))
+    parts = [part.strip() for part in right.split("+")]
+    read = [_PLAIN.fullmatch(part) for part in parts]
+    if not all(read):
+        return _by_formulaic(formula, right, columns)
+    count = len(next(iter(columns.values()))) if columns else 0
+    names, terms = [INTERCEPT], dict[str, Sequence[int]]()
+    made = [np.ones(count)]
+    for part, one in zip(parts, read, strict=True):
+        assert one is not None
+        name = one["name"] or one["forced"]
+        if name is None or part in terms:
+            continue
+        if name not in columns:
+            known = list(columns)
+            raise InputError(
+                f"a formula names public columns of the reports ({', '.join(known)}); "
+                f"got {nearest(name, known)}"
+            )
+        found = _coded(part, np.asarray(columns[name]), one["forced"] is not None)
+        terms[part] = range(len(names), len(names) + len(found))
+        names += list(found)
+        made += list(found.values())
+    if not terms:
+        raise InputError(f"a formula must name a column at least; got {shown(formula)}")
+    return _checked(Design(names, terms, np.column_stack(made)))
+
+
+def _present(name: str, column: Any) -> None:
+    """Refuse holes: whose row is left out is for the analyst to say."""
+    holes = np.array([value is None or value != value for value in column.tolist()])
+    if holes.any():
+        raise InputError(
+            f"a column of a regression must have a value in every row; "
+            f"{name} has none in row {int(holes.argmax()) + 1:,} ({int(holes.sum()):,} in all)"
+        )
+
+
+def _coded(term: str, column: Any, forced: bool) -> dict[str, Vector]:
+    """A number as it is; each value of anything else but the first, as 0 and 1."""
+    if column.dtype.kind in "iuf" and not forced:
+        return {term: column.astype(np.float64)}
+    values = sorted(set(column.tolist()), key=lambda v: (str(type(v)), v))
+    if len(values) < 2:
+        raise InputError(f"a column of a regression must vary; {term} has one value alone")
+    return {f"{term}[T.{v}]": (column == v).astype(np.float64) for v in values[1:]}
+
+
+def _checked(found: Design) -> Design:
+    if len(found.names) > _MAX_COLUMNS:
+        raise InputError(
+            f"a regression has at most {_MAX_COLUMNS} columns; got {len(found.names):,}"
+        )
+    if not np.isfinite(found.matrix).all():
+        raise InputError("the columns of a regression must be finite numbers; some are not")
+    return found
+
+
+def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Design:
+    try:
+        formulaic = importlib.import_module("formulaic")
+        pandas = importlib.import_module("pandas")
+    except ModuleNotFoundError:
+        raise InputError(
+            f"a formula is a sum of columns, unless the package formulaic is installed; "
+            f"got {shown(formula)}"
+        ) from None
+    try:
+        frame = pandas.DataFrame(dict(columns))
+        # What is not a number is refused below, in its row: nobody's is left out in silence.
+        with np.errstate(all="ignore"):
+            made: Any = formulaic.model_matrix(right, frame, context={}, na_action="ignore")
+    except (formulaic.errors.FormulaicError, SyntaxError, ValueError, KeyError):
+        raise InputError(
+            f"a formula must be one that formulaic reads, of the columns "
+            f"{', '.join(columns)}; got {shown(formula)}"
+        ) from None
+    names = list(made.columns)
+    slices = {
+        str(term): range(*s.indices(len(names))) for term, s in made.model_spec.term_slices.items()
+    }
+    terms = {term: places for term, places in slices.items() if term != "1"}
+    return _checked(Design(names, terms, np.asarray(made, dtype=np.float64)))

@@ -1,0 +1,161 @@
+"""A regression as a table: coefficients with their errors and tests, as statisticians know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.analysis.compare.result import chance
+from rumor.core.exact import CONFIDENCE
+from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrapped
+from rumor.core.types import Vector
+from rumor.results.intervals import Bounds, critical_value
+from rumor.results.rows import Column, Tabular
+from rumor.results.view import View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True)
+class TermTest:
+    """A likelihood-ratio test of the model against the one without a term."""
+
+    term: str
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Regression(Tabular):
+    """Log-odds of every value against the reference, by columns.
+
+    `coefficients`, `stderr` and `p_value` have a row for each of `terms` and a column for each of
+    `values`; `covariance` is of all of them, value by value. `tests` leave out one term each.
+    """
+
+    terms: Sequence[str]
+    values: Sequence[str] | Sequence[int]
+    reference: str | int
+    coefficients: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    p_value: Vector = field(repr=False)
+    covariance: Vector = field(repr=False)
+    log_likelihood: float
+    null_log_likelihood: float
+    """Of the model with an intercept alone."""
+    whole_likelihood: bool
+    """Whether likelihoods are those of the reports, or lack a factor that no column changes."""
+    overall: TermTest
+    tests: Sequence[TermTest]
+    left_out: int
+    """People with an unknown column."""
+    formula: str
+    heading: str = ""
+    notes: tuple[str, ...] = ()
+    method: str = "maximum likelihood"
+
+    def interval(self, level: float = CONFIDENCE) -> Bounds:
+        """Ends of intervals of the coefficients."""
+        z = critical_value(level, 1)
+        return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
+
+    def listed(self, view: View) -> list[int]:
+        """Value by value, all its terms."""
+        return list(range(self.coefficients.size))[: view.rows]
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: value, term, coefficient, stderr, z, p_value, low, high, odds_ratio."""
+        places, each = np.asarray(rows, dtype=np.intp), len(self.terms)
+        low, high = self.interval(view.level)
+
+        def column(matrix: Vector) -> Vector:
+            return np.asarray(matrix.T.reshape(-1)[places])
+
+        with np.errstate(over="ignore"):
+            ratio = np.exp(self.coefficients)
+        return {
+            "value": [self.values[i // each] for i in rows],
+            "term": [self.terms[i % each] for i in rows],
+            "coefficient": column(self.coefficients),
+            "stderr": column(self.stderr),
+            "z": column(self.coefficients / self.stderr),
+            "p_value": column(self.p_value),
+            "low": column(low),
+            "high": column(high),
+            "odds_ratio": column(ratio),
+        }
+
+    def covers(self, view: View) -> str:
+        """What the intervals cover."""
+        level = percent(view.level)
+        return f"each interval covers a coefficient named in advance, at a level of {level}"
+
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """Likelihoods, and the tests of the terms."""
+        return {
+            "formula": self.formula,
+            "reference": self.reference,
+            "log_likelihood": self.log_likelihood,
+            "null_log_likelihood": self.null_log_likelihood,
+            "whole_likelihood": self.whole_likelihood,
+            "left_out": self.left_out,
+            "overall": asdict(self.overall),
+            "tests": [asdict(test) for test in self.tests],
+            "notes": list(self.notes),
+        }
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """A block for each value, then the tests of the terms."""
+        seen = viewed(view, wishes).filed("given")
+        columns = self.cells(range(self.coefficients.size), seen)
+        blocks = [self.heading] if self.heading else []
+        for number, value in enumerate(self.values):
+            start = number * len(self.terms)
+            head = (one_line(value), "coefficient", "std. error", "z", "p-value")
+            rows = [self._row(columns, start + i) for i in range(len(self.terms))]
+            interval = f"{percent(seen.level)} interval"
+            blocks.append(aligned((*head, interval, "odds ratio"), rows))
+        tested = [
+            (t.term, f"{t.statistic:.2f}", f"{t.freedom}", chance(t.p_value))
+            for t in (*self.tests, self.overall)
+        ]
+        blocks.append(aligned(("without", "chi-squared", "freedom", "p-value"), tested))
+        return "\n\n".join([*blocks, "\n".join(self._lines(seen))])
+
+    def _row(self, columns: Mapping[str, Column], k: int) -> tuple[str, ...]:
+        coefficient, error = float(columns["coefficient"][k]), float(columns["stderr"][k])  # type: ignore[arg-type]
+        digits = digits_for(error)
+        ends = f"{columns['low'][k]:.{digits}f} to {columns['high'][k]:.{digits}f}"
+        return (
+            one_line(columns["term"][k]),
+            f"{coefficient:.{digits}f}",
+            f"{error:.{digits}f}",
+            f"{columns['z'][k]:.2f}",
+            chance(float(columns["p_value"][k])),  # type: ignore[arg-type]
+            ends,
+            f"{columns['odds_ratio'][k]:.3g}",
+        )
+
+    def _lines(self, view: View) -> list[str]:
+        rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
+        lines = [
+            f"log-odds against {one_line(self.reference)!r}, of the answers themselves; "
+            f"log-likelihood {self.log_likelihood:.3f}, of the intercept alone "
+            f"{self.null_log_likelihood:.3f}{rest}",
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each",
+            self.covers(view),
+        ]
+        if self.left_out:
+            lines.append(f"{self.left_out:,} people with an unknown column were left out")
+        return [wrapped(line) for line in (*lines, *self.notes)]
+
+    def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
+        """Coefficients with their intervals, a panel for each value."""
+        from rumor.analysis.regress.chart import regression_chart
+
+        return regression_chart(self, view, title)

@@ -1,0 +1,325 @@
+"""Where reports are read from: arrays in memory, and Parquet files or folders of them.
+
+Parquet is read by row groups, of which each worker takes one at a time, and a row group in
+batches: files larger than memory, and row groups larger than memory, are no matter.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rumor.analysis.engines.base import Batch, Stratum
+from rumor.contract.collection import Collection, Question
+from rumor.contract.report_file import (
+    DAMAGE,
+    OF_WHAT,
+    ReportFile,
+    damaged,
+    find_files,
+    report_bytes,
+)
+from rumor.core.errors import InputError, shown
+from rumor.core.files import PathLike
+from rumor.core.reports import Mask, Reports
+from rumor.core.types import Days, Rows
+
+# Bytes of reports in a batch: the overhead of a batch is lost in it, and it is still in the
+# cache when it is counted (measured fastest from one megabyte to two).
+BATCH_BYTES = 1 << 21
+# With strata a batch is split into many, so it starts larger.
+_SPLIT_BYTES = 1 << 25
+_MIN_BATCH_ROWS = 1024
+_BUFFER_BYTES = 1 << 20
+_NOT_PUBLIC = ("id", "report", *OF_WHAT)
+
+
+def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:
+    """How many of `rows` reports to take at a time: about `size` bytes, all batches alike.
+
+    At least as many rows as counters, since a batch is counted into fresh ones; a multiple
+    of 64, so that every batch of a buffer is aligned to words.
+    """
+    most = max(_MIN_BATCH_ROWS, size // width, counters)
+    batches = max(1, -(-rows // most))
+    return max(64, (-(-rows // batches) + 63) // 64 * 64)
+
+
+@dataclass(frozen=True)
+class _MemoryPart:
+    reports: Reports
+
+    @property
+    def rows(self) -> int:
+        return len(self.reports)
+
+    def batches(self) -> Iterator[Batch]:
+        yield Batch(self.reports)
+
+
+class MemorySource:
+    """Reports that are already here, as an array (n, width)."""
+
+    def __init__(self, reports: Reports) -> None:
+        self._reports = reports
+
+    def parts(self) -> Sequence[_MemoryPart]:
+        """Slices of the array, one batch each."""
+        count, width = self._reports.shape
+        size = batch_rows(count, width, BATCH_BYTES)
+        slices = (self._reports[start : start + size] for start in range(0, count, size))
+        return [_MemoryPart(piece) for piece in slices]
+
+
+@dataclass(frozen=True)
+class _RowGroup:
+    """One row group of a file, with the selection that still has to be made in it."""
+
+    path: Path
+    footer: pq.FileMetaData | None
+    index: int
+    rows: int
+    size: int
+    by: str | None
+    window: Days | None
+    left_out: Rows | None = None
+    """The numbers of rows to leave out, in ascending order."""
+
+    def __getstate__(self) -> dict[str, object]:
+        # To other machines goes only where to read: they read the footer themselves.
+        return {**self.__dict__, "footer": None}
+
+    def batches(self) -> Iterator[Batch]:
+        for _, rows in self._read("report", *([self.by] if self.by else [])):
+            strata = rows.column(self.by) if self.by else None
+            yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
+
+    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """A column of the selected rows, and their reports."""
+        for _, rows in self._read("report", column):
+            yield _plain(rows.column(column)), report_bytes(rows.column("report"))
+
+    def ids(self) -> Iterator[tuple[Rows, Reports]]:
+        """The numbers of the selected rows, and their ids."""
+        for (start, chosen), rows in self._read("id"):
+            numbers = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
+            yield start + numbers, report_bytes(rows.column("id"))
+
+    def _read(self, *wanted: str) -> Iterator[tuple[tuple[int, Mask | None], pa.RecordBatch]]:
+        """The selected rows of these columns; the number of the first, and which were chosen."""
+        columns, start = [*wanted, *(["day"] if self.window else [])], 0
+        try:
+            # A ParquetFile belongs to one thread; the footer is shared and not read again.
+            # A buffer keeps Arrow from holding a whole column of the row group.
+            with pq.ParquetFile(
+                self.path, metadata=self.footer, buffer_size=_BUFFER_BYTES
+            ) as parquet:
+                for rows in parquet.iter_batches(
+                    self.size, row_groups=[self.index], columns=columns, use_threads=False
+                ):
+                    chosen = self._chosen(start, rows)
+                    yield (start, chosen), rows if chosen is None else rows.filter(pa.array(chosen))
+                    start += len(rows)
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.path}: a reports file must stay where every worker can read it; "
+                f"on {socket.gethostname()} it is not there"
+            ) from None
+        except DAMAGE:
+            raise damaged(self.path) from None
+        except InputError as problem:
+            raise InputError(f"{self.path}: {problem}") from None
+
+    def _chosen(self, start: int, rows: pa.RecordBatch) -> Mask | None:
+        """Which of some rows are selected; None for all of them."""
+        chosen = None
+        if self.window is not None:
+            inside = within(rows.column("day"), self.window)
+            chosen = np.array(inside.to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if self.left_out is not None:
+            first, last = np.searchsorted(self.left_out, [start, start + len(rows)])
+            chosen = np.ones(len(rows), dtype=np.bool_) if chosen is None else chosen
+            chosen[self.left_out[first:last] - start] = False
+        return chosen
+
+
+class IdPart(Protocol):
+    """A part whose reports have ids."""
+
+    @property
+    def rows(self) -> int:
+        """How many reports it holds, before any selection."""
+        ...
+
+    def ids(self) -> Iterator[tuple[Rows, Reports]]:
+        """The numbers of the selected rows, and their ids."""
+        ...
+
+
+class ParquetSource:
+    """The reports of one question in a Parquet file or a folder of them.
+
+    With `by`, a batch holds one stratum only; with `window`, only the days within it are
+    read, and row groups that lie outside are not touched.
+    """
+
+    def __init__(
+        self,
+        path: PathLike,
+        collection: Collection,
+        question: Question | None = None,
+        *,
+        by: str | None = None,
+        window: Days = (None, None),
+    ) -> None:
+        self.files = find_files(path)
+        named = self.files[0].question if question is None else question.id
+        self.question: Question = question or _asked(self.files[0], collection, named)
+        for file in self.files:
+            file.require(collection, self.question)
+            if by is not None:
+                _check_public(file, by, "groups")
+        self._by, self._window = by, checked_window(window)
+        self._left_out: Mapping[int, Rows] = {}
+
+    @property
+    def reports(self) -> int:
+        """How many reports the files hold, before any selection."""
+        return sum(file.footer.num_rows for file in self.files)
+
+    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """A public column and the reports next to it, some rows at a time."""
+        for file in self.files:
+            _check_public(file, column, "what reports are joined on")
+        for part in self.parts():
+            yield from part.beside(column)
+
+    def leave_out(self, rows: Mapping[int, Rows]) -> None:
+        """Leave out these rows of these parts, numbered as in `parts` and in ascending order."""
+        self._left_out = rows
+
+    def parts(self) -> Sequence[_RowGroup]:
+        """The row groups that may hold selected reports."""
+        mechanism = self.question.mechanism
+        size = BATCH_BYTES if self._by is None else _SPLIT_BYTES
+        parts: list[_RowGroup] = []
+        for file in self.files:
+            for index in range(file.footer.num_row_groups):
+                group = file.footer.row_group(index)
+                inside = _share_inside(group, self._window)
+                if inside == "none" or group.num_rows == 0:
+                    continue
+                window = None if inside == "all" else self._window
+                rows = group.num_rows
+                batch = batch_rows(rows, mechanism.width, size, mechanism.tally_size)
+                left_out = self._left_out.get(len(parts))
+                parts.append(
+                    _RowGroup(
+                        file.path, file.footer, index, rows, batch, self._by, window, left_out
+                    )
+                )
+        return parts
+
+
+def _asked(file: ReportFile, collection: Collection, named: str) -> Question:
+    """The question that a file names, if the collection has it."""
+    for question in collection.questions:
+        if question.id == named:
+            return question
+    # Of another collection, most likely: that is the better sentence.
+    file.require(collection, collection.questions[0])
+    raise AssertionError("unreachable")
+
+
+def _check_public(file: ReportFile, by: str, what: str) -> None:
+    public = [name for name in file.schema.names if name not in _NOT_PUBLIC]
+    if by not in public:
+        raise InputError(
+            f"{file.path}: {what} must be a public column of the reports "
+            f"({', '.join(public)}); got {shown(by)}"
+        )
+    kind = file.schema.field(by).type
+    if not (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_dictionary(kind)
+    ):
+        raise InputError(
+            f"{file.path}: {what} must be texts, integers, booleans or dates; got {by!r} of {kind}"
+        )
+
+
+def checked_window(window: Days) -> Days:
+    """A window whose days are in order."""
+    first, last = window
+    if first is not None and last is not None and first > last:
+        raise InputError(f"the first day must not be after the last; got {first} and {last}")
+    return window
+
+
+def _share_inside(group: pq.RowGroupMetaData, window: Days) -> str:
+    """Whether "all", "none" or "some" of a row group's days lie within the window."""
+    first, last = window
+    if first is None and last is None:
+        return "all"
+    columns = [group.column(i) for i in range(group.num_columns)]
+    statistics = next(c.statistics for c in columns if c.path_in_schema == "day")
+    if statistics is None or not statistics.has_min_max:
+        return "some"
+    low, high = statistics.min, statistics.max
+    if (first is not None and high < first) or (last is not None and low > last):
+        return "none"
+    inside = (first is None or low >= first) and (last is None or high <= last)
+    return "all" if inside else "some"
+
+
+def within(days: pa.Array, window: Days) -> pa.Array:
+    """Which days lie within a window that has an end at least."""
+    first, last = window
+    bounds = []
+    if first is not None:
+        bounds.append(pc.greater_equal(days, pa.scalar(first, pa.date32())))
+    if last is not None:
+        bounds.append(pc.less_equal(days, pa.scalar(last, pa.date32())))
+    return bounds[0] if len(bounds) == 1 else pc.and_(*bounds)
+
+
+def split_strata(reports: Reports, strata: pa.Array | None, origin: str) -> Iterator[Batch]:
+    """Reports as batches, one for each stratum."""
+    if not len(reports):
+        return
+    if strata is None:
+        yield Batch(reports, origin=origin)
+        return
+    for stratum, index in _groups(strata):
+        yield Batch(reports[index], stratum, origin)
+
+
+def _groups(column: pa.Array) -> Iterator[tuple[Stratum, Rows]]:
+    """Each distinct value of a column with the indices of its rows, in a fixed order."""
+    coded = _plain(column).dictionary_encode()
+    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    found, starts = np.unique(codes[order], return_index=True)
+    names = coded.dictionary.to_pylist()
+    for code, index in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+        yield _stratum(names[code]) if code >= 0 else None, index
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+
+
+def _stratum(value: object) -> Stratum:
+    return value if isinstance(value, (str, int)) else str(value)

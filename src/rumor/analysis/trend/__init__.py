@@ -1,0 +1,1 @@
+"""How answers move over time."""

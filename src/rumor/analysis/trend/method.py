@@ -1,0 +1,157 @@
+"""A question followed over time, from what its kind measures on every day or week.
+
+Stored reports followed over time: what `rumor trend` does, without its options.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from rumor.analysis.compare.method import Stored, question_heading
+from rumor.analysis.compare.quantities import measured, noted, over_time
+from rumor.analysis.people import require_different
+from rumor.analysis.trend.line import change, smooth
+from rumor.analysis.trend.result import LineCoins, Trend
+from rumor.core.checks import checked_choice
+from rumor.core.errors import InputError, shown
+from rumor.core.reports import Mask
+from rumor.core.types import Vector
+from rumor.estimators.data import summarized
+from rumor.estimators.groups import Pooled, Sample
+from rumor.estimators.multiple_testing import holm
+from rumor.kinds import KINDS, kind_of
+from rumor.kinds.base import Kind
+from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.summary import Summary
+
+EVERY = ("day", "week")
+_LEAST = 3
+
+
+def trend(
+    mechanism: Mechanism, days: Mapping[Any, object], *, every: str = "day", **options: Any
+) -> Trend:
+    """How answers move over time.
+
+    `days` are reports, or summaries of them, by day (a date, or "2026-03-01"); `every` "week" puts
+    the days of a week together. Each value has its unbiased estimates, a line that is as smooth as
+    the evidence says, and its largest change with a p-value that allows for having been looked
+    for on every day. Days must be of different people.
+    """
+    summaries = {_day(day): summarized(mechanism, data) for day, data in days.items()}
+    return follow(kind_of(mechanism), summaries, every=every, options=options)
+
+
+def follow(
+    kind: Kind[Any],
+    days: Mapping[datetime.date, Summary],
+    *,
+    every: str = "day",
+    options: Mapping[str, Any] | None = None,
+    heading: str = "",
+    notes: Sequence[str] = (),
+    spans: Mapping[datetime.date, datetime.date] | None = None,
+) -> Trend:
+    """Follow a question whose kind is known.
+
+    `spans` gives the last day of each summary that is of several days, by its first.
+    """
+    length = 7 if checked_choice("every", every, EVERY) == "week" else 1
+    lasts: dict[datetime.date, datetime.date] = {}
+    periods: dict[datetime.date, list[Summary]] = {}
+    for day in sorted(days):
+        start, end = _start(day, length), _start((spans or {}).get(day, day), length)
+        before = next(reversed(lasts), None)
+        if before is not None and start <= lasts[before]:
+            start = before  # a span reaches into this period: they cannot be told apart
+        lasts[start] = max(end, lasts.get(start, end))
+        periods.setdefault(start, []).append(days[day])
+    if len(periods) < _LEAST:
+        raise InputError(
+            f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
+        )
+    summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
+    found = over_time(measured(kind, summaries, options=options))
+    first, samples = found[0], [one.sample for one in found]
+    observed = np.array([sample.mean for sample in samples])
+    common = Pooled(samples).mean
+    # Variances at the common truth: a day's own would be small where its noise is.
+    variance = np.array([sample.variance(sample.plausible(common)) for sample in samples])
+    known = np.isfinite(variance).all(axis=0)
+    if not known.any():
+        raise InputError("a trend needs a value that every period says something of; got none")
+    observed, variance = observed[:, known], variance[:, known]
+    starts = np.array([day.toordinal() for day in periods])
+    line, moved = smooth(observed, variance, np.diff(starts) / length), change(observed, variance)
+    kept: list[int] = np.flatnonzero(known).tolist()
+    values: list[Any] = [first.values[i] for i in kept]
+    return Trend(
+        periods=[_period(day, lasts[day], length) for day in periods],
+        values=values,
+        quantities=[first.quantities[i] for i in kept],
+        unbiased=observed,
+        stderr=np.sqrt(variance),
+        line=line.mean,
+        deviation=line.deviation,
+        change=moved.day,
+        before=moved.before,
+        after=moved.after,
+        p_value=moved.p_value,
+        adjusted=holm(moved.p_value),
+        counts=[summary.reports for summary in summaries],
+        coins=_coins(samples, known, variance / line.deviation**2),
+        reports=sum(summary.reports for summary in summaries),
+        epsilon=max(summary.mechanism.epsilon for summary in summaries),
+        heading=heading,
+        notes=tuple(noted(notes, found)),
+    )
+
+
+def _coins(samples: Sequence[Sample], known: Mask, times: Vector) -> LineCoins | None:
+    """Return the coins that the line is known as: `times` as many as a period has itself."""
+    exact = [sample.exact for sample in samples if sample.exact is not None]
+    if len(exact) < len(samples):
+        return None
+    trials = np.array([one.trials[known] for one in exact])
+    least, most = (np.array([one.within[side][known] for one in exact]) for side in (0, 1))
+    return LineCoins(trials * times, (least, most))
+
+
+def _start(day: datetime.date, length: int) -> datetime.date:
+    """Return the first day of the day's period."""
+    return day - datetime.timedelta(days=day.weekday() if length == 7 else 0)
+
+
+def _period(first: datetime.date, last: datetime.date, length: int) -> str:
+    """Name a period by its first day, or one of several by its first and its last day."""
+    if first == last:
+        return first.isoformat()
+    return f"{first}..{last + datetime.timedelta(days=length - 1)}"
+
+
+def _day(day: object) -> datetime.date:
+    if isinstance(day, datetime.date):
+        return day if not isinstance(day, datetime.datetime) else day.date()
+    try:
+        return datetime.date.fromisoformat(str(day))
+    except ValueError:
+        raise InputError(f"a day must be a date, or written YYYY-MM-DD; got {shown(day)}") from None
+
+
+def follow_reports(stored: Stored, every: str = "day") -> Trend:
+    """How a question's answers move from day to day, or from week to week."""
+    asked, found = stored.groups("day")
+    notes = require_different(asked, "days", stored.different_people)
+    return follow(
+        KINDS[asked.kind],
+        {datetime.date.fromisoformat(day): summary for day, summary in found.items()},
+        every=every,
+        options=stored.counting.options(asked),
+        heading=question_heading(asked),
+        notes=notes,
+    )

@@ -1,0 +1,195 @@
+"""What moves over time: every period's estimate, a smoothed line, and where it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from rumor.analysis.compare.result import SHARES, chance
+from rumor.core.binomial import FEW, coin_ends
+from rumor.core.exact import CONFIDENCE
+from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
+from rumor.core.types import Rows, Vector
+from rumor.results.intervals import Bounds, critical_value
+from rumor.results.rows import Column, Tabular, finite
+from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+@dataclass(frozen=True)
+class LineCoins:
+    """As how many coins the line is known where reports are few: a row for each period."""
+
+    trials: Vector
+    """The reports that would tell as much alone; none where reports are no coins."""
+    within: Bounds
+    """The smallest and the largest number that one report adds to an estimate."""
+
+    def stretched(self, line: Vector, ends: Bounds, z: float) -> Bounds:
+        """Return `ends` around the `line` that hold the exact ones of few coins."""
+        least, most = self.within
+        share = np.clip((line - least) / (most - least), 0.0, 1.0)
+        few = (self.trials > 0) & (self.trials * share * (1 - share) < FEW)
+        tail = np.full(int(few.sum()), NormalDist().cdf(-z))
+        exact = coin_ends(line[few], self.trials[few], (least[few], most[few]), tail, tail)
+        low, high = ends[0].copy(), ends[1].copy()
+        low[few], high[few] = np.minimum(low[few], exact[0]), np.maximum(high[few], exact[1])
+        return low, high
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trend(Tabular):
+    """Unbiased quantities of every period, and what is behind them.
+
+    `unbiased`, `stderr`, `line` and `deviation` have a row for each of `periods` and a column for
+    each of `values`. The line is the smoothed one. For each value `change` is the first period
+    after the largest change, from `before` to `after`, with its p-value and Holm's over all values.
+    """
+
+    periods: Sequence[str]
+    values: Sequence[str] | Sequence[int]
+    quantities: Sequence[str]
+    unbiased: Vector = field(repr=False)
+    stderr: Vector = field(repr=False)
+    line: Vector = field(repr=False)
+    deviation: Vector = field(repr=False)
+    change: Rows = field(repr=False)
+    before: Vector = field(repr=False)
+    after: Vector = field(repr=False)
+    p_value: Vector = field(repr=False)
+    adjusted: Vector = field(repr=False)
+    counts: Sequence[int]
+    """The reports of every period."""
+    coins: LineCoins | None = field(default=None, repr=False)
+    """What stretches the band where reports are few."""
+    method: str = "random walk, smoothness by evidence"
+    heading: str = ""
+    notes: tuple[str, ...] = ()
+
+    def interval(self, level: float = CONFIDENCE) -> Bounds:
+        """Ends around the smoothed line."""
+        z = critical_value(level, 1)
+        ends = self.line - z * self.deviation, self.line + z * self.deviation
+        if self.coins is not None:
+            ends = self.coins.stretched(self.line, ends, z)
+        return self._limited(ends[0]), self._limited(ends[1])
+
+    def _limited(self, ends: Vector) -> Vector:
+        shares = np.array([quantity in SHARES for quantity in self.quantities])
+        return np.where(shares, np.clip(ends, 0.0, 1.0), ends)
+
+    def listed(self, view: View) -> list[int]:
+        """Every period of every value; of a number of rows, the values that changed most surely."""
+        order = list(range(len(self.values)))
+        if view.order == "estimate":
+            order = [int(i) for i in np.argsort(self.p_value, kind="stable")]
+        each = len(self.periods)
+        return [value * each + period for value in order[: view.rows] for period in range(each)]
+
+    def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
+        """Columns: period, quantity, value, reports, estimate, stderr, line, low, high."""
+        each = len(self.periods)
+        at = np.array([[i % each, i // each] for i in rows], dtype=np.intp).reshape(-1, 2)
+        low, high = self.interval(view.level)
+
+        def column(matrix: Vector) -> list[object]:
+            return finite(matrix[at[:, 0], at[:, 1]])
+
+        return {
+            "period": [self.periods[i % each] for i in rows],
+            "quantity": [self.quantities[i // each] for i in rows],
+            "value": [self.values[i // each] for i in rows],
+            "reports": [self.counts[i % each] for i in rows],
+            "estimate": column(self.unbiased),
+            "stderr": column(self.stderr),
+            "line": column(self.line),
+            "low": column(low),
+            "high": column(high),
+        }
+
+    def covers(self, view: View) -> str:
+        """What the band covers."""
+        return (
+            f"the band around the line holds the truth of a period named in advance, at a level "
+            f"of about {percent(view.level)}"
+        )
+
+    def extra_fields(self, view: View) -> dict[str, object]:
+        """Where each value changed most."""
+        return {
+            "periods": list(self.periods),
+            "changes": [
+                {
+                    "quantity": self.quantities[i],
+                    "value": value,
+                    "from": self.periods[self.change[i]],
+                    "before": float(self.before[i]),
+                    "after": float(self.after[i]),
+                    "p_value": float(self.p_value[i]),
+                    "adjusted": float(self.adjusted[i]),
+                }
+                for i, value in enumerate(self.values)
+            ],
+            "notes": list(self.notes),
+        }
+
+    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """A row for each value: where its line began and ended, and where it changed."""
+        asked = viewed(view, wishes)
+        most = asked.rows or ROWS_SHOWN
+        order = list(range(len(self.values)))
+        if len(order) > most:
+            order = [int(i) for i in np.argsort(self.p_value, kind="stable")[:most]]
+        low, high = self.interval(asked.level)
+        body = []
+        for i in order:
+            show = _shown(self.quantities[i] in SHARES, float(self.deviation[:, i].max()))
+            last = f"{show(low[-1, i])} to {show(high[-1, i])}"
+            body.append(
+                (
+                    str(self.quantities[i]),
+                    one_line(self.values[i]),
+                    show(self.line[0, i]),
+                    show(self.line[-1, i]),
+                    last,
+                    f"{show(self.before[i])} to {show(self.after[i])}",
+                    self.periods[self.change[i]],
+                    chance(float(self.p_value[i])),
+                    chance(float(self.adjusted[i])),
+                )
+            )
+        head = ("", "value", "first", "last", f"{percent(asked.level)} interval")
+        table = aligned((*head, "largest change", "from", "p-value", "Holm"), body, left=(0, 1))
+        lines = [table]
+        if len(order) < len(self.values):
+            lines.append(f"... and {len(self.values) - len(order):,} with larger p-values")
+        lines += [
+            f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; {self.method}",
+            *(wrapped(line) for line in (self.covers(asked), *self.notes)),
+        ]
+        return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
+
+    def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
+        """A panel for each value: dots, the line and its band."""
+        from rumor.analysis.trend.chart import trend_chart
+
+        return trend_chart(self, view, title)
+
+
+class _Text:
+    def __init__(self, share: bool, digits: int) -> None:
+        self._share, self._digits = share, digits
+
+    def __call__(self, number: float) -> str:
+        return percent(number, self._digits) if self._share else f"{number:.{self._digits}f}"
+
+
+def _shown(share: bool, error: float) -> _Text:
+    return _Text(share, decimals_for(error) if share else digits_for(error))

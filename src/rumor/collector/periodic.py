@@ -1,0 +1,113 @@
+"""What runs beside requests: periodic tasks, expiry and counting, and the store's health."""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import datetime
+import logging
+import threading
+import time
+from typing import Any, ClassVar, Protocol
+
+from rumor.collector.group_commit import Writer
+from rumor.collector.store.base import Store, StoreUnavailable, today
+from rumor.core.files import Closable
+
+_log = logging.getLogger("rumor.collector")
+
+
+class Turns(abc.ABC):
+    """Whatever the store refuses now is done at the next turn, without a hand."""
+
+    what: ClassVar[str]
+    """What the log says could not be done."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rumor-keeper", daemon=True)
+        self._thread.start()
+
+    @abc.abstractmethod
+    def turn(self, day: datetime.date) -> None:
+        """What is to be done on this day."""
+
+    def stop(self) -> None:
+        """End after the turn that is under way."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.turn(today())
+            except StoreUnavailable as problem:
+                _log.warning("%s now: %s", self.what, problem)
+            except Exception:
+                _log.exception("%s", self.what)
+            self._stop.wait(self._seconds)
+
+
+class Keeper(Turns):
+    """Counts new reports every few seconds, and deletes old ones once a day."""
+
+    what = "reports could not be counted"
+
+    def __init__(self, store: Store, seconds: float = 10.0) -> None:
+        self._store = store
+        self._expired: datetime.date | None = None
+        super().__init__(seconds)
+
+    def turn(self, day: datetime.date) -> None:
+        """What is to be done on this day."""
+        self._store.summarize()
+        self._store.forget_tokens(thorough=self._expired != day)
+        if self._expired != day:
+            self._store.expire(day)
+            self._expired = day
+
+
+_FRESH_SECONDS = 1.0
+
+
+class Pinged(Protocol):
+    """What can be asked."""
+
+    def ping(self) -> object:
+        """Write something small, or raise StoreUnavailable."""
+
+
+class Pulse:
+    """What was found out last; whoever asks again within the second hears the same."""
+
+    def __init__(self, store: Pinged) -> None:
+        self._store = store
+        self._felt, self._well = -1e9, False
+
+    async def well(self) -> bool:
+        """Whether the store takes writes."""
+        if time.monotonic() - self._felt > _FRESH_SECONDS:
+            self._felt = time.monotonic()
+            try:
+                await asyncio.to_thread(self._store.ping)
+                self._well = True
+            except StoreUnavailable:
+                self._well = False
+        return self._well
+
+
+class Running:
+    """A writer to a store, and what takes its turn there: both end before the store closes."""
+
+    store: Closable
+    _writer: Writer[Any, Any] | None = None
+    _turns: Turns | None = None
+
+    async def stop(self) -> None:
+        """Write what is waiting and let go."""
+        if self._writer is not None:
+            await self._writer.stop()
+        if self._turns is not None:
+            await asyncio.to_thread(self._turns.stop)
+        await asyncio.to_thread(self.store.close)

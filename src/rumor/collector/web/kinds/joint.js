@@ -1,0 +1,50 @@
+/** Several answers in one table: each table as a heat map, and how its answers go together. */
+
+import { tables } from "../charts.js";
+import { h } from "/client/view/dom.js";
+import { decimals, interval, plain, share } from "../numbers.js";
+import * as choice from "./choice.js";
+
+export const { error, errorName } = choice;
+
+/** Every cell is drawn. */
+export const whole = true;
+
+const partsOf = ({ tables: found }) => [...new Set(found.flatMap(({ parts }) => parts))];
+
+/** Cells, then margins, each called by its parts. */
+export function rows(estimate) {
+  const ids = partsOf(estimate);
+  const name = (row) => ids.filter((id) => row[id] !== null).map((id) => `${id}: ${row[id]}`).join(", ");
+  return estimate.estimates.map((row) => ({ ...row, value: name(row) }));
+}
+
+export const charts = {
+  tables: (question, estimate) => tables(estimate.tables.map(({ parts }) => ({ parts, cells: cellsOf(estimate, parts) }))),
+};
+
+const cellsOf = ({ estimates }, [first, second]) =>
+  estimates
+    .filter((row) => row[first] !== null && row[second] !== null)
+    .map((row) => ({ ...row, row: row[first], column: row[second] }));
+
+/** Of one table how strongly its answers go together. */
+export const figures = ({ tables: found }) =>
+  found.length === 1 ? [[plain(found[0].cramers_v.value, 2), "Cramér's V"]] : [];
+
+/** How the answers of each table go together, in a sentence. */
+export function remarks({ tables: found }) {
+  const ends = ({ low, high }) => (high === null ? `${plain(low)} or more` : interval(low, high, (value) => plain(value)));
+  return found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
+    const p = independence.p_value < 1e-4 ? "below 0.0001" : plain(independence.p_value);
+    const ratio = odds ? ` Odds ratio ${plain(odds.value)} (${ends(odds)}).` : "";
+    const said = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    return h("p", {}, said);
+  });
+}
+
+export function columns(estimate, level) {
+  const shown = (value) => share(value, decimals(estimate.halving.stderr));
+  const cells = (row) => [shown(row.frequency), interval(row.low, row.high, shown), row.ratio === null ? "" : plain(row.ratio)];
+  return { head: ["answer", "share", `${level} interval`, "times independence"], cells };
+}

@@ -1,1 +1,0 @@
-"""What analysts ask of estimates: differences, weights, several sources, trends."""

@@ -1,1 +1,0 @@
-"""Words that nobody listed, grown out of the levels of their reports."""

@@ -1,0 +1,1 @@
+"""From the output counts of a channel with a window to the distribution of ordered answers."""

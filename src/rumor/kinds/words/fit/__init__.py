@@ -1,0 +1,1 @@
+"""Words that nobody listed, found from the levels of their reports."""

@@ -1,0 +1,1 @@
+"""Joint answers: some people are asked for one part, some for several."""

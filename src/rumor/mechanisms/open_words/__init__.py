@@ -1,0 +1,1 @@
+"""Words that nobody listed: a code, hashes of prefixes, and levels."""

@@ -1,0 +1,151 @@
+"""A person who is asked again: what reports of one unchanged value cost together, and share.
+
+Most mechanisms draw every report afresh, so that losses add up: `FreshAnswers` says so of them.
+Those that keep a permanent answer say for themselves what it is (permanent.py).
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rumor.core.canonical import Json, digest
+from rumor.core.errors import InputError
+from rumor.core.exact import round_up
+from rumor.core.randomness import Keyed, Source
+from rumor.core.reports import Reports
+from rumor.core.types import Vector
+from rumor.core.typing import override
+
+if TYPE_CHECKING:
+    from rumor.mechanisms.base import Mechanism
+
+
+class Permanence(abc.ABC):
+    """How a mechanism answers a person whom it may ask again (`Mechanism.permanence`)."""
+
+    @property
+    @abc.abstractmethod
+    def settles(self) -> bool:
+        """Whether reports of one value share a permanent answer that protects them together."""
+
+    @property
+    @abc.abstractmethod
+    def cell(self) -> str:
+        """The digest of everything public that turns a value into its permanent answer.
+
+        Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
+        what it makes of one. Answers of one cell and one value are one permanent answer; what
+        differs in its cell is another one, with noise of its own.
+        """
+
+    @abc.abstractmethod
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+        """A report of someone who may be asked again, by the reference draw.
+
+        `permanent` is randomness that stays the same for this person and value; only
+        mechanisms that memoise draw from it. The others draw everything afresh.
+        """
+
+    @abc.abstractmethod
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        """The permanent answer of a value.
+
+        `noise` decides its coins; `person` what belongs to the person whatever the value is.
+        """
+
+    @abc.abstractmethod
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        """A report of a permanent answer: with fresh noise on top, where there is any."""
+
+    @abc.abstractmethod
+    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+        """The exact worst-case loss of reports of one value, rounded up.
+
+        They were made by several mechanisms of one cell, so many of each.
+        """
+
+    @property
+    @abc.abstractmethod
+    def epsilon_permanent(self) -> float:
+        """The worst-case loss of any number of reports of one unchanged value.
+
+        Finite only for mechanisms that keep a permanent answer.
+        """
+
+    def check_repeats(self, reports_per_person: int) -> None:
+        """Refuse, by an InputError, to be asked so often of one person; usually it only costs."""
+        if reports_per_person < 1:
+            raise InputError(
+                f"reports per person must be an integer from 1; got {reports_per_person}"
+            )
+
+    @abc.abstractmethod
+    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+        """The log-ratio of the chances of transcripts (people, reports, bytes) under two values."""
+
+
+class FreshAnswers(Permanence):
+    """A mechanism that keeps nothing: all its reports are drawn afresh."""
+
+    def __init__(self, mechanism: Mechanism, called: Json | tuple[str, ...] | None) -> None:
+        """`called` is what its values are called: other labels make another cell."""
+        self.mechanism, self.called = mechanism, called
+
+    @property
+    @override
+    def settles(self) -> bool:
+        return False
+
+    @property
+    @override
+    def cell(self) -> str:
+        return cell_digest(self.called, self.mechanism.describe())
+
+    @override
+    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+        return self.mechanism.report(value, random=random)
+
+    @override
+    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+        raise self._unsettled()
+
+    @override
+    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+        raise self._unsettled()
+
+    def _unsettled(self) -> InputError:
+        name = self.mechanism.name
+        return InputError(f"only mechanisms with permanent noise settle answers; got {name!r}")
+
+    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+        """Reports drawn afresh cost their epsilon each."""
+        return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
+
+    @property
+    @override
+    def epsilon_permanent(self) -> float:
+        return math.inf
+
+    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+        """Reports drawn afresh add up."""
+        return added_evidence(self.mechanism, transcripts, first, second)
+
+
+def cell_digest(called: Json | tuple[str, ...] | None, described: Mapping[str, Json]) -> str:
+    """The digest of what values are called and of the parameters that make up a cell."""
+    return digest({"labels": called, "mechanism": described})
+
+
+def added_evidence(
+    mechanism: Mechanism, transcripts: Reports, first: object, second: object
+) -> Vector:
+    """The log-ratio of transcripts whose reports are independent."""
+    people, reports, width = transcripts.shape
+    each = mechanism.evidence(transcripts.reshape(-1, width), first, second)
+    return np.asarray(each.reshape(people, reports).sum(axis=1))

@@ -1,0 +1,1 @@
+"""One of D values by incidence in a projective space."""

@@ -1,0 +1,1 @@
+"""RAPPOR: bits of a Bloom filter, permanent and instantaneous noise."""

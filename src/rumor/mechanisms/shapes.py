@@ -1,0 +1,215 @@
+"""The shapes that several mechanisms share: their parameters, their values, their reports.
+
+- Parameters by declaration: a contract first says what the values are (a domain, a grid, keys),
+  then how the mechanism is shaped for them, and last its thresholds, as decimal strings. A
+  mechanism names these, and what a contract says follows.
+- Values, or keys, that are known by their position or by a label of their own; and answers that
+  have a place: a position on a scale, a cell of a table.
+- Reports that are one integer below `alphabet`, little-endian, in as few bytes as the largest
+  needs. A mechanism says how many there are and what each of them means; width, validity and,
+  where every integer is counted on its own, the tally follow from that.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from rumor.core.canonical import Json
+from rumor.core.checks import checked_size
+from rumor.core.columns import checked_labels
+from rumor.core.errors import InputError, shown
+from rumor.core.exact import checked_threshold
+from rumor.core.loops import loops
+from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
+from rumor.core.types import Codes, Tally
+from rumor.core.typing import override
+from rumor.mechanisms.base import Mechanism
+
+
+def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
+    """The values of exactly these parameters, in this order."""
+    given = set(parameters) - {"name"}
+    if given != set(keys):
+        raise InputError(
+            f"the parameters of {mechanism!r} must be exactly {', '.join(keys)}; "
+            f"got {shown(sorted(given))}"
+        )
+    return [parameters[key] for key in keys]
+
+
+class DeclaredParameters(Mechanism):
+    """A mechanism whose thresholds, and sizes beside its values, are attributes."""
+
+    _GROUND: ClassVar[tuple[str, ...]]
+    """What a contract says of the values: what `_reopen` takes."""
+    _SHAPE: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a contract says as they are: what `_shape` takes."""
+    _THRESHOLDS: ClassVar[tuple[str, ...]]
+    """Attributes that are thresholds, integers over 2^64."""
+
+    @abc.abstractmethod
+    def _ground(self) -> dict[str, Json]:
+        """The values, as a contract says them."""
+
+    @abc.abstractmethod
+    def _reopen(self, *ground: Any, **named: Any) -> None:
+        """Take the values from a contract, checked."""
+
+    def _shape(self, *shape: Any, **named: Any) -> None:
+        """Take the shape, checked."""
+
+    def _shaped(self) -> dict[str, Json]:
+        """The shape, as a contract says it."""
+        return {name: getattr(self, name) for name in self._SHAPE}
+
+    @abc.abstractmethod
+    def _accept(self) -> None:
+        """Refuse thresholds from which nothing can be learned."""
+
+    @override
+    def parameters(self) -> dict[str, Json]:
+        return {
+            **self._ground(),
+            **self._shaped(),
+            **{name: str(getattr(self, name)) for name in self._THRESHOLDS},
+        }
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """The mechanism that `parameters()` describes; no probability is computed anew."""
+        only_keys(cls.name, parameters, *cls._GROUND, *cls._SHAPE, *cls._THRESHOLDS)
+        self = cls.__new__(cls)
+        self._reopen(*(parameters[name] for name in cls._GROUND))
+        self._shape(*(parameters[name] for name in cls._SHAPE))
+        for name in cls._THRESHOLDS:
+            setattr(self, name, checked_threshold(name, parameters[name]))
+        self._accept()
+        return self
+
+
+class LabelledMechanism(Mechanism):
+    """A mechanism whose values (or keys) are numbered, and may be called by labels as well."""
+
+    _THINGS: ClassVar[str] = "values"
+    """What is numbered, in words."""
+    _BY_LABEL: ClassVar[tuple[str, ...]] = ("_positions",)
+    """What is worked out from the labels, once, and anew for others."""
+
+    @property
+    @abc.abstractmethod
+    def _numbered(self) -> int:
+        """How many values (or keys) there are."""
+
+    @functools.cached_property
+    def _positions(self) -> dict[str, int] | None:
+        return None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
+
+    def with_labels(self, labels: Sequence[str] | None) -> Self:
+        """A copy whose values are called by these `labels`."""
+        other = copy.copy(self)
+        for name in self._BY_LABEL:
+            other.__dict__.pop(name, None)
+        if labels is not None:
+            checked_size("the number of labels", len(labels), self._numbered, self._numbered)
+            other.labels = checked_labels(labels)
+        else:
+            other.labels = None
+        return other
+
+    def unlabelled(self) -> Self:
+        """A copy for values (or keys) that are known by their position."""
+        return self.with_labels(None)
+
+
+class LabelledDomain(LabelledMechanism):
+    """One whose values are numbered from 0 to its domain, which it leaves out."""
+
+    domain: int
+
+    @property
+    def _numbered(self) -> int:
+        return self.domain
+
+
+class Places(Protocol):
+    """What knows the place of each answer."""
+
+    def inputs(self) -> Sequence[object]:
+        """Answers, one for each place or a spread of them."""
+        ...
+
+    def code(self, value: object) -> int:
+        """The place of one person's answer."""
+        ...
+
+    def codes(self, values: object) -> Codes:
+        """The places of many answers."""
+        ...
+
+
+class PlacedAnswers(Mechanism):
+    """A mechanism to which answers of one place are the same, whatever they are called."""
+
+    @property
+    @abc.abstractmethod
+    def _places(self) -> Places:
+        """Where answers are."""
+
+    @override
+    def inputs(self) -> Sequence[object]:
+        return self._places.inputs()
+
+    def code(self, value: object) -> int:
+        """The place of one person's answer."""
+        return self._places.code(value)
+
+    def encode(self, values: object) -> Codes:
+        """The places of many answers."""
+        return self._places.codes(values)
+
+    def identity(self, value: object) -> str:
+        """The place: what it is called does not matter."""
+        return str(self.code(value))
+
+
+class IntegerReports(Mechanism):
+    """A mechanism whose report is an integer below `alphabet`."""
+
+    @property
+    @override
+    def width(self) -> int:
+        return bytes_for(self.alphabet)
+
+    @override
+    def outputs(self, public: bytes = b"") -> Reports:
+        return little_endian(np.arange(self.alphabet), self.width)
+
+    def _validate(self, reports: Reports) -> Validity:
+        reason = f"a report is an integer from 0 to {self.alphabet - 1:,}"
+        return Validity.below(narrow_integers(reports), self.alphabet, reason)
+
+
+class CountedIntegers(IntegerReports):
+    """One whose summary counts how often each integer was reported."""
+
+    @property
+    @override
+    def tally_size(self) -> int:
+        return self.alphabet
+
+    @property
+    @override
+    def counters_per_report(self) -> int:
+        return 1
+
+    @override
+    def tally(self, reports: Reports) -> Tally:
+        counts = np.zeros(self.alphabet, dtype=np.int64)
+        loops(reports.nbytes).count_codes(narrow_integers(reports), counts)
+        return counts

@@ -1,0 +1,1 @@
+"""Ordered answers: a window around the value, its scale and its channel."""

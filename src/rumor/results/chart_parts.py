@@ -1,0 +1,116 @@
+"""The colours of pictures: those of the pages where a page has such a thing (base.css).
+
+Told apart by everyone, colour-blind readers and black-and-white printers included: an estimate is
+light, its interval dark, a truth or a change orange.
+
+What several charts share: a point with its interval on a range, a known truth, a frame.
+
+Numbers around zero as a picture: points with intervals in panels, and the line of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+import altair as alt
+
+INK = "#1d1f23"
+LINE = "#1d5a96"
+BAR = "#9ecae9"
+TRUTH = "#d9480f"
+TILES = (BAR, "#ffd8a8", "#b2dfb0", "#d0bfff", "#ffc9c9", "#dee2e6")
+"""Of areas side by side, which are told apart by their labels as well."""
+SERIES = (LINE, TRUTH, "#2b8a3e", "#7048a8", "#8a6d1d", "#0b8a9c", "#b0306a", "#666666")
+"""Of lines in one picture."""
+
+
+C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
+
+
+def framed(panels: C, title: str, facts: Sequence[str]) -> C:
+    """Panels under one title, on white: all that a picture of several panels has around it."""
+    framed: Any = panels.properties(title=alt.Title(title, subtitle=list(facts)))
+    framed = framed.configure(background="white", padding=12).configure_view(stroke=None)
+    return cast("C", framed)
+
+
+def base_chart(data: Sequence[Mapping[str, object]]) -> alt.Chart:
+    """A row for each value, in the order given."""
+    names = [str(row["value"]) for row in data]
+    axis = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
+    return alt.Chart(alt.InlineData(values=list(data))).encode(y=axis)
+
+
+def points(
+    data: Sequence[Mapping[str, object]],
+    column: str,
+    title: str,
+    ends: Sequence[float],
+    truth: bool,
+) -> list[alt.Chart]:
+    """Points with their intervals on a range, and the truth where it is known."""
+    base, scale = base_chart(data), alt.Scale(domain=list(ends), nice=False)
+    layers = [
+        base.mark_rule(color=LINE, strokeWidth=1.6).encode(
+            x=alt.X("low:Q", scale=scale, title=title), x2="high:Q"
+        ),
+        base.mark_point(color=LINE, filled=True, size=55, opacity=1).encode(
+            x=alt.X(f"{column}:Q", scale=scale)
+        ),
+    ]
+    return layers + ([diamonds(base)] if truth else [])
+
+
+def diamonds(base: alt.Chart) -> alt.Chart:
+    """The truth."""
+    mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
+    truth: alt.Chart = mark.encode(x=alt.X("truth:Q"))
+    return truth
+
+
+_MAX_PANELS = 24
+
+
+def around_zero(
+    rows: Sequence[Mapping[str, Any]], axis: str, title: str, facts: Sequence[str]
+) -> alt.FacetChart:
+    """Panels with a line where there is nothing."""
+    return panels(rows, axis, title, facts, zero=True)
+
+
+def panels(
+    rows: Sequence[Mapping[str, Any]],
+    axis: str,
+    title: str,
+    facts: Sequence[str],
+    zero: bool = False,
+) -> alt.FacetChart:
+    """Rows of panel, name, point, low and high; the first panels of many."""
+    titles = list(dict.fromkeys(row["panel"] for row in rows))
+    shown = set(titles[:_MAX_PANELS])
+    kept = [{**row, "zero": 0.0} for row in rows if row["panel"] in shown]
+    names = list(dict.fromkeys(row["name"] for row in kept))
+    base = alt.Chart().encode(
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
+    )
+    layers = alt.LayerChart(
+        data=alt.InlineData(values=kept),
+        layer=[
+            *([base.mark_rule(color="#999", strokeDash=[4, 3]).encode(x="zero:Q")] if zero else []),
+            base.mark_rule(color=LINE, strokeWidth=1.6).encode(
+                x=alt.X("low:Q", title=axis, scale=alt.Scale(zero=zero)), x2="high:Q"
+            ),
+            base.mark_point(color=LINE, filled=True, size=55, opacity=1).encode(x="point:Q"),
+        ],
+    ).properties(width=300, height=alt.Step(20))
+    more = len(titles) - _MAX_PANELS
+    told = [*facts, *([f"{more:,} further panels are not shown"] if more > 0 else [])]
+    chart: alt.FacetChart = (
+        layers.facet(facet=alt.Facet("panel:N", title=None, sort=titles[:_MAX_PANELS]), columns=2)
+        .resolve_scale(x="independent", y="independent")
+        .properties(title=alt.Title(title, subtitle=told))
+        .configure(background="white", padding=12)
+        .configure_view(stroke=None)
+    )
+    return chart
