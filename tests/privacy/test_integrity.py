@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,9 @@ from benchmarks.liars_table import ORACLES, run
 from rumor.cli import main
 from rumor.contract.report_file import write_reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.mechanisms.liars import fake_clients
+from rumor.mechanisms.poisoning import fake_clients
 from rumor.mechanisms.summary import Summary
-from rumor.privacy.bit_counts import _lower_end, _upper_end, bit_counts
-from rumor.privacy.integrity import co_support, craft
+from rumor.privacy.integrity import _lower_end, _upper_end, bit_counts, co_support, craft
 
 DOMAIN, PEOPLE = 100, 50_000
 DAY = datetime.date(2026, 1, 1)
@@ -76,13 +77,14 @@ def test_fakes_cannot_add_more_than_the_bound(oracle: FrequencyOracle) -> None:
     batch = np.concatenate([honest(oracle, 1)[2500:], fakes])
     added = oracle.unbiased(oracle.tally(batch), PEOPLE)[50] - POPULATION[50]
     noise = float(np.sqrt(oracle.variance(POPULATION, PEOPLE)[50]))
-    assert added < oracle.fake_gain(PEOPLE, 2500) + 5 * noise
-    assert added > 0.5 * oracle.fake_gain(PEOPLE, 2500)
+    assert added < oracle.poisoning.gain(PEOPLE, 2500) + 5 * noise
+    assert added > 0.5 * oracle.poisoning.gain(PEOPLE, 2500)
 
 
 def test_the_bound_grows_as_epsilon_falls() -> None:
     bounds = [
-        rumor.UnaryEncoding(domain=DOMAIN, epsilon=e).fake_gain(PEOPLE, 100) for e in (4, 1, 0.25)
+        rumor.UnaryEncoding(domain=DOMAIN, epsilon=e).poisoning.gain(PEOPLE, 100)
+        for e in (4, 1, 0.25)
     ]
     assert bounds == sorted(bounds)
 
@@ -107,7 +109,7 @@ def test_fakes_cannot_move_a_mean_further_than_the_bound() -> None:
         mixed = np.concatenate([batch, np.repeat(furthest, fakes, axis=0)])
         mean = rumor.estimate(mechanism, mixed, method="inversion").mean
         noise = float(np.sqrt(mechanism.variance(10.0, people)))
-        bound = mechanism.fake_gain(people, fakes)
+        bound = mechanism.poisoning.gain(people, fakes)
         assert mean - 10.0 == pytest.approx(bound, abs=5 * noise)
         assert all(
             mechanism.moments(mechanism.tally(mechanism.outputs()[i : i + 1]), 1)[0] - 10.0
@@ -135,7 +137,9 @@ def test_fakes_cannot_raise_a_key_further_than_the_bound() -> None:
         found = rumor.estimate(mechanism, np.concatenate([honest, fake]), method="inversion")
         about = float(people * mechanism.share)
         noise = float(np.sqrt(mechanism.variances(0.1, 0.0, people)[0])) + 1 / np.sqrt(about)
-        assert found.unbiased[0] == pytest.approx(mechanism.fake_gain(people, fakes), abs=5 * noise)
+        assert found.unbiased[0] == pytest.approx(
+            mechanism.poisoning.gain(people, fakes), abs=5 * noise
+        )
         assert 0 < mechanism.fake_mean_gain(people, fakes, 0.1) <= 2.0
 
 
@@ -149,7 +153,7 @@ def test_fakes_cannot_raise_a_word_further_than_the_bound() -> None:
     ]
     batch = np.concatenate([honest, np.resize(np.array(crafted), (fakes, rappor.width))])
     found = rumor.estimate(rappor, batch, candidates=words)
-    bound = rappor.fake_gain(people, fakes)
+    bound = rappor.poisoning.gain(people, fakes)
     assert bound == pytest.approx(0.1)
     assert found.unbiased[2] < bound + 5 * found.stderr[2]
     assert found.unbiased[2] > 0.8 * bound
@@ -186,7 +190,7 @@ def test_the_table_of_liars_in_short() -> None:
         assert [false for false, _, _ in found] == [False] * 3
         assert [flagged for _, flagged, _ in found] == [True] * 3
         for _, _, added in found:
-            assert added < oracle.fake_gain(40_000, 2000)
+            assert added < oracle.poisoning.gain(40_000, 2000)
 
 
 BITS = [
@@ -224,6 +228,34 @@ def test_the_tails_of_bit_counts_are_bounds() -> None:
         assert share < bound + 5 * np.sqrt(bound / 200_000)
 
 
+def _exact_law(coins: list[Fraction]) -> list[Fraction]:
+    """Return the chances of 0, 1, 2, ... ones among independent coins."""
+    law = [Fraction(1)]
+    for chance in coins:
+        none, one = [*law, Fraction(0)], [Fraction(0), *law]
+        law = [(1 - chance) * a + chance * b for a, b in zip(none, one, strict=True)]
+    return law
+
+
+@pytest.mark.parametrize(("bits", "own"), [(5, 1), (12, 2), (31, 4), (40, 1)])
+@pytest.mark.parametrize(("zero", "one"), [(0.25, 0.5), (0.125, 0.875), (0.4375, 0.5)])
+def test_the_tails_of_bit_counts_are_those_of_exact_coins(
+    bits: int, own: int, zero: float, one: float
+) -> None:
+    """The largest count that is rare from below, the smallest from above, and how rare."""
+    few = list(itertools.accumulate(_exact_law([Fraction(zero)] * bits)))
+    low = max((count for count, chance in enumerate(few) if chance <= 1e-3), default=-1)
+    found, chance = _lower_end(bits, zero)
+    assert found == low
+    assert chance == pytest.approx(float(few[low]) if low >= 0 else 0.0, rel=1e-9)
+    law = _exact_law([Fraction(zero)] * (bits - own) + [Fraction(one)] * own)
+    many = [sum(law[count:], Fraction(0)) for count in range(bits + 2)]
+    high = min(count for count, chance in enumerate(many) if chance <= 1e-3)
+    found, chance = _upper_end(bits, own, zero, one)
+    assert found == high
+    assert chance == pytest.approx(float(many[high]), rel=1e-9, abs=1e-15)
+
+
 def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     collection = rumor.Collection.load("examples/survey.toml")
     question = collection.question("medicine")
@@ -256,7 +288,7 @@ def test_bad_input() -> None:
     with pytest.raises(rumor.InputError, match="at least 1,000 reports; got 10"):
         co_support(oracle, honest(oracle, 1)[:10])
     with pytest.raises(rumor.InputError, match="fakes must be an integer from 0 to 10; got 11"):
-        oracle.fake_gain(10, 11)
+        oracle.poisoning.gain(10, 11)
 
 
 @pytest.mark.parametrize("oracle", [*SEVERAL, rumor.UnaryEncoding(domain=5, epsilon=1.0)])
