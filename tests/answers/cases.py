@@ -19,10 +19,13 @@ from rumor.core.answer_table import Table
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds import KINDS
+from rumor.kinds.planning import calibration
+from rumor.kinds.planning.learned_cap import read_cap
 from rumor.kinds.planning.many import plan_many
 from rumor.kinds.planning.plan import make_plan
 from rumor.kinds.reading import Held
 from rumor.kinds.simulation import Trials
+from rumor.kinds.words.code_tables import NAMES, shipped_code
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.poisoning import FakeClients, fake_clients
 from rumor.mechanisms.summary import Summary
@@ -391,6 +394,35 @@ def _dry_run(kind: str) -> Any:
     return {"data": found.to_dict(), "text": found.table().splitlines()}
 
 
+def _learned_cap() -> Any:
+    mechanism = mechanism_of("ordered-steps")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "summary.rumor"
+        Summary.empty(mechanism).update(reports_of("ordered-steps", SOME)).save(path)
+        found = read_cap(path)
+    return {**vars(found), "sentence": found.sentence()}
+
+
+def _calibrated() -> Any:
+    """Return the tables that plans are read off, of which each plan sees a few entries."""
+    return {
+        name: np.asarray(table).ravel()
+        for name, table in vars(calibration).items()
+        if isinstance(table, tuple)
+    }
+
+
+def _coded(name: str) -> Any:
+    """Return the bits of every symbol in one of the codes for open words."""
+    words = shipped_code(name).words
+    found = words() if callable(words) else words
+    return {
+        "lengths": [length for _, length in found.values()],
+        "bits": [bits for bits, _ in found.values()],
+        "symbols": [str(symbol) for symbol in found],
+    }
+
+
 # --- Privacy -----------------------------------------------------------------------------------
 
 
@@ -468,7 +500,17 @@ SLOW = (
     *("estimate/ordered-bumps/2000/*", "estimate/ordered-round/2000/ems"),
     *("plan/choice/*domain=100", "plan/set/*domain=20,cap=3", "plan/choice/*detect=0.02"),
     *("plan/choice/*error=0.01", "plan/choice/*named=True*", "plan-many/words"),
-    *("audit/choice-[!rs]*", "audit/keyvalue-[!k]*", "audit/*text*", "audit/*words*"),
+    *("audit/choice-[!rs]*", "audit/*text*", "audit/*words*"),
+    *("audit/set-*", "audit/keyvalue-*", "shuffle/choice-[!ru]*", "plan/words/users=1000000*"),
+    *("estimate/words-open-words/*", "views/words-open", "estimate/joint-*/100000/*"),
+    *("estimate/keyvalue-many/20000/*", "few/ordered-steps", "trend/ordered-steps"),
+    *("plan/choice/*groups=3", "plan-tried/words", "estimate/set-pairs/100000/*"),
+    *(
+        "estimate/ordered-*/100000/*",
+        "trend/text-listed",
+        "estimate/text-listed/100000/*",
+        "estimate/text-settled/20000/*",
+    ),
     *("shuffle/keyvalue-priv*", "shuffle/*text*", "shuffle/*words*", "simulate/words"),
 )
 """Patterns of the names of what takes long, whose near relations are answered always."""
@@ -506,6 +548,9 @@ def plans() -> dict[str, Case]:
         for verb, say in PRIVACY.items():
             found[f"{verb}/{question.id}"] = functools.partial(say, question.id)
     found["shuffle/together"] = _shuffled
+    found["cap/learned"] = _learned_cap
+    found["tables/calibration"] = _calibrated
+    found |= {f"codes/{name}": functools.partial(_coded, name) for name in NAMES}
     return found
 
 
@@ -550,12 +595,12 @@ def _beside_truth(id: str) -> Any:
 
 
 def _strata(id: str) -> Any:
-    kind, groups = kind_of(id), {}
-    for number in range(STRATA):
-        reports = reports_of(id, 100 * (1 + number % 3), number % 3)
-        groups[f"group {number}"] = kind.estimate(
-            mechanism_of(id), reports[: 300 - number], "auto", looked_for(id)
-        )
+    kind = kind_of(id)
+    found = [
+        kind.estimate(mechanism_of(id), reports_of(id, people, turn), "auto", looked_for(id))
+        for turn, people in enumerate((100, 300, 200))
+    ]
+    groups = {f"group {number}": found[number % 3] for number in range(STRATA)}
     return kind.strata_chart(groups, "place", View(0.9, rows=3), title="What?").to_dict()
 
 
