@@ -273,3 +273,14 @@ def test_options_are_taken(options: dict[str, Any]) -> None:
 def test_too_few_decoys_raise_an_alarm() -> None:
     result = decoded(2, *SITUATIONS["complete"], decoys=1_000)
     assert any("a lone true word cannot be found" in alarm for alarm in result.alarms)
+
+
+def test_a_word_all_of_whose_bits_were_trimmed_is_left_out() -> None:
+    """Half a standard deviation too much trims every bit of a word that the first fit took."""
+    small = rumor.Rappor(bits=16, hashes=1, cohorts=2, f=0.25, p=0.25, q=0.75, key=b"k")
+    chance = np.random.default_rng(2)
+    people = chance.choice(["a", "b", "x", "y"], 1500, p=[0.4, 0.3, 0.2, 0.1]).tolist()
+    reports = small.privatize(people, random=rumor.Seeded(2))
+    found = rumor.estimate(small, reports, candidates=["a", "b", "c", "d"], trim=0.5)
+    assert found.frequency.shape == (4,)
+    assert (found.frequency >= 0).all()

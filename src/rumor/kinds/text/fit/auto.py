@@ -126,10 +126,13 @@ class _Tests:
 
 
 def _fitted(lasso: Lasso, penalties: Sequence[float], last: Fit | None) -> Fit:
-    """The best fit; after trimming it is near the last one, so it begins there."""
+    """Return the best fit; after trimming it is near the last one, so it begins there.
+
+    A word all of whose bits were trimmed is left out: nothing would ever take it out again.
+    """
     if last is None:
         return best_fit(lasso, penalties)
-    active = np.flatnonzero(last.lasso.coefficients)
+    active = np.flatnonzero((last.lasso.coefficients != 0) & (lasso.norms > 0))
     lasso.begin_at(active, last.lasso.coefficients[active])
     return best_fit(lasso, penalties[max(penalties.index(last.penalty) - 1, 0) :])
 
