@@ -42,7 +42,7 @@ def test_an_option_without_a_value_to_try_is_named() -> None:
     ("found", "expected", "said"),
     [
         ({"a": [1.0, 2.0]}, {"a": [1.0, 2.0 + 1e-6]}, ""),
-        ({"a": [1.0, 2.0]}, {"a": [1.0, 2.00001]}, "a[1]: found 2.0, expected 2.00001"),
+        ({"a": [1.0, 2.0]}, {"a": [1.0, 2.001]}, "a[1]: found 2.0, expected 2.001"),
         ({"a": 1e-12}, {"a": 0.0}, ""),
         ({"a": 1.0}, {"a": 1}, ""),
         ({"a": None}, {"a": 0.0}, "a: found None, expected 0.0"),
