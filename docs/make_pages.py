@@ -330,8 +330,24 @@ GROUPS = {
 def python_page() -> str:
     """The page about the Python names, from their signatures and docstrings."""
     import rumor
-    from rumor.mechanisms import FrequencyOracle, Mechanism
+    from rumor.mechanisms import (
+        FrequencyOracle,
+        KeyValueMechanism,
+        MeanMechanism,
+        Mechanism,
+        SetMechanism,
+    )
+    from rumor.results.rows import Tabular
+    from rumor.results.selection import RankedRows
 
+    tables = (Tabular, RankedRows, rumor.Estimate)
+    families = {
+        "Every mechanism": Mechanism,
+        "Every frequency oracle": FrequencyOracle,
+        "Every mechanism for numbers": MeanMechanism,
+        "Every mechanism for sets": SetMechanism,
+        "Every mechanism for keys with numbers": KeyValueMechanism,
+    }
     public = [name for name in rumor.__all__ if not name.startswith("__")]
     values = {name: getattr(rumor, name) for name in public}
     mechanisms = [n for n, v in values.items() if isinstance(v, type) and issubclass(v, Mechanism)]
@@ -348,19 +364,23 @@ def python_page() -> str:
         "",
         "## Mechanisms",
         "",
-        *_class_section("Every mechanism", Mechanism, hide=()),
-        *_class_section("Every frequency oracle", FrequencyOracle, hide=(Mechanism,)),
     ]
+    for title, family in families.items():
+        hide = tuple(base for base in families.values() if base is not family)
+        parts += _class_section(title, family, hide=hide)
     for name in mechanisms:
-        parts += _class_section(f"rumor.{name}", values[name], hide=(FrequencyOracle, Mechanism))
+        parts += _class_section(f"rumor.{name}", values[name], hide=tuple(families.values()))
     for title, names in groups.items():
         known = [name for name in names if name in values]
         if known:
             parts += [f"## {title}", ""]
+        if "Estimate" in known:
+            parts += _class_section("Every table of results", Tabular, hide=())
         for name in known:
             value = values[name]
             if isinstance(value, type):
-                parts += _class_section(f"rumor.{name}", value, hide=())
+                hide = tuple(base for base in tables if base in value.__mro__[1:])
+                parts += _class_section(f"rumor.{name}", value, hide=hide)
             else:
                 signature = _signature(name, value)
                 parts += [f"### rumor.{name}", "", *_code(signature), "", *_prose(value), ""]
