@@ -30,6 +30,7 @@ import shutil
 import sys
 import tempfile
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -266,32 +267,113 @@ def commands() -> dict[str, Any]:
     return found
 
 
+# An argument or option with the same name and text in this many commands is described once.
+_SHARED_BY = 2
+
+
 def cli_page() -> str:
     """The page about the command line, from what `--help` says."""
+    helps = {"rumor": _help([])}
+    helps |= {f"rumor {name}": _help(name.split()) for name in commands()}
+    counted = Counter(
+        entry for lines in helps.values() for entry in {_key(e) for e in _entries(lines)}
+    )
+    often: dict[str, str] = {}  # by name: one text for each, the one that most commands use
+    for entry, number in counted.most_common():
+        if number >= _SHARED_BY:
+            often.setdefault(entry.split("\n")[0], entry)
+    shared = {*often.values()}
+    first = {
+        _key(entry): _wrapped(entry)
+        for lines in helps.values()
+        for entry in _entries(lines)
+        if _key(entry) in shared
+    }
     parts = [
         "# The command line",
         "",
         "<!-- Written by docs/make_pages.py from `--help`; do not edit. -->",
         "",
-        "Every command ends with status 0, or with status 2 and one sentence on the standard",
-        "error when something it was given breaks a rule; nothing is then written half. `--json`",
-        "prints one JSON object for scripts. Progress is shown on the standard error, and only to",
-        "a terminal. A question need not be named where the collection has one only.",
+        "Every command ends with status 0, or with status 2 and one sentence on standard error",
+        "when an input breaks a rule; no file is then left half written. `--json` prints one JSON",
+        "object for scripts. Progress is shown on standard error, and only in a terminal. `-q` may",
+        "be left out where the collection has one question.",
         "",
         "Two commands also use status 1: `rumor audit` when a claim does not hold, `rumor answer`",
         "when reports could not be sent yet.",
         "",
-        *_help_section("rumor", []),
+        "Arguments and options that several commands share are described first, and named under",
+        '"Also" in each command. `rumor COMMAND --help` shows them all.',
+        "",
+        "## Shared arguments and options",
+        "",
+        "```text",
+        *(line for key in sorted(first, key=_by_name) for line in first[key]),
+        "```",
+        "",
     ]
-    for name in commands():
-        parts += _help_section(f"rumor {name}", name.split())
+    for title, lines in helps.items():
+        parts += [f"## {title}", "", "```text", *_without(lines, shared), "```", ""]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _help_section(title: str, arguments: list[str]) -> list[str]:
+def _help(arguments: list[str]) -> list[str]:
     with _inside(ROOT):
-        _, lines = _rumor([*arguments, "--help"])
-    return [f"## {title}", "", "```text", *lines, "```", ""]
+        return _rumor([*arguments, "--help"])[1]
+
+
+def _by_name(key: str) -> tuple[bool, str]:
+    """Arguments first, then options by their long name."""
+    name = key.split("\n")[0]
+    return name.startswith("-"), re.sub(r"^(-\w, )?-*", "", name).lower()
+
+
+def _entries(lines: list[str]) -> Iterator[list[str]]:
+    """The lines of each argument and option of a help text, headings left out."""
+    inside, entry = False, []
+    for line in [*lines, ""]:
+        if inside and line.startswith("   ") and entry:
+            entry.append(line)
+            continue
+        if entry:
+            yield entry
+            entry = []
+        if line.startswith(("Arguments:", "Options:")):
+            inside = True
+        elif inside and line.startswith("  "):
+            entry = [line]
+        elif line and not line.startswith(" "):
+            inside = False
+
+
+def _key(entry: list[str]) -> str:
+    """An entry's name and its text, however it was wrapped."""
+    name, _, text = entry[0].strip().partition("  ")
+    words = " ".join([text, *entry[1:]]).split()
+    return f"{name}\n{' '.join(words)}"
+
+
+def _wrapped(entry: list[str]) -> list[str]:
+    name, text = _key(entry).split("\n")
+    return textwrap.wrap(f"{name:<26}  {text}", 96, subsequent_indent=" " * 28)
+
+
+def _without(lines: list[str], shared: set[str]) -> list[str]:
+    """A help text without its shared entries, whose names follow in one line."""
+    entries = list(_entries(lines))
+    names = [_key(entry).split("\n")[0] for entry in entries if _key(entry) in shared]
+    also = [re.sub(r" [^-].*", "", name) for name in names if name.startswith("-")]
+    dropped = {id(line) for entry in entries if _key(entry) in shared for line in entry}
+    kept = [line for line in lines if id(line) not in dropped]
+    text = re.sub(r"(Arguments|Options):\n(?=\n|$)\n*", "", "\n".join(kept)).rstrip()
+    return [*text.split("\n"), *_also([name for name in also if name != "-h, --help"])]
+
+
+def _also(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    text = "Also: " + "; ".join(names)
+    return ["", *textwrap.wrap(text, 96, subsequent_indent="  ", break_on_hyphens=False)]
 
 
 GROUPS = {
@@ -353,6 +435,7 @@ def python_page() -> str:
     mechanisms = [n for n, v in values.items() if isinstance(v, type) and issubclass(v, Mechanism)]
     grouped = {*mechanisms, *(name for names in GROUPS.values() for name in names)}
     groups = {**GROUPS, "More": tuple(name for name in public if name not in grouped)}
+    described: dict[str, str] = {}
     parts = [
         "# Python",
         "",
@@ -362,32 +445,42 @@ def python_page() -> str:
         "All arguments of mechanisms are keywords. Values are integers from 0, or labels where",
         "there are labels; batches come as lists, numpy arrays, Arrow, pandas or Polars columns.",
         "",
+        "What a class shares with another is described once: with its family, or with the class",
+        "that comes first; later classes name it.",
+        "",
         "## Mechanisms",
         "",
     ]
     for title, family in families.items():
         hide = tuple(base for base in families.values() if base is not family)
-        parts += _class_section(title, family, hide=hide)
+        parts += _class_section(title, family, hide, described)
     for name in mechanisms:
-        parts += _class_section(f"rumor.{name}", values[name], hide=tuple(families.values()))
+        parts += _class_section(f"rumor.{name}", values[name], (*families.values(),), described)
     for title, names in groups.items():
         known = [name for name in names if name in values]
         if known:
             parts += [f"## {title}", ""]
         if "Estimate" in known:
-            parts += _class_section("Every table of results", Tabular, hide=())
+            parts += _class_section("Every table of results", Tabular, (), described)
         for name in known:
             value = values[name]
             if isinstance(value, type):
                 hide = tuple(base for base in tables if base in value.__mro__[1:])
-                parts += _class_section(f"rumor.{name}", value, hide=hide)
+                parts += _class_section(f"rumor.{name}", value, hide, described)
             else:
                 signature = _signature(name, value)
                 parts += [f"### rumor.{name}", "", *_code(signature), "", *_prose(value), ""]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
+def _class_section(
+    title: str, kind: type, hide: tuple[type, ...], described: dict[str, str]
+) -> list[str]:
+    """A class: how it is made, what it is for, and its members that are not in `hide`.
+
+    `described` has the rows of the sections before, and the titles of these: a row that is
+    there already is not repeated.
+    """
     abstract = inspect.isabstract(kind)
     parts = [f"### {title}", ""]
     own = kind.__dict__.get("__init__") or getattr(kind, "__init__", None)
@@ -399,17 +492,35 @@ def _class_section(title: str, kind: type, hide: tuple[type, ...]) -> list[str]:
     parts += [*_prose(kind), ""]
     if made and inspect.isfunction(own) and own.__doc__:
         parts += [*_prose(own), ""]
-    if fields:
+    parent = next((base for base in kind.__mro__[1:] if base in hide and fields), None)
+    if parent is not None and dataclasses.is_dataclass(parent):
+        inherited = {each.name for each in dataclasses.fields(parent)}
+        fields = [name for name in fields if name not in inherited]
+        named = "".join(f", `{name}`" for name in fields)
+        parts += [f"Fields: those of `{parent.__name__}`{named}.", ""]
+    elif fields:
         parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
-    rows = []
+    rows, again = [], []
     hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
     for name in public_members(kind):
         if name in hidden:
             continue
         shown, text = _described(kind, name)
-        rows.append(f"| `{shown}` | {text} |")
+        row = f"| `{shown}` | {text} |"
+        if row in described:
+            again.append((name, described[row]))
+            continue
+        described[row] = title.removeprefix("rumor.")
+        rows.append(row)
     if rows:
         parts += ["| member | what it is |", "|---|---|", *rows, ""]
+    if again:
+        places = dict.fromkeys(place for _, place in again)
+        listed = (
+            f"{', '.join(f'`{name}`' for name, at in again if at == place)} (see {place})"
+            for place in places
+        )
+        parts += [*textwrap.wrap(f"Also: {'; '.join(listed)}.", 96), ""]
     return parts
 
 
