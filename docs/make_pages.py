@@ -500,7 +500,8 @@ def _class_section(
         parts += [f"Fields: those of `{parent.__name__}`{named}.", ""]
     elif fields:
         parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
-    rows, again = [], []
+    rows: list[str] = []
+    again: list[tuple[str, str]] = []
     hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
     for name in public_members(kind):
         if name in hidden:

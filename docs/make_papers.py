@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 from rumor.papers import MODULES, paper
+from rumor.papers.charts import digest, picture
 from rumor.papers.model import Paper, Results
-from rumor.papers.pictures import digest, picture
 from rumor.papers.render import Block, blocks, counts, markdown
 from rumor.papers.runner import committed, results
 

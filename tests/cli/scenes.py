@@ -356,8 +356,8 @@ def _moving(held: Collaborators) -> None:
     done = Exported(collection(), 3, 5)
     for name in ("export_collection", "import_collection"):
         held.stand(f"rumor.collector.backup:{name}", done)
-    held.stand("rumor.collector.reports_in:import_reports", done)
-    held.stand("rumor.collector.reports_in:strata_of", ["country"])
+    held.stand("rumor.collector.reports_import:import_reports", done)
+    held.stand("rumor.collector.reports_import:strata_of", ["country"])
 
 
 def _advancing(held: Collaborators) -> None:

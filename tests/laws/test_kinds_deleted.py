@@ -61,7 +61,7 @@ def test_what_asks_for_a_deleted_kind_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("rumor.kinds.NAMES", ("choice", "text"))
     monkeypatch.setattr("rumor.kinds.base.NAMES", ("choice", "text"))
     with pytest.raises(InputError, match=r"^words must be one of listed; got 'open'$"):
-        KINDS["text"].underneath({"words": "open"})
+        KINDS["text"].effective_kind({"words": "open"})
     asked = {"kind": "choice", "labels": ["a", "b"], "mechanism": "randomized-response"}
     questions = [{"id": id, "epsilon": 1.0, **asked} for id in ("one", "two")]
     law = {"name": "Law", "series": "law", "contact": "a@b.example", "questions": questions}

@@ -10,6 +10,7 @@ import pytest
 
 from docs import make_papers
 from rumor.papers import MODULES, paper
+from rumor.papers.charts import digest, picture
 from rumor.papers.model import (
     Cell,
     Claim,
@@ -21,7 +22,6 @@ from rumor.papers.model import (
     Results,
     Verdict,
 )
-from rumor.papers.pictures import digest, picture
 from rumor.papers.render import UNRESOLVED, blocks, counts, in_short, said
 from rumor.papers.runner import as_text, committed, measure, results, run
 

@@ -20,8 +20,8 @@ from rumor.collector import clock
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import Turns
-from rumor.collector.relay.moments import last_moment
 from rumor.collector.relay.release import Releaser
+from rumor.collector.relay.release_times import last_moment
 from rumor.collector.relay.service import OUTCOMES, RelayService
 from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release
 from rumor.contract.relay import turn_at

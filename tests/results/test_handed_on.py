@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import rumor
 from rumor.cli import main
-from rumor.collector.drawing import picture
+from rumor.collector.chart_rendering import picture
 from rumor.core.plain_text import drawable, no_text, one_line
 from rumor.results.chart_files import chart_page, chart_svg, fit_to_draw, specification
 from rumor.results.rows import csv_text

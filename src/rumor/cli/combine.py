@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.desk import Counted, DifferentPeople, Files
+from rumor.cli.analyst_options import Counted, DifferentPeople, Files
 from rumor.cli.estimate import Shown
 from rumor.cli.options import QuestionId, argument, opt
 from rumor.core.errors import InputError

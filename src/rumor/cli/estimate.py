@@ -211,7 +211,7 @@ def estimate(
     elif rows.weights is not None:
         if rows.counts:
             raise InputError("groups are weighed by their reports; got --counts with --weights")
-        from rumor.cli.desk import weighed
+        from rumor.cli.analyst_options import weighed
 
         weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
         return

@@ -90,7 +90,7 @@ def import_(
 
             done = import_collection(opened, folder)
         else:
-            from rumor.collector.reports_in import import_reports, strata_of
+            from rumor.collector.reports_import import import_reports, strata_of
             from rumor.contract.collection import Collection
 
             done = import_reports(opened, folder, Collection.load(collection))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import ending_cleanly, print_json, progress
-from rumor.cli.handed_out import HandedOut
+from rumor.cli.invitation_files import HandedOut
 from rumor.cli.options import AsJson, CollectionFile, count, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.core.errors import InputError

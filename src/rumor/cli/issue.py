@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json
-from rumor.cli.handed_out import HandedOut
+from rumor.cli.invitation_files import HandedOut
 from rumor.cli.options import AsJson, CollectionFile, argument, opt, opt_count, option
 from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
 from rumor.core.errors import InputError, shown

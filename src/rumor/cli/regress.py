@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.desk import DifferentPeople, Files
+from rumor.cli.analyst_options import DifferentPeople, Files
 from rumor.cli.estimate import DayRange, SkipInvalid
 from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
 from rumor.core.exact import CONFIDENCE

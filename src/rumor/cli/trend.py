@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rumor.cli.desk import Counted, DifferentPeople, Files
+from rumor.cli.analyst_options import Counted, DifferentPeople, Files
 from rumor.cli.options import CollectionFile, Level, QuestionId, Top, argument, option
 from rumor.core.exact import CONFIDENCE
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rumor.collector.drawing import picture
+from rumor.collector.chart_rendering import picture
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.kinds import KINDS

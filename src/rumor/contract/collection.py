@@ -357,7 +357,7 @@ def _resolved(wish: object, users: int | None, series: str) -> Question:
         raise InputError(f"a question must be a table; got {shown(wish)}")
     id = checked_slug(wish, "id", "a question")
     try:
-        kind = KINDS[_kind(wish).underneath(wish)]
+        kind = KINDS[_kind(wish).effective_kind(wish)]
         own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
         known_keys("a question", wish, ("id", "kind", "text", "column", *own))
         # A kind may derive names from the series, as text derives the filter's key.

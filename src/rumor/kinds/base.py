@@ -77,7 +77,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Another:
+class KindSwitch:
     """A key with two values, the second of which asks for what another kind learns."""
 
     key: str
@@ -98,7 +98,7 @@ class Kind(abc.ABC, Generic[M]):
     """What its mechanisms have in common."""
     needs: ClassVar[str]
     """The same in words, for contracts whose mechanism is another."""
-    another: ClassVar[Another | None] = None
+    kind_switch: ClassVar[KindSwitch | None] = None
     """Where a question of this kind may be one of another."""
     memoises: ClassVar[bool] = False
     """Whether a mechanism of this kind keeps permanent answers, which cost once."""
@@ -118,15 +118,15 @@ class Kind(abc.ABC, Generic[M]):
 
     # The question: light.
 
-    def underneath(self, wish: Mapping[str, object]) -> str:
+    def effective_kind(self, wish: Mapping[str, object]) -> str:
         """The kind that answers a wish: this one, unless it asks for what another learns."""
-        if self.another is None:
+        if self.kind_switch is None:
             return self.name
-        key, known = self.another.key, [self.another.own]
-        if self.another.kind in NAMES:
-            known.append(self.another.other)
-        wanted = checked_choice(key, wish.get(key, self.another.own), known)
-        return self.name if wanted == self.another.own else self.another.kind
+        key, known = self.kind_switch.key, [self.kind_switch.own]
+        if self.kind_switch.kind in NAMES:
+            known.append(self.kind_switch.other)
+        wanted = checked_choice(key, wish.get(key, self.kind_switch.own), known)
+        return self.name if wanted == self.kind_switch.own else self.kind_switch.kind
 
     @classmethod
     def lineage(cls) -> tuple[str, ...]:

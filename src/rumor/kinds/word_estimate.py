@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rumor.core.plain_text import decimals_for, percent
 from rumor.core.types import Rows, Vector
-from rumor.results.estimate import Estimate, fake_clients_line
+from rumor.results.estimate import Estimate
 from rumor.results.intervals import Tails
 from rumor.results.rows import Column
 from rumor.results.selection import split_tails
@@ -111,24 +111,26 @@ class WordEstimate(Estimate):
         lines = self._body(order, seen)
         hidden = int(self.detected.sum()) - len(order)
         if hidden > 0:
-            lines.append(f"... and {hidden:,} less frequent words")
+            lines.append(f"{hidden:,} less frequent words not shown")
         digits = decimals_for(self.other_stderr)
         lines += [
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
-            *self._how_found(),
-            *self._facts(seen),
-            *fake_clients_line(self.diagnostics),
+            *self.footer(seen),
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]
         return "\n".join(lines)
 
-    def _how_found(self) -> list[str]:
-        """How many were found of how many, and what bounds the errors."""
-        return [
+    @override
+    def footer(self, view: View) -> list[str]:
+        return [self._how_found(), *super().footer(view)]
+
+    def _how_found(self) -> str:
+        """Return the number of words found and tested, and what bounds the errors."""
+        return (
             f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
             f"{self.controls}"
-        ]
+        )
 
     def _body(self, order: Sequence[int], view: View) -> list[str]:
         if not order:

@@ -119,13 +119,14 @@ class FakeClients:
         raised = self.raised
         what = f"the interval of {raised.what}" if raised.share else raised.what
         who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
+        by = "by at most" if raised.bounded else "by about"
         moved = (
-            f"{who} could raise {what} by {raised.said(self.adds)} or lower it by "
-            f"{raised.said(self.takes)}"
+            f"poisoning bound: {who} can raise {what} {by} {raised.said(self.adds)} or lower it "
+            f"{by} {raised.said(self.takes)}"
         )
         if self.shown is not None:
-            moved += f", and move the share shown by {raised.said(self.shown)}"
-        return f"{moved}, {'at most' if raised.bounded else 'about'}"
+            moved += f", and move the share shown {by} {raised.said(self.shown)}"
+        return moved
 
     def to_dict(self) -> dict[str, object]:
         """The bound as plain data."""

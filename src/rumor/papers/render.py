@@ -17,8 +17,8 @@ from pathlib import Path
 
 from rumor import __version__
 from rumor.core.files import whole_file, write_whole
+from rumor.papers.charts import picture
 from rumor.papers.model import STANDARD_ERRORS, Figure, Measured, Paper, Results, Table, Verdict
-from rumor.papers.pictures import picture
 from rumor.papers.runner import committed
 from rumor.papers.runner import results as results_of
 

@@ -7,7 +7,7 @@ what it covers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
@@ -17,6 +17,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
 from rumor.core.types import Rows, Vector, checked_target
+from rumor.core.typing import override
 from rumor.results.intervals import (
     Bounds,
     Intervals,
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 class Estimate(RankedRows):
     """Estimated frequencies of a domain's values."""
 
-    _COVERED = "rows shown hold the true share, wherever the list is cut"
+    _COVERED = (
+        "intervals adjusted for ranking: on average at least {level} of those shown contain the "
+        "true share"
+    )
     _NAMED = "a value"
 
     intervals: RankedIntervals = field(repr=False)
@@ -155,14 +159,36 @@ class Estimate(RankedRows):
         lines = [self._shares(order, seen)]
         hidden = len(self.values) - len(order)
         if hidden:
-            lines.append(f"... and {hidden:,} less frequent")
-        lines += self._facts(seen)
+            lines.append(f"{hidden:,} less frequent values not shown")
+        return "\n".join([*lines, *self.footer(seen), *self.warnings])
+
+    @override
+    def footer(self, view: View) -> list[str]:
+        return [*super().footer(view), *self._noise_line(view)]
+
+    @override
+    def details(self, view: View) -> list[str]:
+        lines = super().details(view)
+        named = self.diagnostics.get("detectable")
+        if view.chosen and isinstance(named, float):
+            lines.append(
+                f"smallest detectable share of a value chosen before seeing the data: "
+                f"{percent(named, 2)} (power {percent(POWER)})"
+            )
         if self.groups is not None and self.method != "inversion":
             lines.append(
-                "rows may not be added up, since rare values are drawn together; "
-                "share([...]) and --share sum them"
+                f"do not add up rows: method {self.method} adjusts all shares together; use "
+                f"--share (in Python: share([...])) for several values together"
             )
-        return "\n".join([*lines, *self._noise_line(seen), *_footer(self.diagnostics)])
+        return lines
+
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        lines, gap = super().warnings, self.diagnostics.get("gap")
+        if isinstance(gap, float) and self.diagnostics.get("converged") is False:
+            lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
+        return lines
 
     def smallest_shown(self, view: View) -> float | None:
         """Return the smallest share whose interval in this view lies above 0 with power 90%.
@@ -183,20 +209,14 @@ class Estimate(RankedRows):
         return {"smallest_shown": self.smallest_shown(view)}
 
     def _noise_line(self, view: View) -> list[str]:
-        """What the reports can tell from zero, in this table and of a value named in advance."""
-        noise, named = self.diagnostics.get("noise"), self.diagnostics.get("detectable")
+        """Return the noise, and the smallest share whose interval in this table excludes zero."""
+        noise, smallest = self.diagnostics.get("noise"), self.smallest_shown(view)
         if not isinstance(noise, float):
             return []
-        shown = self.smallest_shown(view)
-        found = "none" if shown is None else percent(shown, 2)
-        said = (
-            f"standard error at share 0: {percent(noise, 2)}; smallest share told from 0 in this "
-        )
-        said += f"table: {found}"
-        if view.chosen and isinstance(named, float):
-            said += f", if named in advance: {percent(named, 2)}"
-        said += f" (power {percent(POWER)})"
-        return [said]
+        found = "none" if smallest is None else f"{percent(smallest, 2)} (power {percent(POWER)})"
+        return [
+            f"standard error at share 0: {percent(noise, 2)}; smallest detectable share: {found}"
+        ]
 
     _ASIDE: ClassVar[tuple[str, str]] = ("value", "std. error")
     """What the first and the last column of a table are called."""
@@ -235,19 +255,3 @@ def _known(number: float, text: str) -> str:
     """Return the `text` of a number, or "none" where there is no number."""
     return "none" if np.isnan(number) else text
 
-
-def fake_clients_line(diagnostics: Mapping[str, object]) -> list[str]:
-    """How far fake clients could move an estimate, as a line under a table, where it is known."""
-    bound = diagnostics.get("fake_clients")
-    return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
-
-
-def _footer(diagnostics: Mapping[str, object]) -> list[str]:
-    """The diagnostics as lines under a table."""
-    lines = fake_clients_line(diagnostics)
-    gap = diagnostics.get("gap")
-    if isinstance(gap, float) and diagnostics.get("converged") is False:
-        lines.append(f"note: stopped before it converged, at a gap of {gap:.2g}")
-    if "warning" in diagnostics:
-        lines.append(f"note: {diagnostics['warning']}")
-    return lines

@@ -15,7 +15,7 @@ from rumor.core.checks import nearest
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.parts_needed import naming, needed
-from rumor.core.plain_text import percent
+from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns = dict[str, list[object]]
+
+TARGETS = {"population": "the population", "people": "these respondents"}
+"""What intervals are about, in words."""
 Column = NDArray[Any] | Sequence[object]
 
 
@@ -172,6 +175,7 @@ class Tabular(abc.ABC):
             "simultaneous": filed.simultaneous,
             "order": filed.order,
             "covers": self.covers(filed),
+            "explanation": [*self.details(filed), *self.warnings],
             **self.extra_fields(filed),
             "diagnostics": dict(self.diagnostics),
             "estimates": [
@@ -190,31 +194,55 @@ class Tabular(abc.ABC):
         """Return what there is to say besides the rows, as plain data, at the level of a `view`."""
         return {}
 
-    def _facts(self, view: View) -> list[str]:
-        """The lines that every table ends with."""
+    def footer(self, view: View) -> list[str]:
+        """Return the lines under a table: at most three, each complete by itself."""
         return [
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; "
-            f"method {self.method}; intervals of the {view.of}",
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; "
+            f"method {self.method}; confidence intervals for {TARGETS[view.of]}",
             self.covers(view),
         ]
+
+    def details(self, view: View) -> list[str]:
+        """Return further sentences about the numbers, each complete by itself."""
+        return poisoning_line(self.diagnostics)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what went wrong, in sentences; tables always show them."""
+        warning = self.diagnostics.get("warning")
+        return [] if warning is None else [f"note: {warning}"]
+
+    def explain(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+        """Return as text what the footer of a table leaves out (`--explain`)."""
+        return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes)))
 
     def __str__(self) -> str:
         return self.table()
 
 
-def coverage(view: View, values: int, shown: str, named: str) -> str:
-    """Which rows are covered: all at once, those shown, or each one named in advance."""
+def poisoning_line(diagnostics: Mapping[str, object]) -> list[str]:
+    """Return how far fake reports could move an estimate, where `diagnostics` has the bound."""
+    bound = diagnostics.get("fake_clients")
+    return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
+
+
+def coverage(view: View, values: int, ranked: str, named: str) -> str:
+    """Return what the intervals of a `view` cover, as a sentence.
+
+    `ranked` is the sentence's end for rows that are shown because of their estimates; `named` is
+    what a single row is.
+    """
     if view.chosen and not view.simultaneous:
-        return f"{percent(view.level)} of the {shown}"
+        return ranked.format(level=percent(view.level))
     return all_or_each(view, values, named)
 
 
 def all_or_each(view: View, values: int, named: str) -> str:
-    """The same where what came out decides about no row: all at once, or each by itself."""
+    """Return the coverage of rows that are shown whatever their estimates are."""
     level = percent(view.level)
     if view.simultaneous:
-        return f"all {values:,} intervals hold at once, at a level of {level}"
-    return f"each interval covers {named} named in advance, at a level of {level}"
+        return f"simultaneous {level} confidence intervals: all {values:,} hold together"
+    return f"{level} confidence intervals, each for {named} chosen before seeing the data"
 
 
 def finite(numbers: Sequence[float] | Vector) -> list[object]:

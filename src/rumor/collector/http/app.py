@@ -23,7 +23,7 @@ from rumor.collector.http.application import application, health, json_response,
 from rumor.collector.http.headers import check_bearer, takes_gzip
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.pages import Pages
-from rumor.collector.http.posted import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
+from rumor.collector.http.post_route import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import (
     BINARY_TYPE,

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from rumor.collector.http.headers import SecurityHeaders
-from rumor.collector.http.posted import PUBLIC, Receiver
+from rumor.collector.http.post_route import PUBLIC, Receiver
 from rumor.collector.http.problems import CONTENT_TYPE, Problem, unavailable
 from rumor.collector.store.base import StoreUnavailable
 from rumor.core.errors import shown

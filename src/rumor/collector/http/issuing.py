@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health
-from rumor.collector.http.posted import Posted, content_type, headers_of
+from rumor.collector.http.post_route import Posted, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import JSON_TYPE
 from rumor.collector.issuing import Issuing

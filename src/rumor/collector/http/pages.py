@@ -24,7 +24,7 @@ from starlette.routing import Route
 import rumor.collector
 from rumor.client.modules import FOLDER as CLIENT
 from rumor.client.modules import integrity
-from rumor.collector.drawing import bundle
+from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health, metrics
-from rumor.collector.http.posted import Posted, headers_of
+from rumor.collector.http.post_route import Posted, headers_of
 from rumor.collector.relay.service import RelayService
 
 

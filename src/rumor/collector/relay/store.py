@@ -27,7 +27,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rumor.collector.relay.moments import last_moment
+from rumor.collector.relay.release_times import last_moment
 from rumor.collector.store.base import StoreUnavailable, today
 from rumor.collector.store.checksums import checksum, damaged
 from rumor.collector.store.database import Database

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.kinds.joint.fit.association import Ends
-from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import critical_value
 from rumor.results.view import View
 
@@ -19,18 +17,15 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-def told(estimate: JointEstimate, view: View, facts: Sequence[str]) -> str:
-    """Every table, how its answers go together, and the facts that all tables end with."""
+def cross_tables(estimate: JointEstimate, view: View) -> str:
+    """Return every pair's table, how its answers go together, and the footer."""
     lines = []
     for pair, table in estimate.tables.items():
         lines += [_crossed(estimate, pair, view), ""]
         lines += [wrapped(fact) for fact in together(table, view.level)]
         lines.append("")
-    noted = (
-        [f"note: {estimate.diagnostics['warning']}"] if "warning" in estimate.diagnostics else []
-    )
-    lines += [wrapped(fact) for fact in (_asked(estimate), *facts, *noted)]
-    return "\n".join([*lines, *fake_clients_line(estimate.diagnostics)])
+    lines += [wrapped(line) for line in (*estimate.footer(view), *estimate.warnings)]
+    return "\n".join(lines)
 
 
 def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
@@ -61,10 +56,10 @@ def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
 def together(table: PairTable, level: float) -> list[str]:
     """How two answers go together, in sentences."""
     test, strength = table.test, table.cramers_v(level)
-    p = "below 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.4f}"
+    p = "< 0.0001" if test.p_value < 1e-4 else f"= {test.p_value:.4f}"
     lines = [
-        f"independence of {table.ids[0]} and {table.ids[1]}: chi-squared {test.statistic:.2f} on "
-        f"{test.degrees}, p {p}; weight of independence {percent(table.independence, 1)}",
+        f"test of independence: chi-squared {test.statistic:.2f}, {test.degrees} degrees of "
+        f"freedom, p {p}; posterior probability of independence {percent(table.independence, 1)}",
         f"Cramer's V {strength.value:.3f} ({percent(level)} interval {_ends(strength)})",
     ]
     if table.sizes == (2, 2):
@@ -83,13 +78,13 @@ def _furthest(table: PairTable, level: float) -> str:
     away = [max(a - 1, 1 - b, 0.0) for a, b in zip(low, high, strict=True)]
     cell = max(range(ratios.size), key=away.__getitem__)
     if away[cell] == 0:
-        return "no cell is surely more or less frequent than its margins alone would have it"
+        return "no cell differs significantly from independence"
     row, column = divmod(cell, table.sizes[1])
     ends = Ends(float(ratios[cell]), float(low[cell]), float(high[cell]))
     return (
         f"furthest from independence: {table.ids[0]} {table.labels[0][row]} with {table.ids[1]} "
-        f"{table.labels[1][column]}, {ends.value:.2f} times what the margins alone would have "
-        f"({_ends(ends)}, all cells at once)"
+        f"{table.labels[1][column]}, {ends.value:.2f} times the product of the margins "
+        f"({_ends(ends)}, simultaneous over all cells)"
     )
 
 
@@ -99,7 +94,8 @@ def _ends(ends: Ends) -> str:
     return f"{ends.low:.3g} to {ends.high:.3g}"
 
 
-def _asked(estimate: JointEstimate) -> str:
+def reports_by_part(estimate: JointEstimate) -> str:
+    """Return how many reports are about which parts, as a sentence."""
     keys = estimate.parts.keys
     parts = [
         f"{one.reports:,} of {' and '.join(keys[part] for part in one.parts)}"

@@ -220,10 +220,15 @@ class JointEstimate(Tabular):
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """Cross-tables with their intervals, and how the answers go together."""
-        from rumor.kinds.joint.cross_table import told
+        from rumor.kinds.joint.cross_table import cross_tables
 
-        seen = viewed(view, wishes)
-        return told(self, seen, self._facts(seen))
+        return cross_tables(self, viewed(view, wishes))
+
+    @override
+    def details(self, view: View) -> list[str]:
+        from rumor.kinds.joint.cross_table import reports_by_part
+
+        return [reports_by_part(self), *super().details(view)]
 
     def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
         """A mosaic where cells are few, else a heat map."""

@@ -18,7 +18,6 @@ from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_li
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.kept import Kept
-from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
 from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, both_sided_tails, split_tails
@@ -167,12 +166,11 @@ class KeyValueEstimate(RankedRows):
         lines = [aligned((*head, ""), body, left=(0, 5))]
         hidden = len(self.values) - len(order)
         if hidden:
-            lines.append(f"... and {hidden:,} less frequent")
+            lines.append(f"{hidden:,} less frequent keys not shown")
         unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
         if unknown:
-            lines.append(f"? marks answers that are no better than the prior: {unknown:,} in all")
-        lines += [*self._facts(seen), *map(wrapped, self.notes)]
-        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+            lines.append(f"? marks estimates that rest on the prior alone: {unknown:,}")
+        return "\n".join([*lines, *self.footer(seen), *map(wrapped, self.notes), *self.warnings])
 
     @property
     def notes(self) -> list[str]:

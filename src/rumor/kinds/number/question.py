@@ -19,7 +19,7 @@ class NumberQuestion(Kind[MeanMechanism]):
     family = MeanMechanism
     needs = "a number needs a mechanism for means"
     # A distribution of numbers is learned from ordered answers, and its mean with it.
-    another = Another("estimate", "mean", "distribution", "ordered")
+    kind_switch = Another("estimate", "mean", "distribution", "ordered")
     has_domain = False
     shares = False
 

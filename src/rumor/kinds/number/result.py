@@ -15,7 +15,6 @@ import numpy as np
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, percent
 from rumor.core.types import checked_target
-from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.view import View, Wishes, viewed
@@ -76,7 +75,7 @@ class MeanEstimate(Tabular):
 
     def covers(self, view: View) -> str:
         """What the one interval covers."""
-        return f"the interval covers the true mean, at a level of {percent(view.level)}"
+        return f"{percent(view.level)} confidence interval for the mean"
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """The mean as text, with its interval."""
@@ -92,8 +91,7 @@ class MeanEstimate(Tabular):
             )
         ]
         head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
-        lines = [aligned(head, body, left=()), *self._facts(seen)]
-        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+        return "\n".join([aligned(head, body, left=()), *self.footer(seen), *self.warnings])
 
     def picture(self, view: View, title: str | None, truth: float | None) -> alt.LayerChart:
         """The mean and its interval on the range."""

@@ -33,7 +33,6 @@ from rumor.kinds.ordered.fit.curve import Curve
 from rumor.kinds.ordered.measured import DEFAULT, SMOOTH, Measured, checked_assumption, condition
 from rumor.mechanisms.wave.band import Band
 from rumor.mechanisms.wave.scale import Scale
-from rumor.results.estimate import fake_clients_line
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
@@ -273,11 +272,21 @@ class OrderedEstimate(Tabular):
         """What the intervals cover."""
         level = f"{percent(view.level)}, {condition(self.assume, self.heaps)}"
         if view.simultaneous:
-            return f"all {self.scale.domain:,} intervals hold at once, at a level of {level}"
-        told = f"each interval covers what is named in advance, at a level of {level}"
+            return (
+                f"simultaneous confidence intervals, level {level}: all {self.scale.domain:,} hold "
+                f"together"
+            )
+        return f"confidence level {level}; each interval is for a number chosen beforehand"
+
+    @override
+    def details(self, view: View) -> list[str]:
+        lines = super().details(view)
         if not self.rounded:
-            told += "; single bins have none, since people round numbers (say which: round)"
-        return told
+            lines.append(
+                "single bins have no interval, since people round numbers; `round` in the "
+                "collection file says to which"
+            )
+        return lines
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """The mean and some quantiles, as plain data."""
@@ -343,8 +352,8 @@ class OrderedEstimate(Tabular):
                 f"{names[0]}, {last} at {names[1]}"
             )
             lines.append(wrapped(told))
-        lines += [wrapped(fact) for fact in self._facts(seen)]
-        return "\n".join([*lines, *fake_clients_line(self.diagnostics)])
+        lines += [wrapped(line) for line in (*self.footer(seen), *self.warnings)]
+        return "\n".join(lines)
 
     def _shares(self, view: View) -> str:
         rows = self.cells(self.listed(view), view)

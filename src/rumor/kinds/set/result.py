@@ -62,6 +62,6 @@ class SetEstimate(Estimate):
         seen = viewed(view, wishes).on_screen()
         order = self.pairs.listed(seen)
         hidden = len(self.pairs.values) - len(order)
-        rest = [f"... and {hidden:,} less frequent"] if hidden else []
+        rest = [f"{hidden:,} less frequent pairs not shown"] if hidden else []
         shown = self.pairs._shares(order, seen)
         return "\n".join([text, "", shown, *rest, self.pairs.covers(seen)])

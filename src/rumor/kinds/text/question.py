@@ -31,7 +31,7 @@ class TextQuestion(Kind[Rappor]):
     family = Rappor
     needs = "a text question needs the mechanism rappor"
     # Words that nobody listed are a kind of their own.
-    another = Another("words", "listed", "open", "words")
+    kind_switch = Another("words", "listed", "open", "words")
     memoises = True
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:

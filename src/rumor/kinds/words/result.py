@@ -45,15 +45,18 @@ class OpenWordEstimate(WordEstimate):
             "looked_at": self.looked_at,
         }
 
-    def _how_found(self) -> list[str]:
-        lines = [
-            f"{int(self.detected.sum()):,} words found of {self.pool:,} tested, "
-            f"{self.looked_for:,} of them listed, the others grown from "
-            f"{self.looked_at:,} beginnings; {self.controls}"
-        ]
-        if self.longer > 0:
-            lines.append(
-                f"at least {percent(self.longer, 1)} of people hold words that are too long to be "
-                f"named"
-            )
-        return lines
+    @override
+    def _how_found(self) -> str:
+        found, searched = int(self.detected.sum()), self.pool - self.looked_for
+        return (
+            f"{found:,} words found; {self.pool:,} tested ({self.looked_for:,} from --candidates, "
+            f"{searched:,} from a search of {self.looked_at:,} prefixes); {self.controls}"
+        )
+
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        if not self.longer:
+            return super().warnings
+        long = f"note: at least {percent(self.longer, 1)} of words are too long to be named"
+        return [*super().warnings, long]

@@ -33,7 +33,7 @@ def bundle() -> bytes:
 
 def _elsewhere(what: str, given: bytes) -> bytes:
     done = subprocess.run(
-        [sys.executable, "-m", "rumor.collector.drawing", what],
+        [sys.executable, "-m", "rumor.collector.chart_rendering", what],
         input=given,
         capture_output=True,
         check=True,
