@@ -1,4 +1,4 @@
-"""The pages of the papers: tables and figures from the results that come with the project.
+"""Write the tables and figures on the pages of the papers, from the results in the project.
 
 A block of a page stands between two comments, <!-- css2020: table readings --> and <!-- end -->,
 and is written here; the words around it are not. `make pages` brings everything up to date.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from rumor.papers import MODULES, paper
 from rumor.papers.charts import digest, picture
 from rumor.papers.model import Paper, Results
-from rumor.papers.render import Block, blocks, counts, markdown
+from rumor.papers.render import RULE, Block, blocks, counts, markdown
 from rumor.papers.runner import committed, results
 
 FOLDER = Path(__file__).resolve().parent / "papers"
@@ -57,11 +58,32 @@ def _written(match: re.Match[str]) -> str:
         shown = loaded(name)[2]
         if what not in shown:
             raise ValueError(f"{name} has no block {what!r}; it has {', '.join(shown)}")
-        block = shown[what]
+        block = _for_page(shown[what])
         body = markdown(block, f"pictures/{name}-")
         if what.startswith(("claims ", "table ")):  # dense tables with a caption
             body = f'<div class="numbers" markdown>\n\n**{block.title}**\n\n{body}\n\n</div>'
     return f"<!-- {name}: {what} -->\n\n{body}\n\n<!-- end -->"
+
+
+def _for_page(block: Block) -> Block:
+    """A block as the documentation shows it: shorter than `rumor papers show` prints it.
+
+    The rule of what counts as reproduced stands once, in docs/papers/index.md. The ratio of two
+    columns is left out, and numbers with the same explanation share a row.
+    """
+    if block.name == "summary":
+        return replace(block, text=[text for text in block.text if text != RULE])
+    if block.name.startswith("claims "):
+        at = list(block.head).index("ratio")
+        rows = [[*row[:at], *row[at + 1 :]] for row in block.rows]
+        return replace(block, head=[*block.head[:at], *block.head[at + 1 :]], rows=rows)
+    if block.name == "explained":
+        together: dict[str, list[str]] = {}
+        for name, published, reproduced, why in block.rows:
+            together.setdefault(why, []).append(f"{name}: {published}, {reproduced}")
+        rows = [[why, "; ".join(numbers)] for why, numbers in together.items()]
+        return replace(block, head=["why", "number: published, reproduced"], rows=rows)
+    return block
 
 
 def overview() -> str:
