@@ -113,17 +113,20 @@ def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str
     problems += [
         f"{place}/{file.name} must export {part}"
         for file in sorted((client / "kinds").glob("*.js"))
-        for part in ("typed", "control")
+        for part in ("parseAnswer", "control")
         if not re.search(rf"^export .*\b{part}\b", file.read_text("utf-8"), re.MULTILINE)
     ]
     for name, kind in known.items():
-        parts = [f"carries: {json.dumps(kind.names)}", f'load: () => import("./kinds/{name}.js")']
+        parts = [
+            f"contractFields: {json.dumps(kind.names)}",
+            f'load: () => import("./kinds/{name}.js")',
+        ]
         if (home := kind.lineage()[-1]) != name:
             parts.insert(1, f"borrows: {json.dumps(home)}")
         line = f"{name}: {{ {', '.join(parts)} }},"
         if f"\n  {line}\n" not in text:
             problems.append(f"KINDS in {place}.js needs the line {line}")
-    listed = re.findall(r"^  (\w+): \{ carries", text, re.MULTILINE)
+    listed = re.findall(r"^  (\w+): \{ contractFields", text, re.MULTILINE)
     problems += [
         f"KINDS in {place}.js has a line for {name!r}, which is no kind"
         for name in listed

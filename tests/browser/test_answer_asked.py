@@ -94,7 +94,7 @@ def test_nothing_more_is_loaded_where_everything_is_asked(
         page.get_by_label("yes").check()
         page.locator("#go").click()
         expect(page.locator(".card.drawn")).to_have_count(1)
-        assert not [one for one in loaded if one.endswith("asked.js")]
+        assert not [one for one in loaded if one.endswith("assignment.js")]
         expect(page.locator("#asked")).to_have_count(0)
 
 

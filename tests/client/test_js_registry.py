@@ -67,7 +67,7 @@ def test_a_kind_that_browsers_do_not_know_is_said() -> None:
         name = "further"
 
     place = "src/rumor/client/js/kinds"
-    said = 'carries: ["labels"], borrows: "choice", load: () => import("./kinds/further.js")'
+    said = 'contractFields: ["labels"], borrows: "choice", load: () => import("./kinds/further.js")'
     assert missing_kinds([*KINDS.values(), Further()]) == [
         f"the kind 'further' has no file for browsers: write {place}/further.js",
         f"KINDS in {place}.js needs the line further: {{ {said} }},",

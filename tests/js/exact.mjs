@@ -9,7 +9,7 @@ const { logs, sums, totals, ceilings, together } = JSON.parse(readFileSync(0, "u
 
 async function lossOf(made) {
   const loaded = await Promise.all(made.map(async ([description, n]) => [await makeMechanism(description), n]));
-  return loaded[0][0].epsilonTogether(loaded);
+  return loaded[0][0].epsilonComposed(loaded);
 }
 
 console.log(JSON.stringify({

@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { typed } from "../../src/rumor/client/js/kinds/joint.js";
+import { parseAnswer } from "../../src/rumor/client/js/kinds/joint.js";
 import { makeMechanism } from "../../src/rumor/client/js/mechanisms.js";
 
 const given = { answers: [], typed: [], ...JSON.parse(readFileSync(0, "utf8")) };
@@ -13,7 +13,7 @@ const made = given.mechanism && (await makeMechanism(given.mechanism, given.part
 const read = given.answers.map((answer) => made.identity(made.encode(answer)));
 const refused = given.typed.map((text) => {
   try {
-    return void typed(given, text);
+    return void parseAnswer(given, text);
   } catch (problem) {
     return problem.message;
   }

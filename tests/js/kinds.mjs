@@ -8,6 +8,6 @@ import { readFileSync } from "node:fs";
 import { KINDS } from "../../src/rumor/client/js/kinds.js";
 
 const typed = await Promise.all(JSON.parse(readFileSync(0, "utf8")).map(async ([kind, labels, text]) =>
-  (await KINDS[kind].load()).typed(labels?.parts ? labels : { labels }, text)));
-const kinds = Object.entries(KINDS).map(([name, { carries, borrows = null }]) => [name, carries, borrows]);
+  (await KINDS[kind].load()).parseAnswer(labels?.parts ? labels : { labels }, text)));
+const kinds = Object.entries(KINDS).map(([name, { contractFields, borrows = null }]) => [name, contractFields, borrows]);
 console.log(JSON.stringify({ kinds, typed }));

@@ -70,7 +70,7 @@ const STEPS = {
     const asked = contracts[of].question(question);
     const [kind, mechanism] = [await KINDS[asked.kind].load(), mechanismOf(asked)];
     return Promise.all(typed.map(async (text, i) => {
-      const code = await mechanism.encode(await kind.typed(asked, text));
+      const code = await mechanism.encode(await kind.parseAnswer(asked, text));
       return toHex(await new Keyed(fromHex(secret), ...contexts[i]).draw((draws) => mechanism.draw(code, draws)));
     }));
   },

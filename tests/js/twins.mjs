@@ -22,15 +22,15 @@ const plain = (value) =>
 
 const MAKES = {
   mechanisms: async ([description, labels]) => {
-    const { kind, epsilon, width, cell } = await makeMechanism(description, labels);
-    return [kind, epsilon, width, cell];
+    const { kind, epsilon, width, memoDigest } = await makeMechanism(description, labels);
+    return [kind, epsilon, width, memoDigest];
   },
   contracts: async (document) => (await parseContract(document)).digest,
   answers: async ([description, labels, value, context]) => {
     const mechanism = await makeMechanism(description, labels);
     const code = await mechanism.encode(plain(value));
     const notes = (mechanism.notes?.(plain(value)) ?? []).map(({ message }) => message);
-    return [mechanism.settle ? null : toHex(await new Keyed(secret, ...context).draw((draws) => mechanism.draw(code, draws))), notes];
+    return [mechanism.drawPermanent ? null : toHex(await new Keyed(secret, ...context).draw((draws) => mechanism.draw(code, draws))), notes];
   },
   states: async (state) => (checkedState(state), true),
 };

@@ -50,36 +50,36 @@ for (const vector of client.vectors) {
   if (!mechanism) continue;
   mechanisms[name] ??= { kind: mechanism.kind, reports: 0 };
   same("width", mechanism.width, vector.width);
-  same("cell", mechanism.cell, vector.cell);
+  same("cell", mechanism.memoDigest, vector.cell);
   same("epsilon", mechanism.epsilon, vector.losses[1]);
   for (const [n, loss] of Object.entries(vector.losses)) same("loss", mechanism.epsilonAfter(Number(n)), loss);
-  for (const [n, loss] of Object.entries(vector.in_all)) same("in all", mechanism.epsilonInAll(Number(n)), loss);
+  for (const [n, loss] of Object.entries(vector.in_all)) same("in all", mechanism.epsilonAllRounds(Number(n)), loss);
   for (const { fresh, made, loss } of vector.mixed ?? []) {
     const other = await makeMechanism({ ...vector.mechanism, ...fresh }, vector.labels);
-    same("cell", other.cell, vector.cell);
-    same("mixed", mechanism.epsilonTogether([[mechanism, made[0]], [other, made[1]]]), loss);
+    same("cell", other.memoDigest, vector.cell);
+    same("mixed", mechanism.epsilonComposed([[mechanism, made[0]], [other, made[1]]]), loss);
   }
   const [, series, question] = vector.permanent;
   const keysFor = async (value) => {
     const code = await mechanism.encode(value);
-    return { code, ...keysOf(secret, series, question, mechanism.cell, mechanism.identity(code, value)) };
+    return { code, ...keysOf(secret, series, question, mechanism.memoDigest, mechanism.identity(code, value)) };
   };
   for (const { value, tag, period } of vector.settled ?? []) {
     const keys = await keysFor(value);
     same("tag", toHex((await keys.tag.digest()).slice(0, 16)), tag);
-    same("period", toHex(await mechanism.settle(keys.code, keys.person, keys.noiseIn(vector.period))), period);
+    same("period", toHex(await mechanism.drawPermanent(keys.code, keys.person, keys.noiseIn(vector.period))), period);
   }
   for (const { value, context, report: expected, answer } of vector.reports) {
     const keyed = new Keyed(secret, ...context);
     same("report", await report(mechanism, value, keyed), expected);
     mechanisms[name].reports++;
-    if (!mechanism.settle) continue;
+    if (!mechanism.drawPermanent) continue;
     const { code, person, noise } = await keysFor(value);
     same("context", person.context, vector.permanent);
     // Fresh draws from a keyed stream that is surely long enough.
     const stream = await keyed.draw((draws) => draws.public(1 << 15));
-    const settled = await mechanism.settle(code, person, noise);
-    same("answer", toHex(mechanism.restate(settled, new Draws(() => stream))), answer);
+    const settled = await mechanism.drawPermanent(code, person, noise);
+    same("answer", toHex(mechanism.reportPermanent(settled, new Draws(() => stream))), answer);
   }
 }
 

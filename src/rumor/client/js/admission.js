@@ -4,9 +4,9 @@
  */
 
 import { concat, toHex, utf8 } from "./bytes.js";
-import { RumorError, shown } from "./errors.js";
+import { RumorError, formatValue } from "./errors.js";
 import { Keyed, subtle } from "./randomness.js";
-import { madeOf } from "./sent.js";
+import { withdrawalKeyOf } from "./withdrawal-keys.js";
 
 /** What a collector says of a token that does not admit its report. */
 export const REFUSALS = ["not-admitted"];
@@ -31,28 +31,28 @@ export async function readInvitation(text) {
 }
 
 /** The token of a person's report of this number (from 0) to a question, in hexadecimal. */
-export async function token(invitation, series, question, number) {
+export async function deriveToken(invitation, series, question, number) {
   const digest = await new Keyed(invitation, "rumor admission", series, question, number).digest();
   return toHex(digest.slice(0, 16));
 }
 
 /** Somebody has no token, and nothing that would give one. */
-export function uninvited({ name }) {
-  throw new RumorError("invitation", `${shown(name)} is for invited people; give the invitation you were sent`);
+export function refuseUninvited({ name }) {
+  throw new RumorError("invitation", `${formatValue(name)} is for invited people; give the invitation you were sent`);
 }
 
 /** What gives the tokens of a question by the numbers of its reports. */
-export async function giver(state, contract, invitation) {
-  if (invitation === undefined) uninvited(contract);
+export async function tokenSource(state, contract, invitation) {
+  if (invitation === undefined) refuseUninvited(contract);
   const code = await readInvitation(invitation);
-  return (id) => async (number) => ({ token: await token(code, contract.series, id, number) });
+  return (id) => async (number) => ({ token: await deriveToken(code, contract.series, id, number) });
 }
 
 /** A waiting report with the token of another invitation: the same id and bytes, at no further cost. */
-export async function readmitted(contract, row, invitation, change) {
+export async function replaceToken(contract, row, invitation, change) {
   const code = await readInvitation(invitation);
   return change(async (state) => {
-    const other = await token(code, row.series, row.question, madeOf(state, row.id)?.number ?? 0);
+    const other = await deriveToken(code, row.series, row.question, withdrawalKeyOf(state, row.id)?.number ?? 0);
     for (const each of state.pending) if (each.id === row.id) each.token = other;
     return { ...row, token: other };
   });

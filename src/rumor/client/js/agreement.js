@@ -15,7 +15,7 @@ import { scopeOf } from "./pins.js";
  * @param {((change: object) => boolean | Promise<boolean>) | undefined} consent
  * @param {(work: (state: object) => Promise<void>) => Promise<void>} keep
  */
-export async function agreed(contract, reached, pin, questions, consent, keep) {
+export async function requestConsent(contract, reached, pin, questions, consent, keep) {
   // Where a revision promises no total, it is what was spent and all that it may ask.
   const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract, questions).ceiling]);
   if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;

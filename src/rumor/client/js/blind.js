@@ -17,7 +17,7 @@ const toBytes = (number) => fromHex(number.toString(16).padStart(2 * SIZE, "0"))
 const sha384 = async (...parts) => new Uint8Array(await subtle().digest("SHA-384", concat(...parts)));
 
 /** The number to the public exponent, which is 2^16 + 1. */
-function raised(number, modulus) {
+function raiseToExponent(number, modulus) {
   let power = number;
   for (let square = 0; square < 16; square++) power = (power * power) % modulus;
   return (power * number) % modulus;
@@ -31,7 +31,7 @@ function inverseOf(number, modulus) {
 }
 
 /** EMSA-PSS of RFC 8017 for a modulus of 2048 bits, as a number. */
-async function encoded(prepared, salt) {
+async function encodePss(prepared, salt) {
   const hashed = await sha384(new Uint8Array(8), await sha384(prepared), salt);
   const data = concat(new Uint8Array(SIZE - SALT - HASH - 2), [1], salt);
   const blocks = Array.from({ length: Math.ceil(data.length / HASH) }, (_, i) => sha384(hashed, [0, 0, 0, i]));
@@ -42,7 +42,7 @@ async function encoded(prepared, salt) {
 }
 
 /** A uniform number from 1 below a modulus of 2048 bits. */
-function anyBelow(modulus) {
+function randomBelow(modulus) {
   for (;;) {
     const number = toNumber(crypto.getRandomValues(new Uint8Array(SIZE)));
     if (number && number < modulus) return number;
@@ -58,11 +58,11 @@ function anyBelow(modulus) {
  */
 export async function blind(key, prepared, salt = crypto.getRandomValues(new Uint8Array(SALT)), factor = undefined) {
   const modulus = BigInt(`0x${key}`);
-  const r = factor ?? anyBelow(modulus);
-  const message = await encoded(prepared, salt);
+  const r = factor ?? randomBelow(modulus);
+  const message = await encodePss(prepared, salt);
   const inverse = inverseOf(r, modulus);
   if (inverse === null || gcd(message, modulus) !== 1n) return null;
-  const hidden = (message * raised(r, modulus)) % modulus;
+  const hidden = (message * raiseToExponent(r, modulus)) % modulus;
   return { blinded: toHex(toBytes(hidden)), inverse: toHex(toBytes(inverse)) };
 }
 

@@ -1,12 +1,12 @@
 /** Reading a contract's numbers: every value checked, every refusal one sentence. */
 
-import { RumorError, shown } from "./errors.js";
+import { RumorError, formatValue } from "./errors.js";
 import { logUp } from "./exact.js";
 import { WORD, split } from "./randomness.js";
 
 /** Refuse a contract. @returns {never} */
 export function refuse(rule, got) {
-  throw new RumorError("contract", `${rule}; got ${shown(got)}`);
+  throw new RumorError("contract", `${rule}; got ${formatValue(got)}`);
 }
 
 /** Refuse an answer, which the sentence does not repeat. @returns {never} */
@@ -15,7 +15,7 @@ export function refuseAnswer(rule, got) {
 }
 
 /** An integer within a closed range. */
-export function size(name, value, low, high) {
+export function checkInteger(name, value, low, high) {
   if (!Number.isInteger(value) || value < low || value > high) {
     refuse(`${name} must be an integer from ${low} to ${high}`, value);
   }
@@ -33,27 +33,27 @@ export function threshold(name, text, low = 1n, high = WORD - 1n) {
 
 /**
  * An object with exactly these members, and others only where they say something unusual: what
- * `unlessUsual` names is left out where it has the value given there, so that what means the
+ * `defaults` names is left out where it has the value given there, so that what means the
  * same is the same.
  */
-export function members(what, given, keys, unlessUsual = {}) {
+export function checkMembers(what, given, keys, defaults = {}) {
   const plain = given && typeof given === "object" && !Array.isArray(given);
-  const said = plain ? Object.keys(unlessUsual).filter((key) => Object.hasOwn(given, key)) : [];
+  const said = plain ? Object.keys(defaults).filter((key) => Object.hasOwn(given, key)) : [];
   const odd = plain ? Object.keys(given).filter((key) => ![...keys, ...said].includes(key)) : [];
   if (!plain || odd.length || !keys.every((key) => Object.hasOwn(given, key))) {
     refuse(`${what} must have exactly the members ${keys.join(", ")}`, plain ? Object.keys(given) : given);
   }
   for (const key of said) {
-    if (given[key] === unlessUsual[key]) refuse(`${what} leaves ${key} ${shown(given[key])} out`, "it said");
+    if (given[key] === defaults[key]) refuse(`${what} leaves ${key} ${formatValue(given[key])} out`, "it said");
   }
   return given;
 }
 
 /** The logarithm of above / below, exact and rounded up; refused where nothing could be learned. */
-export function loss(above, below) {
+export function checkedLoss(above, below) {
   if (above <= below) refuse("a value must be likelier in reports of its own people", `${above}/${below}`);
   return logUp(above, below);
 }
 
 /** A threshold, or another fraction of whole numbers, for people to read: nothing is decided by it. */
-export const share = (above, below = WORD) => Number((above << 53n) / below) / 2 ** 53;
+export const approximate = (above, below = WORD) => Number((above << 53n) / below) / 2 ** 53;

@@ -34,8 +34,8 @@ async function main([file, id, text, times]) {
   }
   const question = (await parseContract(readFileSync(file, "utf8"))).question(id);
   const { draw, encode, width } = mechanismOf(question);
-  const { typed } = await KINDS[question.kind].load();
-  const code = await encode(await typed(question, text));
+  const { parseAnswer } = await KINDS[question.kind].load();
+  const code = await encode(await parseAnswer(question, text));
   const [draws, out] = [systemDraws(8192), new Uint8Array(count * width)];
   for (let i = 0; i < count; i++) out.set(draw(code, draws), i * width);
   writeAll(out);

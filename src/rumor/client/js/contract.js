@@ -4,41 +4,41 @@
  */
 
 import { digestOf } from "./canonical.js";
-import { members, refuse, size } from "./checks.js";
-import { RumorError, shown } from "./errors.js";
-import { dearest } from "./exact.js";
+import { checkMembers, refuse, checkInteger } from "./checks.js";
+import { RumorError, formatValue } from "./errors.js";
+import { sumOfLargest } from "./exact.js";
 import { KINDS } from "./kinds.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
 
-const NO_TEXT = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 // What rows of an estimate have beside the parts of a table, of all that an id may be.
-const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
+const RESULT_COLUMNS = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // What a contract says only where it is not this, so that most contracts say nothing of it.
-const USUAL = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null };
-const USUAL_QUESTION = { memo: "value", period_days: null };
+const DEFAULTS = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null };
+const QUESTION_DEFAULTS = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
-const made = new WeakMap();
+const mechanisms = new WeakMap();
 
 /** The mechanism of a parsed contract's question. */
 export function mechanismOf(question) {
-  return made.get(question) ?? refuse("a question must come from a parsed contract", question);
+  return mechanisms.get(question) ?? refuse("a question must come from a parsed contract", question);
 }
 
 /**
- * A contract from its JSON (text, or what JSON.parse made of it).
+ * A contract from its JSON (text, or what JSON.parse mechanisms of it).
  * @param {unknown} given
  * @param {{ digest?: string, collector?: string }} [options] the digest that it must have; the origin it is from
  */
 export async function parseContract(given, { digest, collector = "" } = {}) {
-  const read = parsed(given);
-  const table = members("a contract", read, ["rumor", "name", "series", "contact", "questions"], USUAL);
+  const read = parseJson(given);
+  const table = checkMembers("a contract", read, ["rumor", "name", "series", "contact", "questions"], DEFAULTS);
   if (table.rumor !== 1) refuse("a contract's version must be 1", table.rumor);
-  for (const key of ["name", "contact"]) text(key, table[key]);
-  matching("series", table.series, SLUG);
+  for (const key of ["name", "contact"]) checkText(key, table[key]);
+  checkPattern("series", table.series, SLUG);
   if (!Array.isArray(table.questions) || !table.questions.length) {
     refuse("a contract must have questions", table.questions);
   }
@@ -46,16 +46,16 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
   if (new Set(questions.map(({ id }) => id)).size < questions.length) {
     refuse("question ids must be distinct", questions.map(({ id }) => id));
   }
-  const said = { ...USUAL, ...table };
-  oneOf("admission", said.admission, ["open", "invited", "blind"]);
-  checkRevision(said);
+  const fields = { ...DEFAULTS, ...table };
+  checkOneOf("admission", fields.admission, ["open", "invited", "blind"]);
+  checkRevision(fields);
   // Few contracts say these, and only their pages load how.
-  if (said.ask !== null) (await import("./asked.js")).checkAsk(said.ask, questions);
-  if (said.linked !== null) (await import("./linked.js")).checkLinked(said, questions);
-  const blind = said.issuer !== null || said.admission === "blind";
-  const issuer = blind ? (await import("./issuing.js")).checkedIssuer(said, questions) : null;
-  if (said.relay !== null) await (await import("./relay.js")).checkRelay(said.relay);
-  if (said.series_epsilon !== null) checkCeiling(said, questions);
+  if (fields.ask !== null) (await import("./assignment.js")).checkSamplingDesign(fields.ask, questions);
+  if (fields.linked !== null) (await import("./linked.js")).checkLinked(fields, questions);
+  const blind = fields.issuer !== null || fields.admission === "blind";
+  const issuer = blind ? (await import("./issuing.js")).readIssuer(fields, questions) : null;
+  if (fields.relay !== null) await (await import("./relay.js")).checkRelay(fields.relay);
+  if (fields.series_epsilon !== null) checkCeiling(fields, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
     throw new RumorError("digest", `the contract must have the digest '${digest}'; got '${found}'`);
@@ -66,14 +66,14 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
     series: table.series,
     contact: table.contact,
     collector,
-    admission: said.admission,
-    revision: said.revision,
-    previous: said.previous,
-    series_epsilon: said.series_epsilon,
-    ask: said.ask && Object.freeze({ ...said.ask }),
-    linked: said.linked && Object.freeze([...said.linked]),
+    admission: fields.admission,
+    revision: fields.revision,
+    previous: fields.previous,
+    series_epsilon: fields.series_epsilon,
+    ask: fields.ask && Object.freeze({ ...fields.ask }),
+    linked: fields.linked && Object.freeze([...fields.linked]),
     issuer,
-    relay: said.relay && Object.freeze({ ...said.relay }),
+    relay: fields.relay && Object.freeze({ ...fields.relay }),
     questions: Object.freeze(questions),
     /** The question with this id. */
     question(id) {
@@ -98,7 +98,7 @@ export async function fetchContract(url, { digest } = {}) {
     throw new RumorError("digest", `${rule}; this one has '${contract.digest}'`);
   }
   if (served.open !== true) {
-    const name = shown(contract.name);
+    const name = formatValue(contract.name);
     throw new RumorError("closed", `a collection must be open to take answers; ${name} is closed`);
   }
   return contract;
@@ -115,7 +115,7 @@ export function describeReport(question, report) {
   return { caption, coins: typeof coins === "function" ? coins(report) : coins, parts: parts(report) };
 }
 
-function parsed(given) {
+function parseJson(given) {
   if (typeof given !== "string") return given;
   try {
     return JSON.parse(given);
@@ -127,10 +127,10 @@ function parsed(given) {
 async function readQuestion(given) {
   const kind = Object.hasOwn(KINDS, given?.kind) ? KINDS[given.kind] : null;
   if (!kind) refuse(`kind must be one of ${Object.keys(KINDS).join(", ")}`, given?.kind);
-  const keys = ["id", "kind", "text", ...kind.carries, "epsilon", "mechanism", "reports_per_person", "retention_days"];
-  const question = Object.freeze({ ...members("a contract's question", given, keys, USUAL_QUESTION) });
-  matching("id", question.id, SLUG);
-  text("text", question.text, true);
+  const keys = ["id", "kind", "text", ...kind.contractFields, "epsilon", "mechanism", "reports_per_person", "retention_days"];
+  const question = Object.freeze({ ...checkMembers("a contract's question", given, keys, QUESTION_DEFAULTS) });
+  checkPattern("id", question.id, SLUG);
+  checkText("text", question.text, true);
   const { labels = null, parts = null, parent = null, round = null, epsilon } = question;
   if (labels !== null) checkLabels(labels);
   if (round !== null && !(Array.isArray(round) && round.length && round.every((each) => Number.isFinite(each) && each > 0))) {
@@ -142,20 +142,20 @@ async function readQuestion(given) {
     refuse(`a question of kind ${question.kind} needs such a mechanism`, question.mechanism.name);
   }
   if (epsilon !== mechanism.epsilon) refuse(`a contract's epsilon must be its mechanism's, ${mechanism.epsilon}`, epsilon);
-  if (mechanism.round > 1) matching("parent", parent, DIGEST);
+  if (mechanism.round > 1) checkPattern("parent", parent, DIGEST);
   else if (parent !== null) refuse("only a later round of PrivKVM has a parent", parent);
-  const reports = size("reports_per_person", question.reports_per_person, 1, 1e6);
-  if (mechanism.once && reports > 1) refuse("RAPPOR without permanent noise can be asked once", reports);
-  if (question.retention_days !== null) size("retention_days", question.retention_days, 1, 36525);
-  checkMemo({ ...USUAL_QUESTION, ...question }, mechanism);
-  made.set(question, mechanism);
+  const reports = checkInteger("reports_per_person", question.reports_per_person, 1, 1e6);
+  if (mechanism.isOneTime && reports > 1) refuse("RAPPOR without permanent noise can be asked once", reports);
+  if (question.retention_days !== null) checkInteger("retention_days", question.retention_days, 1, 36525);
+  checkMemo({ ...QUESTION_DEFAULTS, ...question }, mechanism);
+  mechanisms.set(question, mechanism);
   return question;
 }
 
 function checkLabels(labels) {
   if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
-  labels.forEach((label) => text("a label", label));
-  if (NO_TEXT.test(labels.join(""))) refuse("a label must be text without control characters", labels);
+  labels.forEach((label) => checkText("a label", label));
+  if (FORBIDDEN_CHARACTERS.test(labels.join(""))) refuse("a label must be text without control characters", labels);
   if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
 }
 
@@ -163,30 +163,30 @@ function checkLabels(labels) {
 function checkParts(parts) {
   if (!Array.isArray(parts)) refuse("parts must be a list", parts);
   for (const part of parts) {
-    matching("the id of a part", members("a part", part, ["id", "labels"]).id, SLUG);
+    checkPattern("the id of a part", checkMembers("a part", part, ["id", "labels"]).id, SLUG);
     checkLabels(part.labels);
   }
   const ids = parts.map(({ id }) => id);
   if (new Set(ids).size < ids.length) refuse("ids of parts must be distinct", parts);
-  const taken = ids.find((id) => TAKEN.includes(id));
+  const taken = ids.find((id) => RESULT_COLUMNS.includes(id));
   if (taken !== undefined) refuse("a part must not be called as a column of results", taken);
 }
 
 /** Which permanent answer reports show: that of the value, or that of the first value of a period. */
 function checkMemo({ memo, period_days: days }, mechanism) {
-  oneOf("memo", memo, ["value", "period"]);
+  checkOneOf("memo", memo, ["value", "period"]);
   if (memo === "value") {
     if (days !== null) refuse("period_days goes with memo 'period'", days);
     return;
   }
-  if (!mechanism.settles) refuse("memo 'period' needs a mechanism with permanent noise", memo);
-  size("period_days", days, 1, 36525);
+  if (!mechanism.isMemoised) refuse("memo 'period' needs a mechanism with permanent noise", memo);
+  checkInteger("period_days", days, 1, 36525);
 }
 
 /** Every revision but the first names the one before. */
 function checkRevision({ revision, previous }) {
-  size("revision", revision, 1, 1e6);
-  if (revision > 1) matching(`previous (in revision ${revision})`, previous, DIGEST);
+  checkInteger("revision", revision, 1, 1e6);
+  if (revision > 1) checkPattern(`previous (in revision ${revision})`, previous, DIGEST);
   else if (previous !== null) refuse("revision 1 has no previous one", previous);
 }
 
@@ -195,20 +195,20 @@ function checkCeiling({ series_epsilon: ceiling, ask }, questions) {
   if (typeof ceiling !== "number" || !(ceiling > 0) || ceiling > 1e9) {
     refuse("series_epsilon must be a number above 0 and at most 1e9", ceiling);
   }
-  const once = dearest(questions.map((question) => mechanismOf(question).epsilonInAll(1)), ask?.questions);
+  const once = sumOfLargest(questions.map((question) => mechanismOf(question).epsilonAllRounds(1)), ask?.questions);
   if (ceiling < once) refuse(`series_epsilon must let every question that is asked be answered once, which costs ${once}`, ceiling);
 }
 
-function oneOf(name, value, choices) {
+function checkOneOf(name, value, choices) {
   if (!choices.includes(value)) refuse(`${name} must be one of ${choices.join(", ")}`, value);
 }
 
-function text(name, value, empty = false) {
+function checkText(name, value, empty = false) {
   if (typeof value !== "string" || /\p{Surrogate}/u.test(value) || value !== value.normalize("NFC") || !(value || empty)) {
     refuse(`${name} must be a text in Unicode normal form C`, value);
   }
 }
 
-function matching(name, value, pattern) {
+function checkPattern(name, value, pattern) {
   if (typeof value !== "string" || !pattern.test(value)) refuse(`${name} must match ${pattern.source}`, value);
 }

@@ -9,9 +9,9 @@
  */
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "./rumor.js";
-import { control, loadControls, mark, shownValue, wrongWith } from "./view/controls.js";
+import { control, loadControls, showMistake, formatAnswer, mistakeIn } from "./view/controls.js";
 import { h } from "./view/dom.js";
-import { figure, fullOf, goesOn, oddsView, reportView, takeStockOf } from "./view/report.js";
+import { formatNumber, fullSentence, takesMore, oddsView, reportView, updateCard } from "./view/report.js";
 import { styled } from "./view/style.js";
 import { wordsFor } from "./view/words.js";
 
@@ -123,7 +123,7 @@ export class RumorQuestion extends HTMLElement {
     const { person, contract, card } = this.#known;
     const asked = await person.asked(contract);
     const standing = (this.#known.standing = await person.standing(contract));
-    takeStockOf(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id), standing);
+    updateCard(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id), standing);
   }
 
   #put(words, ...children) {
@@ -137,9 +137,9 @@ export class RumorQuestion extends HTMLElement {
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
-    const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(figure(words, standing.ceiling), figure(words, standing.spent)));
+    const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(formatNumber(words, standing.ceiling), formatNumber(words, standing.spent)));
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullOf(card, words)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
     this.#put(words, title, state === "full" ? null : told, body, h("div", { role: "alert" }), said, place, spent);
   }
 
@@ -172,13 +172,13 @@ export class RumorQuestion extends HTMLElement {
       this.#render();
       this.#focus(".title");
     };
-    if (goesOn(card)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
+    if (takesMore(card)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
     return this.#reports();
   }
 
   #reports() {
     const { words, card } = this.#known;
-    const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
+    const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
     return [
       value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
       value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice" }, words.told[note.code](note))),
@@ -188,9 +188,9 @@ export class RumorQuestion extends HTMLElement {
 
   async #draw() {
     const { words, contract, person, card } = this.#known;
-    const sentence = wrongWith(card, words);
+    const sentence = mistakeIn(card, words);
     if (sentence) {
-      mark(card, sentence)?.focus();
+      showMistake(card, sentence)?.focus();
       return;
     }
     // What is spent is counted here: a browser that clears storage when it is short should spare it.
@@ -231,7 +231,7 @@ export class RumorQuestion extends HTMLElement {
       await work();
     } catch (problem) {
       const { words, card } = this.#known;
-      if (problem.code === "answer") mark(card, words.wrong.answer)?.focus();
+      if (problem.code === "answer") showMistake(card, words.wrong.answer)?.focus();
       else {
         await this.#stock().catch(() => {});
         this.#render();

@@ -31,7 +31,7 @@ export function typeOf(value) {
  * A value as a message shows it, cut to a readable length.
  * @param {unknown} value
  */
-export function shown(value) {
+export function formatValue(value) {
   let text;
   if (typeof value === "string") text = `'${value}'`;
   else if (value && typeof value === "object") text = JSON.stringify(value);

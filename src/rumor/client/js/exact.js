@@ -7,11 +7,11 @@
 const FINEST = 1074;
 
 /** How many binary digits a positive integer has. */
-const digits = (n) => n.toString(2).length;
+const bitLength = (n) => n.toString(2).length;
 
 /** The smallest double that is not below n / 2^places. */
 function doubleUp(n, places) {
-  const spare = Math.max(0, digits(n) - 53);
+  const spare = Math.max(0, bitLength(n) - 53);
   const kept = n >> BigInt(spare);
   const whole = kept << BigInt(spare) === n ? kept : kept + 1n;
   return Number(whole) * 2 ** (spare - places);
@@ -43,7 +43,7 @@ function artanh(above, below, places) {
 export function logUp(above, below) {
   if (above <= below) return 0;
   if (below <= 0n) return Infinity;
-  const doublings = BigInt(digits(above) - digits(below));
+  const doublings = BigInt(bitLength(above) - bitLength(below));
   const gap = above - (below << doublings);
   const [sign, apart] = gap < 0n ? [-1n, -gap] : [1n, gap];
   for (let places = 320; ; places *= 2) {
@@ -57,7 +57,7 @@ export function logUp(above, below) {
 }
 
 /** A double as an integer of 2^-1074. */
-function whole(x) {
+function asUnits(x) {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, Math.abs(x));
   const word = bits.getBigUint64(0);
@@ -67,21 +67,21 @@ function whole(x) {
   return x < 0 ? -size : size;
 }
 
-const sum = (parts) => parts.reduce((total, [part, times]) => total + whole(part) * BigInt(times), 0n);
+const sumUnits = (parts) => parts.reduce((total, [part, times]) => total + asUnits(part) * BigInt(times), 0n);
 const once = (losses) => losses.map((loss) => [loss, 1]);
 
 /** The smallest double that is not below a sum of losses, each so many times; infinite if one is. */
 export function totalUp(parts) {
   if (parts.some(([loss, times]) => loss === Infinity && times)) return Infinity;
-  const total = sum(parts);
+  const total = sumUnits(parts);
   return total > 0n ? doubleUp(total, FINEST) : 0;
 }
 
 /** What so many of these come to together at most, rounded up; by default all of them. */
-export const dearest = (losses, count = losses.length) => sumUp([...losses].sort((a, b) => b - a).slice(0, count));
+export const sumOfLargest = (losses, count = losses.length) => sumUp([...losses].sort((a, b) => b - a).slice(0, count));
 
 /** The smallest double that is not below a sum of losses. */
 export const sumUp = (losses) => totalUp(once(losses));
 
 /** Whether losses add up to more than a ceiling: exactly, so that no rounding lets one pass. */
-export const exceeds = (losses, ceiling) => losses.includes(Infinity) || sum(once(losses)) > whole(ceiling);
+export const exceeds = (losses, ceiling) => losses.includes(Infinity) || sumUnits(once(losses)) > asUnits(ceiling);

@@ -6,16 +6,16 @@
  */
 
 import { checkUrl } from "./addresses.js";
-import { isBound, readInvitation, uninvited } from "./admission.js";
+import { isBound, readInvitation, refuseUninvited } from "./admission.js";
 import { SIZE, blind, finalize } from "./blind.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
-import { members, refuse } from "./checks.js";
+import { checkMembers, refuse } from "./checks.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
 import { faultOfModulus, ruleForModuli } from "./moduli.js";
 import { checkIssuer, scopeOf } from "./pins.js";
 import { Keyed, subtle } from "./randomness.js";
-import { madeOf } from "./sent.js";
+import { withdrawalKeyOf } from "./withdrawal-keys.js";
 import { randomHex } from "./state.js";
 import { request } from "./transport.js";
 
@@ -26,14 +26,14 @@ const AT_ONCE = 50;
 const MODULUS = /^[0-9a-f]{512}$/;
 
 /** What a contract says under `issuer`, checked: where it is, and a key for each question. */
-export function checkedIssuer({ issuer, admission }, questions) {
+export function readIssuer({ issuer, admission }, questions) {
   if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
-  const { url, keys } = members("an issuer", issuer, ["url", "keys"]);
+  const { url, keys } = checkMembers("an issuer", issuer, ["url", "keys"]);
   checkUrl(url, "an issuer");
-  members("the keys of an issuer", keys, questions.map(({ id }) => id));
+  checkMembers("the keys of an issuer", keys, questions.map(({ id }) => id));
   for (const { id } of questions) checkKey(id, keys[id]);
   if (new Set(Object.values(keys)).size < questions.length) refuse("every question must have a key of its own", keys);
-  const tokens = questions.reduce((sum, question) => sum + reportsOf(question), 0);
+  const tokens = questions.reduce((sum, question) => sum + countReports(question), 0);
   if (tokens > MOST_TOKENS) refuse(`admission 'blind' takes at most ${MOST_TOKENS} reports of a person in all`, tokens);
   return Object.freeze({ url, keys: Object.freeze({ ...keys }) });
 }
@@ -46,7 +46,7 @@ function checkKey(id, key) {
 }
 
 /** How many reports one person may send, all rounds included. */
-const reportsOf = (question) => question.reports_per_person * mechanismOf(question).rounds;
+const countReports = (question) => question.reports_per_person * mechanismOf(question).rounds;
 
 const sha256 = async (text, data) => new Uint8Array(await subtle().digest("SHA-256", concat(utf8(text), data)));
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
@@ -75,14 +75,14 @@ export async function enrol(contract, invitation, change) {
     checkIssuer(found, contract);
     const tokens = (state.tokens ??= []);
     const scope = asHex(tokenOwner(found));
-    adopt(state, person, found, scope);
+    claimTokens(state, person, found, scope);
     for (const [key, id] of names) {
       const known = tokens.filter((row) => row.person === person && row.key === key).length;
-      for (let number = known; number < reportsOf(contract.question(id)); number++) {
+      for (let number = known; number < countReports(contract.question(id)); number++) {
         const opening = randomHex(48);
         const made = await blind(keys[id], await tokenMessage(fromHex(opening)));
         // Not drawn anew: the person hears that this issuer has no honest key.
-        if (!made) marked(id, url);
+        if (!made) refuseMarkingKey(id, url);
         tokens.push({ person, key, number, opening, scope, ...made });
       }
     }
@@ -90,7 +90,7 @@ export async function enrol(contract, invitation, change) {
   });
   for (let start = 0; start < wanted.length; start += AT_ONCE) {
     const some = wanted.slice(start, start + AT_ONCE);
-    const answers = await signed(url, credential, some);
+    const answers = await requestSignatures(url, credential, some);
     await change(async (state) => {
       for (const [i, { key, number, blinded }] of some.entries()) {
         const row = state.tokens.find((each) => each.person === person && each.key === key && each.number === number);
@@ -115,7 +115,7 @@ const tokenOwner = ({ name, met, pin }) => (pin ? name : met);
  * they show the invitation for this contract. Without it a stranger may name the pinned contract. Tokens of older
  * states have no scope: they are of the first collector of their series.
  */
-function adopt(state, person, { series, names }, scope) {
+function claimTokens(state, person, { series, names }, scope) {
   const inherited = names.slice(1).map(asHex);
   const kept = state.pins.map((pin) => asHex(pin.series)).filter((name) => !inherited.includes(name));
   for (const row of state.tokens) {
@@ -128,7 +128,7 @@ export function keepTokens(state, scope) {
   for (const row of state.tokens ?? []) if (row.scope === asHex(tokenOwner(scope))) row.scope = asHex(scope.name);
 }
 
-function marked(id, url) {
+function refuseMarkingKey(id, url) {
   throw new RumorError(
     "issuer",
     `an issuer's key must be a product of two large primes; that for question '${id}' of ${url} shares a ` +
@@ -136,22 +136,22 @@ function marked(id, url) {
   );
 }
 
-async function signed(url, credential, rows) {
+async function requestSignatures(url, credential, rows) {
   const tokens = rows.map(({ key, number, blinded }) => ({ key: base64(fromHex(key)), number, blinded: base64(fromHex(blinded)) }));
   const body = JSON.stringify({ credential: base64(credential), tokens });
   const headers = { "Content-Type": "application/json" };
-  const { signatures } = await request(`${url}/v1/tokens`, { method: "POST", headers, body }).catch(away);
+  const { signatures } = await request(`${url}/v1/tokens`, { method: "POST", headers, body }).catch(refuseWithoutIssuer);
   try {
     const answers = signatures.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
     if (answers.length === rows.length && answers.every(({ length }) => length === SIZE)) return answers;
   } catch {
     // What is no list of texts is no answer of an issuer.
   }
-  return away({ code: "unreachable", message: `${url} does not answer as an issuer does` });
+  return refuseWithoutIssuer({ code: "unreachable", message: `${url} does not answer as an issuer does` });
 }
 
 /** Without an issuer there is nothing to wait with: no report was made. */
-function away(problem) {
+function refuseWithoutIssuer(problem) {
   if (problem.type === "not-admitted") {
     throw new RumorError("invitation", "your invitation is not known to the issuer, or another device has used it; nothing was made or spent");
   }
@@ -167,7 +167,7 @@ export const tokenMessage = async (opening) =>
 export const tokenId = async (message) => toHex((await sha256("rumor token id", message)).slice(0, 16));
 
 /** Spend a token on a report to a question, in place: of one person, or of any; null where there is none. */
-async function take(state, contract, question, person) {
+async function takeToken(state, contract, question, person) {
   const key = await keyName(contract.issuer.keys[question]);
   const scope = scopeOf(state, contract);
   const owner = asHex(tokenOwner(scope));
@@ -186,20 +186,20 @@ async function take(state, contract, question, person) {
 }
 
 /** What gives the tokens of a question: those that were signed, whoever's invitation they are of. */
-export const giver = async (state, contract) => (id) => async () =>
-  (await take(state, contract, id)) ?? uninvited(contract);
+export const tokenSource = async (state, contract) => (id) => async () =>
+  (await takeToken(state, contract, id)) ?? refuseUninvited(contract);
 
 /** A waiting report with a token of another invitation, at no further cost; itself where there is none. */
-export async function readmitted(contract, row, invitation, change) {
+export async function replaceToken(contract, row, invitation, change) {
   const { person } = await credentialOf(invitation, contract.series, contract.issuer.url);
   await enrol(contract, invitation, change).catch(() => {});
   return change(async (state) => {
     // The others of this invitation are for other reports: nobody talks a device out of them one by one.
     const owner = (state.tokens ?? []).find((each) => each.report === row.id)?.person;
-    const other = owner === person ? null : await take(state, contract, row.question, person);
+    const other = owner === person ? null : await takeToken(state, contract, row.question, person);
     if (!other) return row;
     const { token, key, id } = other;
-    Object.assign(madeOf(state, row.id) ?? {}, { id, key });
+    Object.assign(withdrawalKeyOf(state, row.id) ?? {}, { id, key });
     for (const each of state.pending) if (each.id === row.id) Object.assign(each, { id, token });
     return { ...row, id, token };
   });

@@ -1,5 +1,5 @@
 /**
- * Kinds of questions by name: what a contract `carries` of each beside its mechanism, the kind whose
+ * Kinds of questions by name: what a contract `contractFields` of each beside its mechanism, the kind whose
  * mechanisms it `borrows` where it extends another, and the file of all else: how an answer is read
  * that was `typed`, the `control` that asks for one, what is `wrong` with an answer that a control gave
  * and how it is `shown`, where there is more to say than that of a text or a number.
@@ -9,12 +9,12 @@
  */
 
 export const KINDS = {
-  choice: { carries: ["labels"], load: () => import("./kinds/choice.js") },
-  ordered: { carries: ["labels", "round"], load: () => import("./kinds/ordered.js") },
-  set: { carries: ["labels"], load: () => import("./kinds/set.js") },
-  text: { carries: [], load: () => import("./kinds/text.js") },
-  words: { carries: [], load: () => import("./kinds/words.js") },
-  number: { carries: [], load: () => import("./kinds/number.js") },
-  keyvalue: { carries: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
-  joint: { carries: ["parts"], load: () => import("./kinds/joint.js") },
+  choice: { contractFields: ["labels"], load: () => import("./kinds/choice.js") },
+  ordered: { contractFields: ["labels", "round"], load: () => import("./kinds/ordered.js") },
+  set: { contractFields: ["labels"], load: () => import("./kinds/set.js") },
+  text: { contractFields: [], load: () => import("./kinds/text.js") },
+  words: { contractFields: [], load: () => import("./kinds/words.js") },
+  number: { contractFields: [], load: () => import("./kinds/number.js") },
+  keyvalue: { contractFields: ["labels", "parent"], load: () => import("./kinds/keyvalue.js") },
+  joint: { contractFields: ["parts"], load: () => import("./kinds/joint.js") },
 };

@@ -11,8 +11,8 @@ import { digestOf } from "./canonical.js";
 import { RumorError } from "./errors.js";
 import { exceeds, sumUp } from "./exact.js";
 import { makeMechanism } from "./mechanisms.js";
-import { madeFor, share } from "./pins.js";
-import { keepKey, reportId } from "./sent.js";
+import { reportsInScope, noteShared } from "./pins.js";
+import { keepWithdrawalKey, reportId } from "./withdrawal-keys.js";
 import { randomHex } from "./state.js";
 
 const KEYS = ["series", "question", "round", "cell", "epoch", "period", "tag"];
@@ -22,32 +22,32 @@ export class CeilingError extends RumorError {
   constructor(series, spent, after, ceiling) {
     super(
       "limit",
-      `this device lets '${series}' cost at most epsilon ${short(ceiling, 6)}, as was agreed at its ` +
-        `first answer; it has cost ${short(spent)}, and this report would make it ${short(after)}`,
+      `this device lets '${series}' cost at most epsilon ${roundForDisplay(ceiling, 6)}, as was agreed at its ` +
+        `first answer; it has cost ${roundForDisplay(spent)}, and this report would make it ${roundForDisplay(after)}`,
     );
     Object.assign(this, { spent, after });
   }
 }
 
-const reportsOf = (rows) => rows.flatMap(({ made }) => made).reduce((sum, { reports }) => sum + reports, 0);
+const countReports = (rows) => rows.flatMap(({ made }) => made).reduce((sum, { reports }) => sum + reports, 0);
 const losses = (rows) => rows.map(({ epsilon }) => epsilon);
-const of = (state, series) => state.answers.filter((row) => row.series === series);
+const rowsOfSeries = (state, series) => state.answers.filter((row) => row.series === series);
 
 /** What all reports have cost together, at worst. */
 export const totalSpent = (state) => sumUp(losses(state.answers));
 
 /** What the reports that count as a scope's have cost in each row. */
-async function lossesOf(state, scope) {
+async function scopeLosses(state, scope) {
   const found = [];
-  for (const row of of(state, scope.series)) {
-    if (row.shares) found.push(await together(state, madeFor(row, scope)));
+  for (const row of rowsOfSeries(state, scope.series)) {
+    if (row.shares) found.push(await composedLoss(state, reportsInScope(row, scope)));
     else if (scope.names.includes(scope.series)) found.push(row.epsilon);
   }
   return found;
 }
 
 /** What the reports of a scope have cost together, at worst. */
-export const spentOn = async (state, scope) => sumUp(await lossesOf(state, scope));
+export const spentOn = async (state, scope) => sumUp(await scopeLosses(state, scope));
 
 /** What each question has cost, all its rounds together. */
 export function spendingOf(state) {
@@ -56,7 +56,7 @@ export function spendingOf(state) {
     const rows = state.answers.filter((row) => name(row) === group);
     const [series, question] = JSON.parse(group);
     const values = new Set(rows.map(({ period, tag }) => `${period} ${tag}`)).size;
-    return { series, question, reports: reportsOf(rows), values, epsilon: sumUp(losses(rows)) };
+    return { series, question, reports: countReports(rows), values, epsilon: sumUp(losses(rows)) };
   });
 }
 
@@ -86,32 +86,32 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
  * @returns {Promise<object>} the envelope, as it is kept
  */
 export async function debit(state, { key, question, mechanism, report, contract, settled, scope }, ceilings, token, seal) {
-  const ours = of(state, key.series)
+  const ours = rowsOfSeries(state, key.series)
     .filter((row) => row.question === key.question)
-    .map((row) => ({ ...row, made: madeFor(row, scope) }));
+    .map((row) => ({ ...row, made: reportsInScope(row, scope) }));
   checkTurn(ours, key, question.reports_per_person, mechanism.rounds);
   const kind = await digestOf(question.mechanism);
   const known = findRow(state, key);
   const row = known ?? { ...key, ...(settled && { settled: toHex(settled) }), epsilon: 0, made: [] };
-  const made = withOneMore(row.made, kind);
-  const before = madeFor(row, scope);
+  const made = addReport(row.made, kind);
+  const before = reportsInScope(row, scope);
   if (!state.mechanisms.some(({ digest }) => digest === kind)) {
     state.mechanisms.push({ digest: kind, description: question.mechanism });
   }
-  const cost = await together(state, made);
-  await checkSeries(state, scope, before, withOneMore(before, kind), ceilings.series);
+  const cost = await composedLoss(state, made);
+  await checkSeries(state, scope, before, addReport(before, kind), ceilings.series);
   checkDevice(state, row.epsilon, cost, ceilings.device);
-  const earlier = reportsOf(ours);
+  const earlier = countReports(ours);
   const admits = await token?.(earlier);
   if (!known) state.answers.push(row);
   Object.assign(row, { epsilon: cost, made });
-  share(row, scope, kind);
+  noteShared(row, scope, kind);
   const names = { series: key.series, contract, question: key.question };
   const takesBack = admits?.key ?? randomHex(16);
   const id = admits?.id ?? (await reportId(takesBack));
   // A signed token takes back what is still at a relay.
   const signed = seal && admits?.id && { token: admits.token };
-  keepKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days, ...signed });
+  keepWithdrawalKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days, ...signed });
   const elsewhere = scope.name !== key.series && { scope: scope.name };
   const envelope = { id, ...names, ...elsewhere, report: toHex(report), ...(admits && { token: admits.token }) };
   // Sealed once: who sends it again sends the same bytes, and nobody counts two.
@@ -121,21 +121,21 @@ export async function debit(state, { key, question, mechanism, report, contract,
 }
 
 /** What reports of one row cost together, by the mechanisms that made them. */
-async function together(state, made) {
+async function composedLoss(state, made) {
   const described = ({ mechanism }) => state.mechanisms.find(({ digest }) => digest === mechanism)?.description;
   const loaded = await Promise.all(made.map(async (one) => [await makeMechanism(described(one)), one.reports]));
-  return loaded.length ? loaded[0][0].epsilonTogether(loaded) : 0;
+  return loaded.length ? loaded[0][0].epsilonComposed(loaded) : 0;
 }
 
 /** The mechanisms of reports with one more by one of them, which comes last. */
-function withOneMore(made, kind) {
+function addReport(made, kind) {
   const reports = 1 + (made.find((one) => one.mechanism === kind)?.reports ?? 0);
   return [...made.filter((one) => one.mechanism !== kind), { mechanism: kind, reports }];
 }
 
 /** Refuse a report out of turn, or one more than a person is asked for. */
 function checkTurn(rows, { question, round }, limit, rounds) {
-  const reportsIn = (number) => reportsOf(rows.filter((row) => row.round === number));
+  const reportsIn = (number) => countReports(rows.filter((row) => row.round === number));
   if (round > 1 && !reportsIn(round - 1)) {
     throw new RumorError(
       "limit",
@@ -153,8 +153,8 @@ function checkTurn(rows, { question, round }, limit, rounds) {
 
 /** Refuse what would make a collector's series cost more than it may; exactly. */
 async function checkSeries(state, scope, before, after, ceiling) {
-  const own = await lossesOf(state, scope);
-  const change = [-(await together(state, before)), await together(state, after)];
+  const own = await scopeLosses(state, scope);
+  const change = [-(await composedLoss(state, before)), await composedLoss(state, after)];
   if (exceeds([...own, ...change], ceiling)) {
     throw new CeilingError(scope.series, sumUp(own), sumUp([...own, ...change]), ceiling);
   }
@@ -166,12 +166,12 @@ function checkDevice(state, before, cost, device) {
   if (device !== undefined && exceeds([...all, -before, cost], device)) {
     throw new RumorError(
       "limit",
-      `a device may spend at most epsilon ${device} in all; it has spent ${short(sumUp(all))}, ` +
-        `and this report would make it ${short(sumUp([...all, -before, cost]))}`,
+      `a device may spend at most epsilon ${device} in all; it has spent ${roundForDisplay(sumUp(all))}, ` +
+        `and this report would make it ${roundForDisplay(sumUp([...all, -before, cost]))}`,
     );
   }
 }
 
-function short(number, digits = 4) {
+function roundForDisplay(number, digits = 4) {
   return Number(number.toPrecision(digits));
 }

@@ -5,7 +5,7 @@ import { mechanismOf } from "./contract.js";
 
 const MAX_CELLS = 100;
 /** What rows of a table of two questions have beside a key for each of them. */
-const TAKEN = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
+const RESULT_COLUMNS = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 
 /** Check what a contract says under `linked`. */
 export function checkLinked({ linked, ask }, questions) {
@@ -15,7 +15,7 @@ export function checkLinked({ linked, ask }, questions) {
   for (const { id, mechanism, reports_per_person: reports } of found) {
     if (mechanism.name !== "randomized-response") refuse("linked questions must be choices by randomised response", mechanism.name);
     if (reports > 1) refuse("linked questions must be asked once", reports);
-    if (TAKEN.includes(id)) refuse("a linked question must not be called as a column of results", id);
+    if (RESULT_COLUMNS.includes(id)) refuse("a linked question must not be called as a column of results", id);
   }
   if (ask?.questions !== undefined) refuse("linked cannot go with questions of ask", ask.questions);
   const cells = found.reduce((product, question) => product * mechanismOf(question).domain, 1);

@@ -1,23 +1,23 @@
 /** What a person spends: exact, rounded up, and the same wherever it is said. */
 
 import { mechanismOf } from "./contract.js";
-import { dearest, totalUp } from "./exact.js";
+import { sumOfLargest, totalUp } from "./exact.js";
 
 /** What so many reports of one unchanged answer cost together, in one round. */
 export const epsilonAfter = (question, reports) => mechanismOf(question).epsilonAfter(reports);
 
 /** What a question costs one person. */
 export function lossOf(question) {
-  const { epsilonInAll, round, rounds } = mechanismOf(question);
+  const { epsilonAllRounds, round, rounds } = mechanismOf(question);
   const reports = question.reports_per_person;
-  const answer = epsilonInAll(1);
+  const answer = epsilonAllRounds(1);
   return {
     /** One report. */
     report: question.epsilon,
     /** One answer: a report in this round and in each that follows. */
     answer,
     /** As many answers as may be given, all of them the same. */
-    unchanged: epsilonInAll(reports),
+    unchanged: epsilonAllRounds(reports),
     /** As many answers as may be given, another one (or in another period) every time. */
     most: totalUp([[answer, reports]]),
     round,
@@ -27,11 +27,11 @@ export function lossOf(question) {
 
 /**
  * What everything that a contract asks costs one person: where it asks some of its questions, those that
- * were `drawn`, or the dearest.
+ * were `drawn`, or the sumOfLargest.
  */
 export function lossOfContract({ questions, series_epsilon: promised, ask }, drawn) {
   const mine = questions.filter(({ id }) => drawn?.includes(id) ?? true);
-  const asked = dearest(mine.map((question) => lossOf(question).most), ask?.questions);
+  const asked = sumOfLargest(mine.map((question) => lossOf(question).most), ask?.questions);
   return {
     /** The most, as it stands. */
     most: Math.min(asked, promised ?? Infinity),

@@ -1,7 +1,7 @@
 /** Mechanisms by the names that contracts give them; a page loads those that it asks for. */
 
 import { digestOf } from "./canonical.js";
-import { members, refuse } from "./checks.js";
+import { checkMembers, refuse } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { totalUp } from "./exact.js";
 
@@ -34,11 +34,11 @@ const LOADERS = {
 const NAMES = Object.keys(LOADERS);
 
 // Most mechanisms draw everything afresh, so that reports cost their epsilon each, and are asked in one round.
-const USUAL = {
-  settles: false,
+const DEFAULTS = {
+  isMemoised: false,
   round: 1,
   rounds: 1,
-  epsilonTogether: (made) => totalUp(made.map(([one, n]) => [one.epsilon, n])),
+  epsilonComposed: (made) => totalUp(made.map(([one, n]) => [one.epsilon, n])),
 };
 
 /**
@@ -49,19 +49,19 @@ const USUAL = {
 export async function makeMechanism(description, labels = null) {
   const name = description?.name;
   if (!NAMES.includes(name)) refuse(`a mechanism must be one of ${NAMES.join(", ")}`, name);
-  const { keys, fresh = [], make } = await LOADERS[name]().catch((problem) => {
+  const { keys, instantaneous = [], make } = await LOADERS[name]().catch((problem) => {
     throw new RumorError("unreachable", `the module of '${name}' must load; it did not (${problem.message})`);
   });
   const wanted = typeof keys === "function" ? keys(description) : keys;
-  const own = make(members(name, description, ["name", ...wanted]), labels);
-  const kept = Object.entries(description).filter(([key]) => !fresh.includes(key));
+  const own = make(checkMembers(name, description, ["name", ...wanted]), labels);
+  const kept = Object.entries(description).filter(([key]) => !instantaneous.includes(key));
   const mechanism = {
-    ...USUAL,
+    ...DEFAULTS,
     // Everything public that turns a value into its permanent answer: labels, key, shape and
     // permanent noise, no fresh noise. The map from values, never what it makes of one.
-    cell: await digestOf({ labels, mechanism: Object.fromEntries(kept) }),
-    epsilonAfter: (n) => mechanism.epsilonTogether([[mechanism, n]]),
-    epsilonInAll: (n) => mechanism.epsilonAfter(n),
+    memoDigest: await digestOf({ labels, mechanism: Object.fromEntries(kept) }),
+    epsilonAfter: (n) => mechanism.epsilonComposed([[mechanism, n]]),
+    epsilonAllRounds: (n) => mechanism.epsilonAfter(n),
     ...own,
   };
   return mechanism;

@@ -6,7 +6,7 @@
 
 const SMALLEST_FACTOR_BITS = 20;
 const CHUNK = 100; // primes in one product: about as many bits as a modulus has
-const known = new Map();
+const checked = new Map();
 let primes, products;
 
 /** The rule that `faultOfModulus` checks, in words. */
@@ -15,8 +15,8 @@ export const ruleForModuli = (bits) =>
 
 /** Return why a modulus (in hexadecimal) is no RSA modulus of so many bits, or null where nothing is seen. */
 export function faultOfModulus(text, bits) {
-  if (!known.has(text)) known.set(text, faultOf(BigInt(`0x${text}`), bits));
-  return known.get(text);
+  if (!checked.has(text)) checked.set(text, faultOf(BigInt(`0x${text}`), bits));
+  return checked.get(text);
 }
 
 function faultOf(modulus, bits) {

@@ -17,7 +17,7 @@ import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
 /** Whether a contract is from whom a pin is of; a ledger from before does not say whom. */
-function continues({ collector: met, contact, contract }, { collector, contact: named, previous }) {
+function isSameCollector({ collector: met, contact, contract }, { collector, contact: named, previous }) {
   if (contact === undefined) return previous === contract;
   const elsewhere = met && collector && met !== collector;
   return !elsewhere && (named === contact || previous === contract);
@@ -34,7 +34,7 @@ export function scopeOf({ pins, answered = [] }, contract) {
   const met = `${series} ${collector} ${contact}`;
   const known =
     by("series", answered.find((one) => one.contract === digest)?.scope) ??
-    by("contract", digest) ?? ours.find((pin) => continues(pin, contract)) ?? by("series", met);
+    by("contract", digest) ?? ours.find((pin) => isSameCollector(pin, contract)) ?? by("series", met);
   const first = by("series", series);
   const name = known?.series ?? (first ? met : series);
   if (known || !first) return { series, name, met, pin: known, names: [name, ...(known?.inherits ?? [])] };
@@ -46,7 +46,7 @@ export function scopeOf({ pins, answered = [] }, contract) {
 }
 
 /** By which mechanisms the reports of a row were made that count as a scope's, and how many by each. */
-export function madeFor({ made, shares = [] }, { series, names }) {
+export function reportsInScope({ made, shares = [] }, { series, names }) {
   const first = names.includes(series);
   const some = shares.filter(({ scope }) => names.includes(scope) !== first);
   return made
@@ -58,7 +58,7 @@ export function madeFor({ made, shares = [] }, { series, names }) {
 }
 
 /** Note, in place, that a report of a row was made for another collector than the first. */
-export function share(row, { name, series }, mechanism) {
+export function noteShared(row, { name, series }, mechanism) {
   if (name === series) return;
   row.shares ??= [];
   const known = row.shares.find((one) => one.scope === name && one.mechanism === mechanism);
@@ -67,7 +67,7 @@ export function share(row, { name, series }, mechanism) {
 }
 
 /** Whether tokens are blind, and by whom; the relay, how many it passes on at least, and the hours of its turns. */
-const wayOf = ({ admission, relay, issuer }) => ({
+const senderAnonymityOf = ({ admission, relay, issuer }) => ({
   blind: admission === "blind",
   relay: relay?.url,
   crowd: relay?.crowd,
@@ -80,11 +80,11 @@ const wayOf = ({ admission, relay, issuer }) => ({
  * @param {{ name: string, names: string[], pin?: object }} scope whose series it is, and its pin so far
  * @param {string[]} [drawn] the questions that this person is asked
  */
-export function follow({ name, names, pin }, contract, drawn) {
+export function nextPin({ name, names, pin }, contract, drawn) {
   const { series, revision, digest, contact } = contract;
   // The very contract at another address: its collector moved. Who has a copy must follow the rules below as well.
   const moved = digest === pin?.contract && contract.collector;
-  const met = { way: wayOf(contract), collector: moved || pin?.collector || contract.collector, contact };
+  const met = { way: senderAnonymityOf(contract), collector: moved || pin?.collector || contract.collector, contact };
   if (!pin) {
     const inherits = names.length > 1 ? { inherits: names.slice(1) } : {};
     return { series: name, revision, contract: digest, ceiling: lossOfContract(contract, drawn).ceiling, agreed: digest, ...met, ...inherits };
@@ -109,7 +109,7 @@ export function follow({ name, names, pin }, contract, drawn) {
     );
   }
   // A ledger from before does not know its way.
-  if (pin.way) checkKept(pin.way, met.way, series);
+  if (pin.way) checkNotWeaker(pin.way, met.way, series);
   // What a revision promises to be the most holds, where that is less.
   return { ...pin, ...met, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
 }
@@ -117,10 +117,10 @@ export function follow({ name, names, pin }, contract, drawn) {
 /** Refuse, before a credential is shown, an issuer that is not the one of a pin. */
 export function checkIssuer({ pin }, contract) {
   const { issuer } = pin?.way ?? {};
-  if (issuer) checkKept({ issuer }, wayOf(contract), contract.series);
+  if (issuer) checkNotWeaker({ issuer }, senderAnonymityOf(contract), contract.series);
 }
 
-function checkKept(before, now, series) {
+function checkNotWeaker(before, now, series) {
   const worse =
     before.blind && !now.blind ? "tokens are blind, and no longer would be"
     : before.issuer && now.issuer !== before.issuer ? `tokens are signed by ${before.issuer}, and no longer would be`

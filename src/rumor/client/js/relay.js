@@ -5,7 +5,7 @@
 
 import { checkUrl } from "./addresses.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
-import { members, refuse, size } from "./checks.js";
+import { checkMembers, refuse, checkInteger } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { subtle } from "./randomness.js";
 import { request, unreachable } from "./transport.js";
@@ -18,7 +18,7 @@ const NOTHING = new Uint8Array(0);
 const HOUR = 3_600_000;
 
 /** What stands before the report in an envelope, by the collection's admission. */
-const TICKETS = {
+const ADMISSION_HEADERS = {
   open: ({ id }) => fromHex(id),
   invited: ({ id, token }) => fromHex(id + token),
   // The id follows from it.
@@ -27,14 +27,14 @@ const TICKETS = {
 
 /** Check what a contract says under `relay`. */
 export async function checkRelay(given) {
-  const { url, key, crowd, days, turn_hours: hours } = members("relay", given, ["url", "key", "crowd", "days"], { turn_hours: null });
+  const { url, key, crowd, days, turn_hours: hours } = checkMembers("relay", given, ["url", "key", "crowd", "days"], { turn_hours: null });
   checkUrl(url, "a relay");
   const rule = "key of relay must be a point of the curve P-256 in 130 hexadecimal digits";
   if (typeof key !== "string" || !/^04[0-9a-f]{128}$/.test(key)) refuse(rule, key);
   await publicKey(key).catch(() => refuse(rule, key));
-  size("crowd of relay", crowd, 2, 1e9);
-  size("days of relay", days, 1, 3650);
-  if (hours !== undefined) size("turn_hours of relay", hours, 1, 8760);
+  checkInteger("crowd of relay", crowd, 2, 1e9);
+  checkInteger("days of relay", days, 1, 3650);
+  if (hours !== undefined) checkInteger("turn_hours of relay", hours, 1, 8760);
 }
 
 const publicKey = (key) => subtle().importKey("raw", fromHex(key), CURVE, false, []);
@@ -120,8 +120,8 @@ function noteTurn(state, { relay: { turn_hours: hours } }, { name: series }, que
  * What a waiting report needs to go through the relay: sealed once, so that retries are the same bytes.
  * Relays take the current turn and the one before; `expires` is the hour from which none takes it.
  */
-async function sealed({ relay, admission, digest }, row, turn) {
-  const body = concat(TICKETS[admission](row), fromHex(row.report));
+async function sealReport({ relay, admission, digest }, row, turn) {
+  const body = concat(ADMISSION_HEADERS[admission](row), fromHex(row.report));
   const bytes = await seal(relay.key, infoOf(digest, row.question, turn), body);
   return { relay: relay.url, sealed: toHex(bytes), ...(turn !== undefined && { turn, expires: (turn + 2) * relay.turn_hours }) };
 }
@@ -131,13 +131,13 @@ async function sealed({ relay, admission, digest }, row, turn) {
  * are of a collector's series (`scope`): another one that uses its name holds up nothing.
  * Refuses, before anything is drawn or charged, what one person may not send.
  */
-export function sealer(state, contract, scope, ids, time) {
+export function makeSealer(state, contract, scope, ids, time) {
   checkBatchSize(contract);
   const turn = turnAt(contract.relay, time);
   for (const id of ids) checkTurn(state, contract, scope, id, turn);
   return (row) => {
     noteTurn(state, contract, scope, row.question, turn);
-    return sealed(contract, row, turn);
+    return sealReport(contract, row, turn);
   };
 }
 
@@ -145,7 +145,7 @@ export function sealer(state, contract, scope, ids, time) {
 const isOver = ({ expires }, time) => expires !== undefined && expires * HOUR <= time;
 
 /** Hand one envelope to its relay at a time (milliseconds since 1970); returns when it is durable there. */
-export async function passOn(row, time) {
+export async function sendToRelay(row, time) {
   // Looked at last: pauses and delays may have lasted until the turn was over.
   if (isOver(row, time)) {
     throw new RumorError("over", "reports dropped, at no refund, because their turn was over before they could be sent: ");

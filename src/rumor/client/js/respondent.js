@@ -6,30 +6,30 @@
 
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
-import { RumorError, shown } from "./errors.js";
+import { RumorError, formatValue } from "./errors.js";
 import { CeilingError, debit, findRow, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
-import { follow, scopeOf } from "./pins.js";
+import { nextPin, scopeOf } from "./pins.js";
 import { Keyed, subtle, systemDraws } from "./randomness.js";
-import { arrived, keepCollector, originOf } from "./sent.js";
+import { noteArrival, noteCollector, originOf } from "./withdrawal-keys.js";
 import { checkedState, newState, randomHex } from "./state.js";
 import { BrowserStore } from "./store.js";
-import { patiently, seconds, sendRecords } from "./transport.js";
+import { withRetries, sleep, sendRecords } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
 const DAY = 86_400_000;
 // Refusals that name the reports which are their reason: the others go without them.
-const NAMING = ["id-conflict", "invalid-report"];
+const NAMES_REPORTS = ["id-conflict", "invalid-report"];
 
 /** What admits reports to a collection that is not open to anybody; only their pages load it. */
-const admission = ({ issuer, admission }) =>
+const admissionModule = ({ issuer, admission }) =>
   issuer ? import("./issuing.js") : admission === "open" ? null : import("./admission.js");
-const current = (kept) => (kept === null ? newState() : checkedState(kept));
+const readState = (kept) => (kept === null ? newState() : checkedState(kept));
 
 /** A report as it is handed out. */
-const opened = ({ id, contract, question, report }) =>
+const pendingReport = ({ id, contract, question, report }) =>
   ({ id: fromHex(id), contract, question, report: fromHex(report) });
 
 export class Respondent {
@@ -55,14 +55,14 @@ export class Respondent {
   static async open({ store, maxEpsilon, consent, today = () => new Date() } = {}) {
     subtle();
     if (maxEpsilon !== undefined && !(maxEpsilon > 0)) {
-      throw new RumorError("limit", `maxEpsilon must be a number above 0; got ${shown(maxEpsilon)}`);
+      throw new RumorError("limit", `maxEpsilon must be a number above 0; got ${formatValue(maxEpsilon)}`);
     }
     const person = new Respondent();
     person.#store = store ?? new BrowserStore();
     person.#maxEpsilon = maxEpsilon;
     person.#consent = consent;
     person.#today = today;
-    await person.#change(async () => {});
+    await person.#update(async () => {});
     return person;
   }
 
@@ -74,31 +74,31 @@ export class Respondent {
   async prepare(contract, answers, { invitation } = {}) {
     // What is wrong there matters only where a token is missing.
     const missing = contract.issuer && invitation && (await this.enrol(contract, invitation).catch((problem) => problem));
-    if (contract.ask) await this.#checkAsked(contract, Object.keys(answers ?? {}));
+    if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers ?? {}));
     try {
       return await this.#prepare(contract, answers, invitation);
     } catch (reached) {
       if (missing && reached.code === "invitation") throw missing;
       // Asked outside of the transaction: a person may take their time, and their day end.
-      if (!(reached instanceof CeilingError) || !(await this.#agreed(contract, reached))) throw reached;
+      if (!(reached instanceof CeilingError) || !(await this.#askConsent(contract, reached))) throw reached;
     }
-    if (contract.ask) await this.#checkAsked(contract, Object.keys(answers));
+    if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers));
     return this.#prepare(contract, answers, invitation);
   }
 
   #prepare(contract, answers, invitation) {
-    return this.#change(async (state) => {
-      const module = await admission(contract);
-      const admits = await module?.giver(state, contract, invitation);
+    return this.#update(async (state) => {
+      const module = await admissionModule(contract);
+      const admits = await module?.tokenSource(state, contract, invitation);
       const given = Object.entries(answers ?? {});
       if (!given.length) throw new RumorError("answer", "answers must name at least one question; got none");
-      const one = contract.ask && (await import("./asked.js"));
-      const drawn = (await one?.askedOf(state, contract, this.#dayNumber()))?.questions;
+      const sampling = contract.ask && (await import("./assignment.js"));
+      const drawn = (await sampling?.drawAssignment(state, contract, this.#dayNumber()))?.questions;
       const scope = scopeOf(state, contract);
-      const pin = follow(scope, contract, drawn);
+      const pin = nextPin(scope, contract, drawn);
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const relay = contract.relay && (await import("./relay.js"));
-      const seal = relay?.sealer(state, contract, scope, Object.keys(answers), this.#today().getTime());
+      const seal = relay?.makeSealer(state, contract, scope, Object.keys(answers), this.#today().getTime());
       const envelopes = [];
       for (const [id, value] of given) {
         const question = contract.question(id);
@@ -106,19 +106,19 @@ export class Respondent {
         const notes = made.mechanism.notes?.(value) ?? [];
         const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
         const kept = await debit(state, { ...made, scope }, ceilings, admits?.(id), seal);
-        keepCollector(state, kept.id, contract.collector || pin.collector);
+        noteCollector(state, kept.id, contract.collector || pin.collector);
         envelopes.push({ ...opened(kept), told });
       }
       setPin(state, pin);
       module?.keepTokens?.(state, scope);
-      one?.answered(state, contract, scope);
+      sampling?.keepAssignment(state, contract, scope);
       return envelopes;
     });
   }
 
   /** Fetch every token that an invitation gives, where an issuer signs them. `prepare` does it as well. */
   async enrol(contract, invitation) {
-    await (await admission(contract))?.enrol?.(contract, invitation, (work) => this.#change(work));
+    await (await admissionModule(contract))?.enrol?.(contract, invitation, (work) => this.#update(work));
   }
 
   /**
@@ -130,14 +130,14 @@ export class Respondent {
       const questions = contract.questions.map(({ id }) => id);
       return { questions, of: questions.length, day: null, days: null, open: true };
     }
-    const { askedOf } = await import("./asked.js");
-    return this.#change((state) => askedOf(state, contract, this.#dayNumber()));
+    const { drawAssignment } = await import("./assignment.js");
+    return this.#update((state) => drawAssignment(state, contract, this.#dayNumber()));
   }
 
-  async #checkAsked(contract, ids) {
-    const { checkAsked } = await import("./asked.js");
+  async #checkAssigned(contract, ids) {
+    const { checkAssigned } = await import("./assignment.js");
     // Kept by a transaction of its own: an answer that is refused draws nothing anew.
-    checkAsked(await this.asked(contract), ids, contract, this.#dayNumber());
+    checkAssigned(await this.asked(contract), ids, contract, this.#dayNumber());
   }
 
   #dayNumber() {
@@ -149,53 +149,53 @@ export class Respondent {
     const mechanism = mechanismOf(question);
     const encoded = await encodedAnswer(mechanism, question.id, value);
     const identity = mechanism.identity(encoded, value);
-    const { cell, round } = mechanism;
+    const { memoDigest, round } = mechanism;
     const secret = fromHex(state.secret);
-    const keys = keysOf(secret, series, question.id, cell, identity);
+    const keys = keysOf(secret, series, question.id, memoDigest, identity);
     const epoch = toHex((await new Keyed(secret, "rumor secret epoch").digest()).slice(0, 8));
-    const key = { series, question: question.id, round, cell, epoch, period: "", tag: "" };
+    const key = { series, question: question.id, round, cell: memoDigest, epoch, period: "", tag: "" };
     const made = { key, question, mechanism, contract: digest };
     if (question.memo !== "period") {
       // Fresh noise costs the same whatever was answered before: no tag tells its values apart.
-      if (mechanism.settles) key.tag = toHex((await keys.tag.digest()).slice(0, 16));
-      const report = mechanism.settle
-        ? mechanism.restate(await mechanism.settle(encoded, keys.person, keys.noise), systemDraws())
+      if (mechanism.isMemoised) key.tag = toHex((await keys.tag.digest()).slice(0, 16));
+      const report = mechanism.drawPermanent
+        ? mechanism.reportPermanent(await mechanism.drawPermanent(encoded, keys.person, keys.noise), systemDraws())
         : mechanism.draw(encoded, systemDraws());
       return { ...made, report };
     }
     key.period = `${question.period_days}:${Math.floor(this.#dayNumber() / question.period_days)}`;
     const known = findRow(state, key)?.settled;
-    const settled = known ? fromHex(known) : await mechanism.settle(encoded, keys.person, keys.noiseIn(key.period));
-    return { ...made, report: mechanism.restate(settled, systemDraws()), settled };
+    const settled = known ? fromHex(known) : await mechanism.drawPermanent(encoded, keys.person, keys.noiseIn(key.period));
+    return { ...made, report: mechanism.reportPermanent(settled, systemDraws()), settled };
   }
 
   /** Ask for what a revision wants to spend; remember the answer if it is yes. */
-  async #agreed(contract, reached) {
-    const { agreed } = await import("./agreement.js");
-    const { pin } = await this.#look((state) => scopeOf(state, contract));
+  async #askConsent(contract, reached) {
+    const { requestConsent } = await import("./agreement.js");
+    const { pin } = await this.#read((state) => scopeOf(state, contract));
     const { questions } = await this.asked(contract);
-    return agreed(contract, reached, pin, questions, this.#consent, (work) => this.#change(work));
+    return requestConsent(contract, reached, pin, questions, this.#consent, (work) => this.#update(work));
   }
 
   /** What was made and has not been acknowledged, of one contract or of all. */
   pending(contract) {
     const ours = (row) => !contract || row.contract === contract.digest;
-    return this.#look((state) => state.pending.filter(ours).map(opened));
+    return this.#read((state) => state.pending.filter(ours).map(pendingReport));
   }
 
   /** What each question has cost so far. */
   spending() {
-    return this.#look(spendingOf);
+    return this.#read(spendingOf);
   }
 
   /** What all reports have cost together, at worst. */
   spent() {
-    return this.#look(totalSpent);
+    return this.#read(totalSpent);
   }
 
   /** What the series of a contract has cost so far, and what it may cost at most. */
   async standing(contract) {
-    const [spent, { pin }] = await this.#look(async (state) => {
+    const [spent, { pin }] = await this.#read(async (state) => {
       const scope = scopeOf(state, contract);
       return [await spentOn(state, scope), scope];
     });
@@ -205,7 +205,7 @@ export class Respondent {
 
   /** Take a new secret: permanent answers are drawn anew and cost anew. */
   reset() {
-    return this.#change(async (state) => void (state.secret = randomHex(32)));
+    return this.#update(async (state) => void (state.secret = randomHex(32)));
   }
 
   /**
@@ -222,7 +222,7 @@ export class Respondent {
     let over, away;
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null, arrived: [] };
     // What waits for one collector is not for another one that uses the same name, or says that it revises it.
-    const waiting = () => this.#look((state) => {
+    const waiting = () => this.#read((state) => {
       const { name, names } = scopeOf(state, contract);
       const isHere = (scope) => state.pins.find(({ series }) => series === scope)?.collector === origin;
       const ours = names.filter((scope) => scope === name || isHere(scope));
@@ -230,12 +230,12 @@ export class Respondent {
         row.series === contract.series && ours.includes(row.scope ?? row.series) && (!question || row.question === question));
     });
     const now = () => this.#today().getTime();
-    for (let group of groups(await waiting())) {
+    for (let group of groupRows(await waiting())) {
       // Where nobody is reached, what is over is dropped all the same.
       if (away && !(group[0].expires * 3.6e6 <= now())) continue;
       while (group.length) {
         try {
-          if (group[0].relay) await seconds(delay * Math.random());
+          if (group[0].relay) await sleep(delay * Math.random());
           const { accepted, duplicates } = await deliver(base, group, attempts, pause, now);
           outcome.accepted += accepted;
           outcome.duplicates += duplicates;
@@ -257,7 +257,7 @@ export class Respondent {
             away = true;
             break;
           }
-          const left = await this.#after(problem, group, contract, invitation);
+          const left = await this.#worthResending(problem, group, contract, invitation);
           const kept = group.length - left.length;
           if (kept) Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
           outcome.refused += kept;
@@ -271,20 +271,20 @@ export class Respondent {
   }
 
   /** What is worth sending at once after a refusal; the others stay as they are, and wait. */
-  async #after(refusal, group, contract, invitation) {
+  async #worthResending(refusal, group, contract, invitation) {
     const [row] = group;
-    const module = row.token && !row.relay && invitation && (await admission(contract));
+    const module = row.token && !row.relay && invitation && (await admissionModule(contract));
     if (module?.REFUSALS.includes(refusal.type)) {
-      const other = await module.readmitted(contract, row, invitation, (work) => this.#change(work));
+      const other = await module.replaceToken(contract, row, invitation, (work) => this.#update(work));
       return other.token === row.token ? [] : [other];
     }
     const named = new Set(refusal.indices.filter((index) => group[index]));
-    return NAMING.includes(refusal.type) && named.size ? group.filter((_, index) => !named.has(index)) : [];
+    return NAMES_REPORTS.includes(refusal.type) && named.size ? group.filter((_, index) => !named.has(index)) : [];
   }
 
   /** How many reports can still be taken back, waiting ones among them: of one series or of all. */
   sent(series) {
-    return this.#look((state) => (state.sent ?? []).filter((row) => !series || row.series === series).length);
+    return this.#read((state) => (state.sent ?? []).filter((row) => !series || row.series === series).length);
   }
 
   /**
@@ -293,13 +293,13 @@ export class Respondent {
    * asked for now, `problem` why.
    */
   async withdraw(baseUrl, { series } = {}) {
-    const { isKeyOf, withdrawAll } = await import("./withdrawal.js");
+    const { mayShowKey, withdrawAll } = await import("./withdrawal.js");
     const base = String(baseUrl).replace(/\/+$/, "");
     const origin = originOf(base);
-    const rows = await this.#look((state) =>
-      (state.sent ?? []).filter((row) => (!series || row.series === series) && isKeyOf(state, row, origin)));
+    const rows = await this.#read((state) =>
+      (state.sent ?? []).filter((row) => (!series || row.series === series) && mayShowKey(state, row, origin)));
     return withdrawAll(base, rows, (ids) =>
-      this.#change(async (state) => {
+      this.#update(async (state) => {
         for (const list of ["pending", "sent"]) state[list] = state[list].filter(({ id }) => !ids.has(id));
       }));
   }
@@ -307,19 +307,19 @@ export class Respondent {
   /** Forget the bytes of reports that have arrived (at `origin`) or were dropped, never their cost. */
   #forget(rows, origin) {
     const ids = new Set(rows.map(({ id }) => id));
-    return this.#change(async (state) => {
+    return this.#update(async (state) => {
       state.pending = state.pending.filter(({ id }) => !ids.has(id));
-      arrived(state, ids, origin);
+      noteArrival(state, ids, origin);
     });
   }
 
-  #look(read) {
-    return this.#store.transaction(async (state) => ({ result: await read(current(state)) }));
+  #read(read) {
+    return this.#store.transaction(async (state) => ({ result: await read(readState(state)) }));
   }
 
-  #change(work) {
+  #update(work) {
     return this.#store.transaction(async (kept) => {
-      const state = current(kept);
+      const state = readState(kept);
       return { result: await work(state), state };
     });
   }
@@ -341,16 +341,16 @@ async function deliver(base, group, attempts, pause, now) {
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
   const work = async () =>
     relay
-      ? (await import("./relay.js")).passOn(group[0], now())
+      ? (await import("./relay.js")).sendToRelay(group[0], now())
       : sendRecords(base, contract, question, records, group.length, token);
-  return patiently(work, attempts, pause);
+  return withRetries(work, attempts, pause);
 }
 
 /**
  * Reports to be sent together: of one contract and question, and not too many. Their order is
  * that of their random ids, and so is that of the groups: neither tells what was answered first.
  */
-function groups(rows) {
+function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question}`;

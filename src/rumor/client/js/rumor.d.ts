@@ -267,7 +267,7 @@ export function lossOf(question: Question): {
   round: number;
 };
 
-/** What everything that a contract asks costs one person: the questions that were `drawn`, or the dearest that may be. */
+/** What everything that a contract asks costs one person: the questions that were `drawn`, or the sumOfLargest that may be. */
 export function lossOfContract(contract: Contract, drawn?: readonly string[]): {
   /** The most, as it stands. */
   most: number;
@@ -311,11 +311,11 @@ export interface Mechanism {
   /** What n reports of one unchanged value cost. */
   epsilonAfter(n: number): number;
   /** The same for reports made by several mechanisms of one cell, so many of each. */
-  epsilonTogether(made: [Mechanism, number][]): number;
+  epsilonComposed(made: [Mechanism, number][]): number;
   /** What n reports of one unchanged value cost, and as many in each further round. */
-  epsilonInAll(n: number): number;
+  epsilonAllRounds(n: number): number;
   /** Whether reports of one value share a permanent answer that protects them together. */
-  settles: boolean;
+  isMemoised: boolean;
   /** Whether it may be asked once only. */
   once?: boolean;
   round: number;
@@ -329,9 +329,9 @@ export interface Mechanism {
   /** The reference draw. */
   draw(code: any, draws: any): Uint8Array;
   /** The permanent answer: `noise` decides its coins, `person` what ignores the value. */
-  settle?(code: any, person: any, noise: any): Promise<Uint8Array>;
+  drawPermanent?(code: any, person: any, noise: any): Promise<Uint8Array>;
   /** A report of a permanent answer: fresh noise on top of it. */
-  restate?(settled: Uint8Array, draws: any): Uint8Array;
+  reportPermanent?(settled: Uint8Array, draws: any): Uint8Array;
   /** Which values a report supports, and how likely it is of those that it does and of those that it does not, times a common factor. */
   supports?(report: Uint8Array): (code: number) => boolean;
   odds?: [bigint, bigint];

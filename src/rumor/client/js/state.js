@@ -6,7 +6,7 @@
 
 import { toHex } from "./bytes.js";
 import { RumorError } from "./errors.js";
-import { wholeSent } from "./sent.js";
+import { areWithdrawalKeys } from "./withdrawal-keys.js";
 
 const VERSION = 2;
 
@@ -17,52 +17,52 @@ export const newState = () =>
 /** Random bytes in hexadecimal. */
 export const randomHex = (size) => toHex(crypto.getRandomValues(new Uint8Array(size)));
 
-const hex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
-const texts = (...values) => values.every((value) => typeof value === "string");
-const count = (value) => Number.isInteger(value) && value > 0;
-const hour = (value) => Number.isSafeInteger(value) && value >= 0;
-const loss = (value) => Number.isFinite(value) && value >= 0;
-const each = (list, whole) => Array.isArray(list) && list.every((row) => row && typeof row === "object" && whole(row));
+const isHex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
+const areTexts = (...values) => values.every((value) => typeof value === "string");
+const isCount = (value) => Number.isInteger(value) && value > 0;
+const isHour = (value) => Number.isSafeInteger(value) && value >= 0;
+const isLoss = (value) => Number.isFinite(value) && value >= 0;
+const isListOf = (list, isValid) => Array.isArray(list) && list.every((row) => row && typeof row === "object" && isValid(row));
 
-const pending = (row) =>
-  texts(row.series, row.contract, row.question) && hex(row.id, "{16}") && hex(row.report) &&
-  (row.token === undefined || hex(row.token, "{16}") || hex(row.token, "{320}")) &&
-  (row.relay === undefined || (texts(row.relay) && hex(row.sealed))) &&
-  (row.turn === undefined || (hour(row.turn) && hour(row.expires)));
-const spending = (row) =>
-  texts(row.series, row.question) && count(row.round) && hex(row.epoch) && hex(row.tag) && loss(row.epsilon);
+const isPendingRow = (row) =>
+  areTexts(row.series, row.contract, row.question) && isHex(row.id, "{16}") && isHex(row.report) &&
+  (row.token === undefined || isHex(row.token, "{16}") || isHex(row.token, "{320}")) &&
+  (row.relay === undefined || (areTexts(row.relay) && isHex(row.sealed))) &&
+  (row.turn === undefined || (isHour(row.turn) && isHour(row.expires)));
+const isSpendingRow = (row) =>
+  areTexts(row.series, row.question) && isCount(row.round) && isHex(row.epoch) && isHex(row.tag) && isLoss(row.epsilon);
 
-const WHOLE = {
+const IS_VALID = {
   1: (state) =>
-    each(state.spending, (row) => spending(row) && texts(row.mechanism) && count(row.reports)) &&
-    each(state.pending, pending),
+    isListOf(state.spending, (row) => isSpendingRow(row) && areTexts(row.mechanism) && isCount(row.reports)) &&
+    isListOf(state.pending, isPendingRow),
   2: (state) =>
-    each(state.answers, (row) =>
-      spending(row) && texts(row.cell, row.period) && (row.settled === undefined || hex(row.settled)) &&
-      each(row.made, (one) => texts(one.mechanism) && count(one.reports))) &&
-    each(state.mechanisms, (row) => texts(row.digest, row.description?.name)) &&
-    each(state.pins, (row) => texts(row.series, row.contract, row.agreed) && count(row.revision) && loss(row.ceiling) && typeof (row.way ?? {}) === "object") &&
-    each(state.pending, pending) &&
+    isListOf(state.answers, (row) =>
+      isSpendingRow(row) && areTexts(row.cell, row.period) && (row.settled === undefined || isHex(row.settled)) &&
+      isListOf(row.made, (one) => areTexts(one.mechanism) && isCount(one.reports))) &&
+    isListOf(state.mechanisms, (row) => areTexts(row.digest, row.description?.name)) &&
+    isListOf(state.pins, (row) => areTexts(row.series, row.contract, row.agreed) && isCount(row.revision) && isLoss(row.ceiling) && typeof (row.way ?? {}) === "object") &&
+    isListOf(state.pending, isPendingRow) &&
     // What was drawn of many questions and days; a ledger from before has nothing of it.
-    each(state.asked ?? [], (row) => texts(row.series, row.contract ?? "", row.question)) &&
-    each(state.days ?? [], (row) =>
-      texts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && count(row.days)) &&
-    each(state.answered ?? [], (row) => texts(row.contract, row.scope)) &&
-    each(state.turns ?? [], (row) => texts(row.series, row.question) && hour(row.ends)) &&
-    each(state.tokens ?? [], ({ number, ...row }) => hour(number) && Object.values(row).every((value) => hex(value))),
+    isListOf(state.asked ?? [], (row) => areTexts(row.series, row.contract ?? "", row.question)) &&
+    isListOf(state.days ?? [], (row) =>
+      areTexts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && isCount(row.days)) &&
+    isListOf(state.answered ?? [], (row) => areTexts(row.contract, row.scope)) &&
+    isListOf(state.turns ?? [], (row) => areTexts(row.series, row.question) && isHour(row.ends)) &&
+    isListOf(state.tokens ?? [], ({ number, ...row }) => isHour(number) && Object.values(row).every((value) => isHex(value))),
 };
 
 /** What a store kept, in its newest form, or the sentence that says that it is damaged. */
 export function checkedState(state) {
   const version = state?.rumor;
-  if (Number.isInteger(version) && Object.hasOwn(WHOLE, version) && hex(state.secret, "{32}") && wholeSent(state.sent) && WHOLE[version](state)) {
-    return version === VERSION ? state : migrated(state);
+  if (Number.isInteger(version) && Object.hasOwn(IS_VALID, version) && isHex(state.secret, "{32}") && areWithdrawalKeys(state.sent) && IS_VALID[version](state)) {
+    return version === VERSION ? state : migrate(state);
   }
   // The sentence shows nothing of it: it may hold the secret.
   throw new RumorError("state", "a person's ledger must be intact and of version 1 or 2; the one in this storage is not");
 }
 
-function migrated({ secret, spending, pending, sent = [] }) {
+function migrate({ secret, spending, pending, sent = [] }) {
   const answers = spending.map(({ mechanism, reports, epsilon, ...row }) => ({
     ...row,
     cell: `version 1: ${mechanism}`,

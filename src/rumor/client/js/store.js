@@ -69,18 +69,18 @@ export class BrowserStore {
   #open() {
     const opening = indexedDB.open(this.#name, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("ledger");
-    return settled(opening, "onsuccess", () => opening.result);
+    return completed(opening, "onsuccess", () => opening.result);
   }
 
   #run(database, mode, action) {
     const transaction = database.transaction("ledger", mode, { durability: "strict" });
     const asked = action(transaction.objectStore("ledger"));
-    return settled(transaction, "oncomplete", () => asked.result);
+    return completed(transaction, "oncomplete", () => asked.result);
   }
 }
 
 /** What a request or transaction of IndexedDB gives once it is done. */
-function settled(task, event, result) {
+function completed(task, event, result) {
   return new Promise((resolve, reject) => {
     task[event] = () => resolve(result());
     task.onerror = task.onabort = task.onblocked = () => {

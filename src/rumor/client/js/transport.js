@@ -3,15 +3,15 @@
  * redirects. Only the answer of a real collector counts; anything else counts as being offline.
  */
 
-import { RumorError, shown } from "./errors.js";
+import { RumorError, formatValue } from "./errors.js";
 
 const PROBLEM = "urn:rumor:problem:";
 // Problems that pass by themselves.
-const PASSING = ["rate", "unavailable", "timeout", "failed"];
+const TRANSIENT = ["rate", "unavailable", "timeout", "failed"];
 
 const LONGEST_PAUSE = 30;
 
-export const seconds = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
+export const sleep = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
 
 /** The collector cannot be reached just now. */
 export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
@@ -40,7 +40,7 @@ export async function request(url, options = {}, good = 200) {
   if (response.ok) throw unreachable(`${url} does not answer as a collector does`);
   const type = String(object.type).startsWith(PROBLEM) ? object.type.slice(PROBLEM.length) : null;
   if (type === null) throw unreachable(`${url} answered with status ${response.status}`, wait);
-  if (PASSING.includes(type)) throw unreachable(String(object.detail), wait);
+  if (TRANSIENT.includes(type)) throw unreachable(String(object.detail), wait);
   const indices = Array.isArray(object.refused) ? object.refused : [];
   throw Object.assign(new RumorError("refused", String(object.detail)), { type, indices });
 }
@@ -49,14 +49,14 @@ export async function request(url, options = {}, good = 200) {
  * Do `work`, up to `attempts` times where the collector cannot be reached: after growing pauses (in seconds),
  * and no sooner than it asks for; where it asks for a long pause, not now.
  */
-export async function patiently(work, attempts, pause = 0.25) {
+export async function withRetries(work, attempts, pause = 0.25) {
   for (let left = attempts - 1; ; left--) {
     try {
       return await work();
     } catch (problem) {
       if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;
       // Jitter keeps devices that were cut off together from coming back together.
-      await seconds(Math.max(problem.wait, pause) * (1 + 0.6 * Math.random()));
+      await sleep(Math.max(problem.wait, pause) * (1 + 0.6 * Math.random()));
       pause = Math.min(2 * pause, LONGEST_PAUSE);
     }
   }
@@ -82,5 +82,5 @@ export async function sendRecords(base, digest, question, records, count, token)
   };
   const { accepted, duplicates } = await request(url, { method: "POST", headers, body: records });
   if (accepted + duplicates === count) return { accepted, duplicates };
-  throw unreachable(`${url} does not answer as a collector does; got ${shown({ accepted, duplicates })}`);
+  throw unreachable(`${url} does not answer as a collector does; got ${formatValue({ accepted, duplicates })}`);
 }

@@ -4,8 +4,8 @@
  */
 
 import { fromHex } from "./bytes.js";
-import { RumorError, shown } from "./errors.js";
-import { patiently, request, unreachable } from "./transport.js";
+import { RumorError, formatValue } from "./errors.js";
+import { withRetries, request, unreachable } from "./transport.js";
 
 const MOST_KEYS = 1000;
 const ATTEMPTS = 3;
@@ -15,7 +15,7 @@ const ATTEMPTS = 3;
  * such report, and the key would be lost. A row from before names no collector: the pin of its contract does, or else
  * that of the first collector of its series. Where nobody knows the collector, anybody may be it.
  */
-export function isKeyOf({ pins }, { collector, contract, series }, origin) {
+export function mayShowKey({ pins }, { collector, contract, series }, origin) {
   const pin = pins.find((each) => each.contract === contract) ?? pins.find((each) => each.series === series);
   const known = collector || pin?.collector;
   return !known || known === origin;
@@ -30,9 +30,9 @@ export function isKeyOf({ pins }, { collector, contract, series }, origin) {
 export async function withdrawAll(base, rows, forget) {
   const outcome = { withdrawn: 0, absent: 0, left: 0, problem: null, refusal: null };
   let attempts = ATTEMPTS;
-  for (const group of groups(rows)) {
+  for (const group of groupRows(rows)) {
     try {
-      const { withdrawn, absent } = await patiently(() => withdraw(base, group), attempts);
+      const { withdrawn, absent } = await withRetries(() => withdraw(base, group), attempts);
       await forget(new Set(group.map(({ id }) => id)));
       outcome.withdrawn += withdrawn;
       outcome.absent += absent;
@@ -55,11 +55,11 @@ async function withdraw(base, group) {
   const keys = group.map(({ key }) => btoa(String.fromCharCode(...fromHex(key))));
   const { withdrawn, absent } = await request(url, { method: "POST", headers, body: JSON.stringify({ question, keys }) });
   if (withdrawn + absent === keys.length) return { withdrawn, absent };
-  throw unreachable(`${url} does not answer as a collector does; got ${shown({ withdrawn, absent })}`);
+  throw unreachable(`${url} does not answer as a collector does; got ${formatValue({ withdrawn, absent })}`);
 }
 
 /** Of one contract and question, not too many, in the order of their random ids. */
-function groups(rows) {
+function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question} ${row.token ?? ""}`;

@@ -4,9 +4,9 @@
  */
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
-import { at, h } from "/client/view/dom.js";
-import { control, loadControls, mark, shownValue, wrongWith } from "/client/view/controls.js";
-import { belief, figure, fullOf, goesOn, oddsView, percentage, reportView, takeStockOf } from "/client/view/report.js";
+import { byId, h } from "/client/view/dom.js";
+import { control, loadControls, showMistake, formatAnswer, mistakeIn } from "/client/view/controls.js";
+import { posteriorBound, formatNumber, fullSentence, takesMore, oddsView, formatPercent, reportView, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
 /** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
@@ -15,8 +15,8 @@ const page = {
   refusal: null, steps: null, asking: false, asked: null, notices: null,
 };
 
-const number = (value, digits) => figure(page.words, value, digits);
-const percent = (value) => percentage(page.words, value);
+const number = (value, digits) => formatNumber(page.words, value, digits);
+const percent = (value) => formatPercent(page.words, value);
 
 /** Where the window is narrow, one question is a screen. */
 const narrow = matchMedia("(max-width: 30rem)");
@@ -25,7 +25,7 @@ function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
   const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
   // The collector lists what there is.
-  const known = [...at("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
+  const known = [...byId("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
   return found.find((tag) => known.includes(tag)) ?? "en";
 }
 
@@ -35,21 +35,21 @@ async function speak(lang) {
   if (page.wanted !== lang) return; // another was chosen while this one loaded
   Object.assign(page, { words, lang });
   document.documentElement.lang = words.tag;
-  for (const link of at("languages").querySelectorAll("a")) {
+  for (const link of byId("languages").querySelectorAll("a")) {
     if (link.hreflang === lang) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
   document.title = page.contract ? `${words.title}: ${page.contract.name}` : words.title;
-  at("languages").setAttribute("aria-label", words.language);
-  at("title").textContent = words.title;
-  at("lead").textContent = words.lead;
+  byId("languages").setAttribute("aria-label", words.language);
+  byId("title").textContent = words.title;
+  byId("lead").textContent = words.lead;
 }
 
 /** What the status line says: the name of a sentence and its arguments, so that it can be translated. */
 function announce(name, ...values) {
   page.say = name && [name, values];
   const sentence = name ? page.words[name] : "";
-  at("status").textContent = typeof sentence === "function" ? sentence(...values) : sentence;
+  byId("status").textContent = typeof sentence === "function" ? sentence(...values) : sentence;
 }
 
 function complain(problem) {
@@ -61,14 +61,14 @@ function complain(problem) {
   const own = known ? refusal : null;
   const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision", "turn"].includes(problem.code));
   const detail = known && (!own || !plain) ? problem.message : null;
-  at("problem").replaceChildren(
+  byId("problem").replaceChildren(
     h("div", { class: "notice" },
       own || page.lang !== "en" || !detail ? h("p", {}, own ?? words.errors.other) : null,
       detail && h("p", { lang: "en" }, detail[0].toUpperCase() + detail.slice(1) + ".")),
   );
 }
 
-const calm = () => at("problem").replaceChildren();
+const calm = () => byId("problem").replaceChildren();
 
 // The cards
 
@@ -82,7 +82,7 @@ async function takeStock() {
   const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    takeStockOf(card, page.contract, spending, pending, page.asked.open, standing);
+    updateCard(card, page.contract, spending, pending, page.asked.open, standing);
     page.cards.set(question.id, card);
   }
 }
@@ -93,10 +93,10 @@ const drawn = () => [...page.cards.values()].filter((card) => card.state === "dr
 
 async function render() {
   const { words, contract } = page;
-  at("name").textContent = contract.name;
-  at("invitation").replaceChildren(...invitationView());
-  at("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.asked, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
-  at("footer").replaceChildren(
+  byId("name").textContent = contract.name;
+  byId("invitation").replaceChildren(...invitationView());
+  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.asked, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
+  byId("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
   );
@@ -136,34 +136,34 @@ function cardView(card) {
 function body(card, title) {
   const { words } = page;
   if (card.state === "away") return null;
-  if (card.state === "full") return h("p", { class: "done" }, fullOf(card, words));
+  if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words));
   if (card.state === "open") {
     const tried = h("div", {});
-    const button = h("button", { type: "button", class: "quiet", onclick: () => rehearse(card, tried) }, words.rehearse);
+    const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.rehearse);
     return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
-  const value = card.value === undefined ? null : shownValue(card.question, card.value, words);
+  const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
     value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
     value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice told" }, words.told[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
-    card.state === "sent" && goesOn(card)
+    card.state === "sent" && takesMore(card)
       ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
       : null,
   ];
 }
 
 /** Show what chance would make of an answer; nothing of it is sent or counted. */
-async function rehearse(card, place) {
-  const sentence = card.value === undefined ? page.words.addNone : wrongWith(card, page.words);
+async function showTrial(card, place) {
+  const sentence = card.value === undefined ? page.words.addNone : mistakeIn(card, page.words);
   if (sentence) {
-    mark(card, sentence)?.focus();
+    showMistake(card, sentence)?.focus();
     return;
   }
-  const { rehearsalView } = await import("./rehearsal.js");
-  place.replaceChildren(await rehearsalView(card, page.words));
+  const { trialView } = await import("./trial.js");
+  place.replaceChildren(await trialView(card, page.words));
   place.scrollIntoView({ block: "center" });
 }
 
@@ -172,7 +172,7 @@ function answerAgain(card) {
   announce(null);
   render();
   page.steps?.show(card);
-  at(`q-${card.question.id}`).focus();
+  byId(`q-${card.question.id}`).focus();
 }
 
 // What can be done now
@@ -181,26 +181,26 @@ function renderAction() {
   const { words } = page;
   const [ready, waiting] = [answered().length, drawn().length + page.older];
   if (!open().length && !waiting) {
-    at("action").replaceChildren();
-    at("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
+    byId("action").replaceChildren();
+    byId("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
     return;
   }
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
   const button = h("button", { type: "button", id: "go", class: "primary", onclick: act, disabled: page.busy || !(ready || waiting) },
     page.busy ? words.sending : label);
-  at("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
-  at("action").replaceChildren(button);
+  byId("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
+  byId("action").replaceChildren(button);
   page.steps?.bar();
 }
 
 async function addNoise() {
   const cards = answered();
-  const wrong = cards.map((card) => [card, wrongWith(card, page.words)]).filter(([, sentence]) => sentence);
+  const wrong = cards.map((card) => [card, mistakeIn(card, page.words)]).filter(([, sentence]) => sentence);
   if (wrong.length) page.steps?.show(wrong[0][0]);
-  const [field] = wrong.map(([card, sentence]) => mark(card, sentence));
+  const [field] = wrong.map(([card, sentence]) => showMistake(card, sentence));
   if (wrong.length) {
-    (field ?? at(`q-${wrong[0][0].question.id}`)).focus();
-    at(`q-${wrong[0][0].question.id}-wrong`).scrollIntoView({ block: "center" });
+    (field ?? byId(`q-${wrong[0][0].question.id}`)).focus();
+    byId(`q-${wrong[0][0].question.id}-wrong`).scrollIntoView({ block: "center" });
     return;
   }
   // What is spent is counted here: a browser that clears storage when it is short should spare it.
@@ -214,8 +214,8 @@ async function addNoise() {
   });
   if (page.wrong) {
     page.steps?.show(page.cards.get(page.wrong));
-    mark(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
-  } else at(`q-${cards[0].question.id}`).focus();
+    showMistake(page.cards.get(page.wrong), page.words.wrong.answer)?.focus();
+  } else byId(`q-${cards[0].question.id}`).focus();
   page.wrong = null;
   showProblem();
 }
@@ -239,12 +239,12 @@ async function send() {
     if (over) complain(over);
   });
   // Where everything went well, the focus stays with what was said; the button is gone.
-  at("status").textContent ? at("status").focus() : (at("retry") ?? at("go"))?.focus();
+  byId("status").textContent ? byId("status").focus() : (byId("retry") ?? byId("go"))?.focus();
   showProblem();
 }
 
 /** What went wrong stands above the questions, and whoever pressed a button is perhaps below them. */
-const showProblem = () => at("problem").firstChild?.scrollIntoView({ block: "nearest" });
+const showProblem = () => byId("problem").firstChild?.scrollIntoView({ block: "nearest" });
 
 const retry = (act) => h("button", { type: "button", id: "retry", onclick: act }, page.words.retry);
 
@@ -260,7 +260,7 @@ async function busily(work) {
     announce(null);
     // What it refuses too is the problem that is told.
     if (page.contract) await takeStock().catch(() => {});
-    if (problem.code === "unreachable") at("problem").replaceChildren(h("div", { class: "notice" }, h("p", {}, page.words.waiting), retry(send)));
+    if (problem.code === "unreachable") byId("problem").replaceChildren(h("div", { class: "notice" }, h("p", {}, page.words.waiting), retry(send)));
     // An answer that is refused is told at its question.
     else if (problem.code === "answer" && page.cards.has(problem.question)) page.wrong = problem.question;
     else complain(problem);
@@ -278,13 +278,13 @@ async function renderSpent() {
   const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
   const { spent, ceiling } = await page.person.standing(page.contract);
   // What answering everything costs, in words, before anything is drawn.
-  at("cost").textContent = open().length ? words.costAll(percent(belief(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
+  byId("cost").textContent = open().length ? words.costAll(percent(posteriorBound(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
   meter.style.setProperty("--share", Math.min(1, spent / ceiling));
   const text = (row) => page.contract.questions.find((each) => each.id === row.question)?.text || row.question;
   const order = (row) => page.contract.questions.findIndex((each) => each.id === row.question);
   rows.sort((a, b) => order(a) - order(b));
-  at("spent").replaceChildren(...h("div", {},
+  byId("spent").replaceChildren(...h("div", {},
     h("h2", { id: "spent-title" }, words.spentTitle),
     h("p", { id: "total" }, (spent ? words.spent : words.spentNone)(number(ceiling), number(spent))),
     meter,
@@ -302,16 +302,16 @@ async function renderBack() {
   const { words } = page;
   const count = await page.person.sent(page.contract?.series);
   if (!count) {
-    at("back").replaceChildren();
+    byId("back").replaceChildren();
     return;
   }
   const button = (id, label, kind, onclick) => h("button", { type: "button", id, class: kind, onclick, disabled: page.busy }, label);
   const ask = async (asking) => {
     page.asking = asking;
     await renderBack();
-    at(asking ? "back-yes" : "back-ask").focus();
+    byId(asking ? "back-yes" : "back-ask").focus();
   };
-  at("back").replaceChildren(...h("div", {},
+  byId("back").replaceChildren(...h("div", {},
     h("h2", { id: "back-title" }, words.backTitle),
     h("p", { class: "soft" }, words.backHint),
     page.asking
@@ -331,7 +331,7 @@ async function takeBack() {
     if (outcome.left) throw new RumorError("away", outcome.problem);
     announce("backDone", outcome.withdrawn + outcome.absent);
   });
-  at("status").scrollIntoView({ block: "nearest" });
+  byId("status").scrollIntoView({ block: "nearest" });
 }
 
 async function loadSteps() {
@@ -364,9 +364,9 @@ async function start() {
     complain(problem);
     // What was sent can be taken back, whatever became of the collection.
     if (page.person) await renderBack();
-    if (problem.code === "unreachable") at("problem").firstChild.append(retry(() => location.reload()));
+    if (problem.code === "unreachable") byId("problem").firstChild.append(retry(() => location.reload()));
   }
-  at("languages").addEventListener("click", async (event) => {
+  byId("languages").addEventListener("click", async (event) => {
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

@@ -3,7 +3,7 @@
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
 import { place, remember } from "./address.js";
 import { days, differences, draw, moved } from "./charts.js";
-import { at, h } from "/client/view/dom.js";
+import { byId, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
 import { range } from "./range.js";
@@ -31,15 +31,15 @@ const MANY = 8;
 function signIn(sentence = null) {
   clearTimeout(page.timer);
   page.overview = null;
-  at("session").replaceChildren();
-  at("name").textContent = "Rumor";
+  byId("session").replaceChildren();
+  byId("name").textContent = "Rumor";
   const field = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-hint" });
   const submit = (event) => {
     event.preventDefault();
     token.set(field.value.trim());
     open();
   };
-  at("main").replaceChildren(
+  byId("main").replaceChildren(
     h("form", { class: "card sign-in", onsubmit: submit },
       h("h1", {}, "Look at the estimates"),
       h("p", { class: "soft", id: "token-hint" }, "With an analyst's token (rumor token FILE). It stays in this tab, and is forgotten when the tab is closed."),
@@ -52,7 +52,7 @@ function signIn(sentence = null) {
 
 async function open() {
   Object.assign(page, place());
-  at("main").setAttribute("aria-busy", "true");
+  byId("main").setAttribute("aria-busy", "true");
   try {
     const overview = await askJson("/v1/overview", { collection: page.collection });
     await loadPanels(overview.questions);
@@ -61,13 +61,13 @@ async function open() {
     failed(problem);
     return;
   } finally {
-    at("main").removeAttribute("aria-busy");
+    byId("main").removeAttribute("aria-busy");
   }
   page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
-  at("name").textContent = page.overview.name;
+  byId("name").textContent = page.overview.name;
   document.title = `Rumor: ${page.overview.name}`;
-  at("session").replaceChildren(...[collections(), h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out")].filter(Boolean));
-  at("main").replaceChildren(
+  byId("session").replaceChildren(...[collections(), h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out")].filter(Boolean));
+  byId("main").replaceChildren(
     h("nav", { "aria-label": "Questions" }, search(), h("ul", { id: "questions" })),
     h("div", { id: "content", class: "content" }));
   renderQuestions();
@@ -92,7 +92,7 @@ function failed(problem) {
   }
 }
 
-const complain = (sentence) => at("problem")?.replaceChildren(h("p", { class: "notice", role: "alert" }, sentence));
+const complain = (sentence) => byId("problem")?.replaceChildren(h("p", { class: "notice", role: "alert" }, sentence));
 
 function collections() {
   const known = page.overview.collections;
@@ -110,7 +110,7 @@ function collections() {
 // One question
 
 function renderQuestions() {
-  at("questions").replaceChildren(...page.overview.questions.map((question) =>
+  byId("questions").replaceChildren(...page.overview.questions.map((question) =>
     h("li", {}, h("button", { type: "button", "aria-current": question.id === page.question ? "true" : null, onclick: () => turnTo(question.id) },
       h("span", { dir: "auto" }, question.text || question.id), h("small", {}, counted(question.reports, "report"))))));
   narrow();
@@ -123,8 +123,8 @@ function search() {
 }
 
 function narrow() {
-  const wanted = (at("search")?.value ?? "").trim().toLowerCase();
-  for (const [i, item] of [...at("questions").children].entries()) {
+  const wanted = (byId("search")?.value ?? "").trim().toLowerCase();
+  for (const [i, item] of [...byId("questions").children].entries()) {
     const { id, text } = page.overview.questions[i];
     item.hidden = !`${id} ${text ?? ""}`.toLowerCase().includes(wanted);
   }
@@ -145,7 +145,7 @@ async function show(id) {
   const question = current();
   const section = (name, title, ...children) =>
     h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title` }, h("h2", { id: `${name}-title` }, title), children);
-  at("content").replaceChildren(...[
+  byId("content").replaceChildren(...[
     h("div", { class: "head" }, h("h1", { dir: "auto" }, question.text || question.id), h("p", { id: "status", class: "soft live" })),
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
@@ -180,20 +180,20 @@ const query = (question) => ({ collection: page.overview.collection, ...VIEW, ro
 
 /** The rows as a table, made only when somebody looks: there may be thousands. */
 function tabulate() {
-  if (!page.estimate || !at("as-table").open) at("table").replaceChildren();
-  else at("table").replaceChildren(table(current(), page.estimate));
+  if (!page.estimate || !byId("as-table").open) byId("table").replaceChildren();
+  else byId("table").replaceChildren(table(current(), page.estimate));
 }
 
 /** When the collector was last heard; not announced, since that is every few seconds. */
 function heard() {
-  if (!at("status")) return;
-  at("status").classList.remove("away");
-  at("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`;
+  if (!byId("status")) return;
+  byId("status").classList.remove("away");
+  byId("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`;
 }
 
 /** That it is not heard now, and since when. */
 function unheard() {
-  const status = at("status");
+  const status = byId("status");
   if (!status || status.classList.contains("away")) return;
   status.classList.add("away");
   status.textContent = status.textContent.replace("Live, as", "Not live: as");
@@ -241,26 +241,26 @@ async function test(question, collection) {
 }
 
 async function render() {
-  if (!page.overview || !at("figures")) return;
+  if (!page.overview || !byId("figures")) return;
   const [question, { estimate, integrity }] = [current(), page];
-  at("figures").replaceChildren(figures(question, estimate));
-  at("alarms").replaceChildren(...alarms(estimate, integrity));
+  byId("figures").replaceChildren(figures(question, estimate));
+  byId("alarms").replaceChildren(...alarms(estimate, integrity));
   for (const button of document.querySelectorAll(".downloads button")) button.disabled = !estimate;
-  const drawings = question.days.length ? [draw(at("perday"), days(question.days))] : [];
-  at("content").classList.toggle("empty", !question.reports);
-  if (!question.reports) at("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
+  const drawings = question.days.length ? [draw(byId("perday"), days(question.days))] : [];
+  byId("content").classList.toggle("empty", !question.reports);
+  if (!question.reports) byId("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
   // Nothing will come here: no place is held for it.
   const silent = !estimate && (!question.reports || page.asked === stamp(question));
   if (silent) for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = true;
-  at("perday").hidden = !question.days.length;
+  byId("perday").hidden = !question.days.length;
   if (estimate) {
-    at("problem").replaceChildren();
-    at("remarks").replaceChildren(...remarks(question, estimate));
+    byId("problem").replaceChildren();
+    byId("remarks").replaceChildren(...remarks(question, estimate));
     tabulate();
-    at("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
+    byId("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
     const some = estimate.estimates.length > 0;
     for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = !some;
-    for (const [name, chart] of some ? Object.entries(panelOf(question).charts) : []) drawings.push(draw(at(name), chart(question, estimate)));
+    for (const [name, chart] of some ? Object.entries(panelOf(question).charts) : []) drawings.push(draw(byId(name), chart(question, estimate)));
   }
   await Promise.all(drawings);
   if (page.question === question.id) heard();
@@ -272,10 +272,10 @@ async function overTime() {
   try {
     const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection }));
     if (page.question !== id) return;
-    at("changes").replaceChildren(...found.parts);
-    await draw(at("moved"), moved(found.rows, found.isShare));
+    byId("changes").replaceChildren(...found.parts);
+    await draw(byId("moved"), moved(found.rows, found.isShare));
   } catch (problem) {
-    if (refusedFor(problem)) at("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
+    if (refusedFor(problem)) byId("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
     else failed(problem);
   }
 }
@@ -300,10 +300,10 @@ async function compare(first, second) {
   try {
     const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
     if (page.question !== id) return;
-    at("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
-    await draw(at("differences"), differences(found.estimates));
+    byId("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
+    await draw(byId("differences"), differences(found.estimates));
   } catch (problem) {
-    if (refusedFor(problem)) at("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
+    if (refusedFor(problem)) byId("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
     else failed(problem);
   }
 }
@@ -323,9 +323,9 @@ async function look() {
   try {
     const before = current().reports;
     page.overview = await askJson("/v1/overview", { collection: page.collection });
-    if (!at("questions")) return;
+    if (!byId("questions")) return;
     renderCounts();
-    if (page.away) at("problem").replaceChildren();
+    if (page.away) byId("problem").replaceChildren();
     page.away = false;
     heard();
     const { reports } = current();

@@ -1,7 +1,7 @@
 /** One question a screen where the window is narrow: how far one has come, and the way on and back. */
 
-import { at, h } from "/client/view/dom.js";
-import { mark, wrongWith } from "/client/view/controls.js";
+import { byId, h } from "/client/view/dom.js";
+import { showMistake, mistakeIn } from "/client/view/controls.js";
 
 const INTRODUCTION = ["lead", "cost"];
 const AROUND = ["invitation", "spent", "back", "footer"];
@@ -22,17 +22,17 @@ export function makeSteps(page, narrow, { open, drawn, renderAction }) {
     const here = current();
     const reviewing = narrow.matches && drawn().length > 0;
     document.body.classList.toggle("stepping", here !== null);
-    for (const node of at("cards").children) {
+    for (const node of byId("cards").children) {
       const card = page.cards.get(node.dataset.question);
       node.hidden = here ? card !== here : card?.state === "open" && (going() || reviewing);
     }
-    for (const id of INTRODUCTION) at(id).hidden = here !== null || reviewing;
-    for (const id of AROUND) at(id).hidden = here !== null;
-    at("progress").hidden = here === null;
+    for (const id of INTRODUCTION) byId(id).hidden = here !== null || reviewing;
+    for (const id of AROUND) byId(id).hidden = here !== null;
+    byId("progress").hidden = here === null;
     if (!here) return;
     const [place, all] = [open().indexOf(here) + 1, open().length];
-    at("progress").replaceChildren(page.words.steps.of(place, all), h("progress", { max: all, value: place, "aria-hidden": "true" }));
-    at(`q-${here.question.id}`).setAttribute("aria-describedby", "progress");
+    byId("progress").replaceChildren(page.words.steps.of(place, all), h("progress", { max: all, value: place, "aria-hidden": "true" }));
+    byId(`q-${here.question.id}`).setAttribute("aria-describedby", "progress");
   }
 
   function show(step) {
@@ -41,7 +41,7 @@ export function makeSteps(page, narrow, { open, drawn, renderAction }) {
     renderAction();
     const here = current();
     scrollTo(0, 0);
-    (here ? at(`q-${here.question.id}`) : at("title")).focus({ preventScroll: true });
+    (here ? byId(`q-${here.question.id}`) : byId("title")).focus({ preventScroll: true });
   }
 
   function go(step) {
@@ -51,8 +51,8 @@ export function makeSteps(page, narrow, { open, drawn, renderAction }) {
 
   function next() {
     const card = current();
-    const sentence = card.value === undefined ? null : wrongWith(card, page.words);
-    if (sentence) mark(card, sentence)?.focus();
+    const sentence = card.value === undefined ? null : mistakeIn(card, page.words);
+    if (sentence) showMistake(card, sentence)?.focus();
     else go(open().indexOf(card) + 1);
   }
 
@@ -62,18 +62,18 @@ export function makeSteps(page, narrow, { open, drawn, renderAction }) {
     const { steps } = page.words;
     const button = (id, look, label, onclick) => h("button", { type: "button", id, class: look, onclick }, label);
     const [here, last] = [current(), open().at(-1)];
-    if (here !== last) at("hint").textContent = "";
+    if (here !== last) byId("hint").textContent = "";
     if (!here) {
       const begun = [...page.cards.values()].some(({ state }) => state === "sent");
-      at("action").replaceChildren(button("begin", "primary", (begun ? steps.rest : steps.begin)(open().length), () => go(0)));
+      byId("action").replaceChildren(button("begin", "primary", (begun ? steps.rest : steps.begin)(open().length), () => go(0)));
     } else {
-      const on = here === last ? at("go") : button("next", "primary", here.value === undefined ? steps.skip : steps.next, next);
-      at("action").replaceChildren(button("previous", null, steps.back, () => history.back()), on);
+      const on = here === last ? byId("go") : button("next", "primary", here.value === undefined ? steps.skip : steps.next, next);
+      byId("action").replaceChildren(button("previous", null, steps.back, () => history.back()), on);
     }
   }
 
   addEventListener("popstate", ({ state }) => show(state?.step ?? null));
-  at("cards").addEventListener("keydown", (event) => {
+  byId("cards").addEventListener("keydown", (event) => {
     const here = current();
     // Where a list suggests answers, the key chooses one.
     const typed = event.target.matches("input[type=text]:not([list]), input[type=number]");

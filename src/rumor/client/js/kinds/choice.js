@@ -3,16 +3,16 @@
 import * as number from "./number.js";
 
 /** A label or its number. */
-export const typed = (question, text) => (question.labels ? named(question.labels, text) : number.typed(question, text));
+export const parseAnswer = (question, text) => (question.labels ? labelOf(question.labels, text) : number.parseAnswer(question, text));
 
 /** What is called by this name, or has this number where that is no name. */
-export const named = (labels, name) => (/^\d+$/.test(name) && !labels?.includes(name) && labels?.[name]) || name;
+export const labelOf = (labels, name) => (/^\d+$/.test(name) && !labels?.includes(name) && labels?.[name]) || name;
 
 // More answers than this are chosen from a list that opens, and more than that by typing.
 const [RADIOS, LISTED] = [12, 60];
 
 /** An answer must be one of the list, or of the numbers that stand for it. */
-export function wrong({ value, question: { labels, mechanism: { domain } } }, words) {
+export function mistake({ value, question: { labels, mechanism: { domain } } }, words) {
   if (labels) return value === null ? words.wrong.listed : null;
   return Number.isInteger(value) && value >= 0 && value < domain ? null : words.wrong.whole(0, domain - 1);
 }

@@ -4,7 +4,7 @@ import { refuseAnswer } from "../checks.js";
 import * as choice from "./choice.js";
 
 /** PART=LABEL, PART=LABEL..., labels by number or name; a comma ends a label only before a further part. */
-export function typed({ parts, mechanism }, text) {
+export function parseAnswer({ parts, mechanism }, text) {
   const known = parts ?? mechanism.sizes.map((_, part) => ({ id: String(part), labels: null }));
   const ids = known.map(({ id }) => id).join("|");
   const found = new Map();
@@ -13,7 +13,7 @@ export function typed({ parts, mechanism }, text) {
     if (at < 0) refuseAnswer("parts must be PART=LABEL, PART=LABEL...", "one without =");
     const id = piece.slice(0, at).trim();
     if (found.has(id)) refuseAnswer("each part must be answered once", "one twice");
-    found.set(id, choice.typed({ labels: null, ...known.find((part) => part.id === id) }, piece.slice(at + 1).trim()));
+    found.set(id, choice.parseAnswer({ labels: null, ...known.find((part) => part.id === id) }, piece.slice(at + 1).trim()));
   }
   return Object.fromEntries(found);
 }
@@ -38,4 +38,4 @@ export function control(card, title, { h, words, set }) {
 }
 
 /** Each part with its answer. */
-export const shown = (value) => Object.entries(value).map(([id, label]) => `${id}: ${label}`).join(", ");
+export const formatAnswer = (value) => Object.entries(value).map(([id, label]) => `${id}: ${label}`).join(", ");

@@ -1,12 +1,12 @@
 /** Some of a fixed list of keys, each with a number. */
 
 /** KEY:NUMBER,KEY:NUMBER... with keys by number or label; "none" for somebody who holds nothing. */
-export async function typed({ labels }, text) {
-  const { named } = await import("./choice.js"); // which no page needs for keys
+export async function parseAnswer({ labels }, text) {
+  const { labelOf } = await import("./choice.js"); // which no page needs for keys
   const parts = text.trim() === "none" ? [] : text.split(",");
   const pairs = parts.filter((part) => part.trim()).map((part) => {
     const at = part.lastIndexOf(":");
-    return [named(labels, part.slice(0, Math.max(at, 0)).trim()), Number(part.slice(at + 1))];
+    return [labelOf(labels, part.slice(0, Math.max(at, 0)).trim()), Number(part.slice(at + 1))];
   });
   return Object.fromEntries(pairs);
 }
@@ -52,7 +52,7 @@ export function control(card, title, { h, words, set }) {
 }
 
 /** Keys and amounts. */
-export function shown(value, words) {
+export function formatAnswer(value, words) {
   const pairs = Object.entries(value).map(([key, amount]) => `${key}: ${amount}`);
   return pairs.length ? pairs.join(", ") : words.none;
 }

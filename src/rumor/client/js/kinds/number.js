@@ -1,7 +1,7 @@
 /** A number within a range. */
 
 /** A number; any other text is left for the mechanism to refuse. */
-export const typed = (question, text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
+export const parseAnswer = (question, text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
 
 /** A field between the ends of the range. */
 export function control(card, title, tools) {
@@ -10,7 +10,7 @@ export function control(card, title, tools) {
 }
 
 /** Nothing that was typed may be lost in silence: a field that holds no number has a value that is none. */
-export const wrong = ({ value }, words) => (Number.isNaN(value) ? words.wrong.number : null);
+export const mistake = ({ value }, words) => (Number.isNaN(value) ? words.wrong.number : null);
 
 /** A field for a number within limits. */
 export function numeric(card, title, { h, words, set }, limits) {

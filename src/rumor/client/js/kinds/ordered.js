@@ -3,10 +3,10 @@
 import * as choice from "./choice.js";
 import * as number from "./number.js";
 
-export { typed } from "./choice.js";
+export { parseAnswer } from "./choice.js";
 
 /** What is no number, or no label of a long list. */
-export const wrong = (card, words) => (card.question.labels ? choice : number).wrong(card, words);
+export const mistake = (card, words) => (card.question.labels ? choice : number).mistake(card, words);
 
 /** The labels, or a slider with a field for the number, and what of it is sent. */
 export function control(card, title, tools) {

@@ -1,11 +1,11 @@
 /** Any of a fixed list of options. */
 
 /** OPTION|OPTION..., each a label or its number; "none", or a bar alone, for nothing. */
-export async function typed(question, text) {
+export async function parseAnswer(question, text) {
   const parts = text.split("|").map((part) => part.trim()).filter(Boolean);
   const none = parts.length === 1 && parts[0] === "none" && !question.labels?.includes("none");
   const choice = await import("./choice.js"); // which no page needs for a set
-  return none ? [] : parts.map((part) => choice.typed(question, part));
+  return none ? [] : parts.map((part) => choice.parseAnswer(question, part));
 }
 
 /** Boxes to tick, as many as apply, or none of them. */
@@ -39,4 +39,4 @@ export function control(card, title, { h, words, set }) {
 }
 
 /** The options that were chosen. */
-export const shown = (value, words) => value.join(", ") || words.none;
+export const formatAnswer = (value, words) => value.join(", ") || words.none;

@@ -1,7 +1,7 @@
 /** A word of an open vocabulary. */
 
 /** The text, as it is. */
-export const typed = (question, text) => text;
+export const parseAnswer = (question, text) => text;
 
 const QUIET = { autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
 

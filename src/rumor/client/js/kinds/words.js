@@ -2,7 +2,7 @@
 
 import * as text from "./text.js";
 
-export { typed } from "./text.js";
+export { parseAnswer } from "./text.js";
 
 /** A field for a word. */
 export function control(card, title, tools) {

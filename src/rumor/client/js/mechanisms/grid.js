@@ -4,7 +4,7 @@
  * the step of any number is an integer from 0 to `steps`.
  */
 
-import { refuse, refuseAnswer, size } from "../checks.js";
+import { refuse, refuseAnswer, checkInteger } from "../checks.js";
 import { typeOf } from "../errors.js";
 
 const [LARGEST, SHORTEST] = [1e100, 1e-100];
@@ -26,7 +26,7 @@ export function grid(p, bins = false) {
     refuse("a range must be at least 1e-100 long, so that steps in it can be told", p.range);
   }
   if (p.outside !== "refuse" && p.outside !== "clip") refuse("outside must be one of refuse, clip", p.outside);
-  const steps = size("steps", p.steps, 1, 1 << 20);
+  const steps = checkInteger("steps", p.steps, 1, 1 << 20);
   const scale = steps / (high - low);
   const checked = (value, what) =>
     typeof value !== "number" || Number.isNaN(value) ? refuseAnswer(`${what} must be a number`, typeOf(value)) : value;

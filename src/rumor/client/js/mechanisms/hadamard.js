@@ -1,7 +1,7 @@
 /** Hadamard response: one number that supports half of its block of answers. */
 
 import { fromLittleEndian, littleEndian } from "../bytes.js";
-import { refuse, size, threshold } from "../checks.js";
+import { refuse, checkInteger, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { oneNumber } from "./one-number.js";
 
@@ -9,7 +9,7 @@ export const keys = ["domain", "blocks", "supported"];
 
 export function make(p, labels) {
   const base = choice(p.domain, 1e6, labels);
-  const blocks = size("blocks", p.blocks, 1, base.domain);
+  const blocks = checkInteger("blocks", p.blocks, 1, base.domain);
   if (blocks & (blocks - 1)) refuse("blocks must be a power of two", blocks);
   const supported = threshold("supported", p.supported);
   // The smallest power of two that, less one, holds a block's share of the domain.

@@ -1,7 +1,7 @@
 /** Harmony (Nguyen et al. 2016): a number as one noisy bit. */
 
 import { littleEndian } from "../bytes.js";
-import { share, threshold } from "../checks.js";
+import { approximate, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { GRID, number } from "./grid.js";
 import { WORD, split } from "../randomness.js";
@@ -20,7 +20,7 @@ export function make(p) {
       const one = lie + ((truth - lie) * BigInt(step)) / BigInt(base.steps);
       return littleEndian(1, Number(draws.coin(split(one))));
     },
-    coins: { of: "ends", own: share(lie), other: share(truth) },
+    coins: { of: "ends", own: approximate(lie), other: approximate(truth) },
     caption: "One bit: 1 is likelier the nearer the number is to the high end.",
     parts: (report) => [{ name: "bit", kind: "bits", value: [report[0]] }],
   };

@@ -1,20 +1,20 @@
 /** Item sampling: one of a person's own keys, or nothing. */
 
 import { bytesFor, fromLittleEndian, littleEndian } from "../bytes.js";
-import { share } from "../checks.js";
+import { approximate } from "../checks.js";
 import { logUp } from "../exact.js";
-import { CAPPED, capped, said } from "./pairs.js";
+import { CAPPED, capped, keyPart } from "./pairs.js";
 import { WORD } from "../randomness.js";
 
 export const keys = CAPPED;
 
 export function make(p, labels) {
   const base = capped(p, labels);
-  const { steps, cap, truth, shows } = base;
+  const { steps, cap, truth, itemPart } = base;
   const [items, outputs] = [2 * base.keys, 2 * base.keys + cap];
   const width = bytesFor(items + 1);
   const rest = (WORD - truth.big) * BigInt(cap);
-  const any = share(WORD - truth.big, WORD * BigInt(outputs));
+  const any = approximate(WORD - truth.big, WORD * BigInt(outputs));
   return {
     ...base,
     width,
@@ -30,11 +30,11 @@ export function make(p, labels) {
       }
       return littleEndian(width, output);
     },
-    coins: { of: "pick", own: share(truth.big) + any, other: any },
+    coins: { of: "pick", own: approximate(truth.big) + any, other: any },
     caption: `One of the ${base.keys} keys and what it says, or nothing: perhaps the truth.`,
     parts(report) {
       const output = fromLittleEndian(report);
-      return [output ? shows(output - 1) : said("any key", 0)];
+      return [output ? itemPart(output - 1) : keyPart("any key", 0)];
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Key sets: several signed keys at once, a person's own among them more often than others. */
 
 import { bytesFor, integers, littleEndian } from "../bytes.js";
-import { loss, share, size } from "../checks.js";
+import { checkedLoss, approximate, checkInteger } from "../checks.js";
 import { WORD } from "../randomness.js";
 import { CAPPED, capped } from "./pairs.js";
 
@@ -18,8 +18,8 @@ function choose(total, count) {
 
 export function make(p, labels) {
   const base = capped(p, labels);
-  const { steps, cap, truth, shows } = base;
-  const count = size("size", p.size, 1, Math.min(MOST_KEYS, base.keys));
+  const { steps, cap, truth, itemPart } = base;
+  const count = checkInteger("size", p.size, 1, Math.min(MOST_KEYS, base.keys));
   const all = base.keys + cap;
   // Sets that share no own signed key: of j own keys in it, each has the other sign.
   let missing = 0n;
@@ -30,7 +30,7 @@ export function make(p, labels) {
   return {
     ...base,
     width: count * integer,
-    epsilon: loss(truth.big * missing, (WORD - truth.big) * sharing),
+    epsilon: checkedLoss(truth.big * missing, (WORD - truth.big) * sharing),
     /** All draws are made before anything is sent: how many there are depends on the coin. */
     draw(held, draws) {
       const mine = held.length > cap ? ascending(draws.sample(held.length, cap)).map((place) => held[place]) : held;
@@ -42,9 +42,9 @@ export function make(p, labels) {
         if (items.some((item) => own.has(item)) === want) return littleEndian(integer, ...items);
       }
     },
-    coins: { of: "held", own: share(truth.big), other: null },
+    coins: { of: "held", own: approximate(truth.big), other: null },
     caption: `${count} of the ${base.keys} keys (or of ${cap} that mean nothing), each with a plus or a minus: more often, but not surely, one that is held.`,
     // Keys that mean nothing are not shown.
-    parts: (report) => integers(report, integer, count).filter((item) => item < 2 * base.keys).map(shows),
+    parts: (report) => integers(report, integer, count).filter((item) => item < 2 * base.keys).map(itemPart),
   };
 }

@@ -1,17 +1,17 @@
 /** One of a fixed list of answers: labels, or numbers 0..domain-1 where there are none. */
 
-import { refuse, refuseAnswer, size } from "../checks.js";
+import { refuse, refuseAnswer, checkInteger } from "../checks.js";
 import { typeOf } from "../errors.js";
 
 /** What every mechanism for choices shares. */
 export function choice(domain, most, labels) {
-  const count = size("domain", domain, 2, most);
+  const count = checkInteger("domain", domain, 2, most);
   if (labels && labels.length !== count) refuse(`the number of labels must be ${count}`, labels.length);
   return {
     kind: "choice",
     domain: count,
-    /** What a value is called. */
-    called: (code) => (labels ? labels[code] : String(code)),
+    /** What a value is nameOf. */
+    nameOf: (code) => (labels ? labels[code] : String(code)),
     encode(value) {
       if (!labels) {
         if (Number.isInteger(value)) {
@@ -24,20 +24,20 @@ export function choice(domain, most, labels) {
       const whole = Number.isSafeInteger(value);
       const code = whole || typeof value === "string" ? labels.indexOf(String(value).normalize("NFC")) : -1;
       if (code < 0 && whole) {
-        refuseAnswer(`an integer must be written as one of the labels (${some(labels)}) is`, "another integer");
+        refuseAnswer(`an integer must be written as one of the labels (${firstFew(labels)}) is`, "another integer");
       }
       if (code < 0) {
         const got = typeof value === "string" ? "another text" : typeOf(value);
-        refuseAnswer(`a label must be one of the domain's (${some(labels)})`, got);
+        refuseAnswer(`a label must be one of the domain's (${firstFew(labels)})`, got);
       }
       return code;
     },
     /** What tells a value from others: its number. */
     identity: String,
-    /** Bits as a page draws them, with what each is called. */
-    drawn: (name, value) => (labels ? { name, kind: "bits", value, labels } : { name, kind: "bits", value }),
+    /** Bits as a page draws them, with what each is nameOf. */
+    bitsPart: (name, value) => (labels ? { name, kind: "bits", value, labels } : { name, kind: "bits", value }),
   };
 }
 
 /** The first few of a list. */
-export const some = (labels) => labels.slice(0, 5).join(", ") + (labels.length > 5 ? ", ..." : "");
+export const firstFew = (labels) => labels.slice(0, 5).join(", ") + (labels.length > 5 ? ", ..." : "");

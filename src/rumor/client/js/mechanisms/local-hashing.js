@@ -1,7 +1,7 @@
 /** Local hashing: a hash seed, and randomised response on the bucket of the value. */
 
 import { bytesFor, concat, fromLittleEndian, littleEndian } from "../bytes.js";
-import { loss, share, size, threshold } from "../checks.js";
+import { checkedLoss, approximate, checkInteger, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -9,7 +9,7 @@ export const keys = ["domain", "buckets", "truth"];
 
 export function make(p, labels) {
   const base = choice(p.domain, 1e6, labels);
-  const buckets = size("buckets", p.buckets, 2, 1 << 16);
+  const buckets = checkInteger("buckets", p.buckets, 2, 1 << 16);
   const truth = threshold("truth", p.truth);
   const half = base.domain <= 1 << 16 ? 4 : 8;
   const tail = bytesFor(buckets);
@@ -22,9 +22,9 @@ export function make(p, labels) {
   return {
     ...base,
     width: 2 * half + tail,
-    epsilon: loss(...odds),
+    epsilon: checkedLoss(...odds),
     odds,
-    coins: { of: "box", own: share(truth.big), other: share(odds[1]) / (buckets - 1) },
+    coins: { of: "box", own: approximate(truth.big), other: approximate(odds[1]) / (buckets - 1) },
     draw(code, draws) {
       const seed = draws.public(2 * half);
       const bucket = bucketOf(seedOf(seed), code);

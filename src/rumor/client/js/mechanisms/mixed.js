@@ -1,7 +1,7 @@
 /** Several answers in one table: chance asks for the pair or for one of its margins. */
 
 import { concat } from "../bytes.js";
-import { members, refuse, refuseAnswer, size, threshold } from "../checks.js";
+import { checkMembers, refuse, refuseAnswer, checkInteger, threshold } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { make as subset } from "./subset-selection.js";
 
@@ -14,13 +14,13 @@ const product = (numbers) => numbers.reduce((all, one) => all * one, 1);
 export function make(p, named) {
   const count = Array.isArray(p.sizes) ? p.sizes.length : 0;
   if (count < 2 || count > 4) refuse("sizes must be two to four numbers of values", p.sizes);
-  const sizes = p.sizes.map((each) => size("the values of a part", each, 2, MOST));
+  const sizes = p.sizes.map((each) => checkInteger("the values of a part", each, 2, MOST));
   if (named && named.map(({ labels }) => labels.length).join() !== sizes.join()) {
     refuse(`the parts must have ${sizes.join(", ")} labels`, named.map(({ labels }) => labels.length));
   }
   const ids = named ? named.map(({ id }) => id) : sizes.map((_, part) => String(part));
-  const called = (part, place) => (named ? named[part].labels[place] : String(place));
-  const components = listed("components", p.components).map((each) => component(each, sizes, called));
+  const nameOf = (part, place) => (named ? named[part].labels[place] : String(place));
+  const components = checkList("components", p.components).map((each) => makeComponent(each, sizes, nameOf));
   const last = components.length - 1;
   if (last < 0 || p.components.some(({ chance }, i) => (chance === null) !== (i === last))) {
     refuse("the last component, and no other, has the chance null", p.components);
@@ -60,28 +60,28 @@ export function make(p, named) {
   };
 }
 
-function listed(name, list) {
+function checkList(name, list) {
   return Array.isArray(list) ? list : refuse(`${name} must be a list`, list);
 }
 
 /** Some parts that are asked together: subset selection on the cells of their table. */
-function component(given, sizes, called) {
-  const { asks, chance, ...noise } = members("a component", given, ["asks", "chance", "size", "inclusion"]);
-  const places = listed("asks", asks).map((part) => size("a part", part, 0, sizes.length - 1));
+function makeComponent(given, sizes, nameOf) {
+  const { asks, chance, ...noise } = checkMembers("a component", given, ["asks", "chance", "size", "inclusion"]);
+  const places = checkList("asks", asks).map((part) => checkInteger("a part", part, 0, sizes.length - 1));
   const domain = product(places.map((part) => sizes[part]));
   if (!places.length || places.some((part, i) => i && part <= places[i - 1]) || domain > MOST) {
     refuse(`a component asks for some of the parts in their order, of at most ${MOST} cells`, asks);
   }
-  const cells = Array.from({ length: domain }, (_, cell) => nameOf(cell, places, sizes, called));
+  const cells = Array.from({ length: domain }, (_, cell) => cellName(cell, places, sizes, nameOf));
   return { asks: places, chance: chance === null ? null : threshold("the chance", chance), oracle: subset({ domain, ...noise }, cells) };
 }
 
-/** What a cell is called: the names of its values. */
-function nameOf(cell, asks, sizes, called) {
+/** What a cell is nameOf: the names of its values. */
+function cellName(cell, asks, sizes, nameOf) {
   const names = asks.toReversed().map((part) => {
     const place = cell % sizes[part];
     cell = (cell - place) / sizes[part];
-    return called(part, place);
+    return nameOf(part, place);
   });
   return names.reverse().join(", ");
 }

@@ -1,11 +1,11 @@
 /** Words that nobody listed: a noisy hash of a word's beginning, at a level drawn for each person. */
 
 import { bytesFor, fromHex, fromLittleEndian, littleEndian, utf8 } from "../bytes.js";
-import { loss, refuse, refuseAnswer, share, size, threshold } from "../checks.js";
+import { checkedLoss, refuse, refuseAnswer, approximate, checkInteger, threshold } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { encodeContext, subtle, WORD } from "../randomness.js";
 import { mix64 } from "./mix64.js";
-import { normal, prefixCode } from "./prefix-code.js";
+import { normalise, prefixCode } from "./prefix-code.js";
 
 export const keys = ["code", "step", "weights", "cohorts", "buckets", "key", "truth"];
 
@@ -14,20 +14,20 @@ const UNNAMED = "the word does not fit this question: it is counted, and will no
 
 export function make(p) {
   const write = prefixCode(p.code);
-  const step = size("step", p.step, 1, 16);
+  const step = checkInteger("step", p.step, 1, 16);
   const plain = Array.isArray(p.weights) && p.weights.length >= 2 && p.weights.length <= 64;
   if (!plain) refuse("weights must be a list of 2 to 64 weights of levels, that of whole words last", p.weights);
-  const weights = p.weights.map((weight) => size("a weight", weight, 1, 1 << 10));
-  const cohorts = size("cohorts", p.cohorts, 1, 1 << 12);
-  const buckets = size("buckets", p.buckets, 2, 1 << 16);
-  const counters = size("levels times cohorts times buckets", weights.length * cohorts * buckets, 4, 1 << 24);
+  const weights = p.weights.map((weight) => checkInteger("a weight", weight, 1, 1 << 10));
+  const cohorts = checkInteger("cohorts", p.cohorts, 1, 1 << 12);
+  const buckets = checkInteger("buckets", p.buckets, 2, 1 << 16);
+  const counters = checkInteger("levels times cohorts times buckets", weights.length * cohorts * buckets, 4, 1 << 24);
   if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
   const key = fromHex(p.key);
   const truth = threshold("truth", p.truth);
   const depth = weights.length - 1;
   const total = weights.reduce((sum, weight) => sum + weight);
   const width = bytesFor(counters);
-  const epsilon = loss(truth.big * BigInt(buckets - 1), WORD - truth.big);
+  const epsilon = checkedLoss(truth.big * BigInt(buckets - 1), WORD - truth.big);
 
   /** The fingerprints of a word at each level, that of whole words last. */
   const fingerprints = (word, root, whole) => {
@@ -55,7 +55,7 @@ export function make(p) {
     while (place >= end) end += weights[++level];
     return level;
   };
-  const settled = (word, level, cohort, draws) => {
+  const drawReport = (word, level, cohort, draws) => {
     const own = bucketOf(word, level, cohort);
     const bucket = draws.coin(truth) ? own : draws.another(buckets, own);
     return littleEndian(width, (level * cohorts + cohort) * buckets + bucket);
@@ -65,32 +65,32 @@ export function make(p) {
     width,
     epsilon,
     // Further reports of one word are copies of the first, and say nothing more.
-    epsilonTogether: () => epsilon,
-    settles: true,
+    epsilonComposed: () => epsilon,
+    isMemoised: true,
     /** A word as its fingerprints, and the seeds of the hashes. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
-      const word = normal(value);
+      const word = normalise(value);
       const root = await digest("rumor open words: stems", key);
       const whole = await digest("rumor open words: word", key, utf8(word));
       const seeds = await Promise.all(weights.map((_, level) => digest("rumor open words: hashes", key, level)));
       return { stems: fingerprints(word, root, whole), seeds };
     },
-    identity: (_, value) => normal(value),
+    identity: (_, value) => normalise(value),
     /** Whether the word is counted, and cannot be named: too long, or not to be written in the code. */
-    notes: (value) => (write(normal(value), step * depth).ended ? [] : [{ code: "unnamed", message: UNNAMED }]),
+    notes: (value) => (write(normalise(value), step * depth).ended ? [] : [{ code: "unnamed", message: UNNAMED }]),
     draw(word, draws) {
       const level = levelOf(draws);
-      return settled(word, level, draws.below(cohorts), draws);
+      return drawReport(word, level, draws.below(cohorts), draws);
     },
     /** Level and cohort, which ignore the value, and the permanent bucket. */
-    async settle(word, person, kept) {
+    async drawPermanent(word, person, noiseKey) {
       const level = await person.extend("level", weights.join(",")).draw(levelOf);
       const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
-      return kept.draw((own) => settled(word, level, cohort, own));
+      return noiseKey.draw((own) => drawReport(word, level, cohort, own));
     },
-    restate: (report) => report,
-    coins: { of: "box", own: share(truth.big), other: share(WORD - truth.big) / (buckets - 1) },
+    reportPermanent: (report) => report,
+    coins: { of: "box", own: approximate(truth.big), other: approximate(WORD - truth.big) / (buckets - 1) },
     caption:
       `How much of the word is looked at and a way to sort words into ${buckets} boxes, both drawn by chance, ` +
       "and a box: your word's or, by chance, another.",

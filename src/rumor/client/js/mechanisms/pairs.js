@@ -2,10 +2,10 @@
 
 import { bytesFor } from "../bytes.js";
 import { canonicalJson } from "../canonical.js";
-import { refuse, refuseAnswer, size, threshold } from "../checks.js";
+import { refuse, refuseAnswer, checkInteger, threshold } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { GRID, grid } from "./grid.js";
-import { some } from "./labels.js";
+import { firstFew } from "./labels.js";
 
 export const PAIRS = ["keys", ...GRID];
 
@@ -13,18 +13,18 @@ export const CAPPED = [...PAIRS, "cap", "over_cap", "truth"];
 const HELD = "the value of a key that is held";
 const SAYS = ["nothing", "plus", "minus"];
 
-/** What a key says, as a page shows it: 0 nothing, 1 plus, 2 minus. */
-export const said = (name, output) => ({ name, kind: "text", value: SAYS[output] });
+/** What a key says, as a page itemPart it: 0 nothing, 1 plus, 2 minus. */
+export const keyPart = (name, output) => ({ name, kind: "text", value: SAYS[output] });
 
 /** What every key-value mechanism shares: an object of keys and numbers becomes a map of steps. */
 export function pairs(p, labels) {
-  const keys = size("keys", p.keys, 1, 1e5);
+  const keys = checkInteger("keys", p.keys, 1, 1e5);
   if (labels && labels.length !== keys) refuse(`the number of labels must be ${keys}`, labels.length);
   const { steps, step, clipped } = grid(p);
   const position = (name) => {
     const found = labels ? labels.indexOf(name.normalize("NFC")) : /^(0|[1-9]\d{0,5})$/.test(name) ? +name : -1;
     if (found >= 0 && found < keys) return found;
-    const rule = labels ? `one of the question's (${some(labels)})` : `an integer from 0 to ${keys - 1}`;
+    const rule = labels ? `one of the question's (${firstFew(labels)})` : `an integer from 0 to ${keys - 1}`;
     return refuseAnswer(`a key must be ${rule}`, "another");
   };
   return {
@@ -32,7 +32,7 @@ export function pairs(p, labels) {
     keys,
     steps,
     integer: bytesFor(keys),
-    called: (key) => (labels ? labels[key] : String(key)),
+    nameOf: (key) => (labels ? labels[key] : String(key)),
     /** Steps by ascending key. */
     encode(value) {
       if (!value || typeof value !== "object" || Array.isArray(value)) {
@@ -51,7 +51,7 @@ export function pairs(p, labels) {
 /** What item sampling and PCKV-GRR share: slots, one of which is reported. */
 export function capped(p, labels) {
   const base = pairs(p, labels);
-  const cap = size("cap", p.cap, 1, base.keys);
+  const cap = checkInteger("cap", p.cap, 1, base.keys);
   if (p.over_cap !== "refuse" && p.over_cap !== "sample") {
     refuse("over_cap must be one of refuse, sample", p.over_cap);
   }
@@ -67,7 +67,7 @@ export function capped(p, labels) {
         ? [{ code: "over-cap", cap, message: `more than ${cap} keys are held, and the report draws from all of them` }]
         : []),
     ],
-    /** An item, 2 key + (0 plus, 1 minus), as a page shows it. */
-    shows: (item) => said(base.called(item >> 1), 1 + (item & 1)),
+    /** An item, 2 key + (0 plus, 1 minus), as a page itemPart it. */
+    itemPart: (item) => keyPart(base.nameOf(item >> 1), 1 + (item & 1)),
   };
 }

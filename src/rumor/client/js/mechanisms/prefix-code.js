@@ -5,26 +5,26 @@
  * length is {length, rows}, and has no end mark: no bit of any other text is written.
  */
 
-import { refuse, size } from "../checks.js";
+import { refuse, checkInteger } from "../checks.js";
 import { utf8 } from "../bytes.js";
 
 const MAX_LENGTH = 32;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A text as codes write it: any text, in normal form C. */
-export const normal = (text) => decoder.decode(utf8(text)).normalize("NFC");
+export const normalise = (text) => decoder.decode(utf8(text)).normalize("NFC");
 
 /** The code of a contract: writes texts as bits. */
 export function prefixCode(code) {
   const fixed = code !== null && typeof code === "object" && !Array.isArray(code);
-  const [rows, only] = fixed ? ofOneLength(code) : [code, null];
+  const [rows, only] = fixed ? readFixedLength(code) : [code, null];
   if (!Array.isArray(rows) || !rows.length) refuse("a code must be a list of rows [length, symbol, ...]", rows);
   const words = new Map();
   let [word, last, room] = [0n, 0, 0n];
   for (const row of rows) {
     if (!Array.isArray(row) || row.length < 2) refuse("a row of a code must be [length, symbol, ...]", row);
     const [length, ...symbols] = row;
-    size("the length of a row of a code", length, last + 1, MAX_LENGTH);
+    checkInteger("the length of a row of a code", length, last + 1, MAX_LENGTH);
     word <<= BigInt(length - last);
     last = length;
     for (const symbol of symbols) {
@@ -71,14 +71,14 @@ export function prefixCode(code) {
   };
 }
 
-function ofOneLength(code) {
+function readFixedLength(code) {
   const plain = Object.keys(code).sort().join() === "length,rows";
   if (!plain) refuse("a code of one length must be its length and its rows", Object.keys(code));
-  return [code.rows, size("the length of a code's texts", code.length, 1, 256)];
+  return [code.rows, checkInteger("the length of a code's texts", code.length, 1, 256)];
 }
 
 function checkSymbol(symbol, words) {
-  const text = typeof symbol === "string" && [...symbol].length <= 32 && normal(symbol) === symbol;
+  const text = typeof symbol === "string" && [...symbol].length <= 32 && normalise(symbol) === symbol;
   const lead = Number.isInteger(symbol) && symbol >= 194 && symbol <= 244;
   if (!text && !lead) {
     refuse("a symbol must be a text of up to 32 characters in normal form C, or a first byte from 194 to 244", symbol);

@@ -1,25 +1,25 @@
-/** PrivKV (Ye et al. 2019): one sampled key, its value and its presence perturbed together. */
+/** PrivKV (Ye et al. 2019): one sampled key, its value and its presence perturbation together. */
 
 import { concat, fromLittleEndian, littleEndian } from "../bytes.js";
-import { share, threshold } from "../checks.js";
+import { approximate, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
-import { PAIRS, pairs, said } from "./pairs.js";
+import { PAIRS, pairs, keyPart } from "./pairs.js";
 import { WORD } from "../randomness.js";
 
 export const keys = [...PAIRS, "key_truth", "value_truth"];
 
 export function make(p, labels) {
   const base = pairs(p, labels);
-  return { ...base, ...perturbed(p, base, () => base.steps, [base.steps]) };
+  return { ...base, ...perturbation(p, base, () => base.steps, [base.steps]) };
 }
 
 /** The mechanism, given the made-up value of each key in half steps, and all of these values. */
-export function perturbed(p, { keys, steps, integer, called }, madeUp, fakes) {
+export function perturbation(p, { keys, steps, integer, nameOf }, madeUp, fakes) {
   const keyTruth = threshold("key_truth", p.key_truth, WORD / 2n);
   const valueTruth = threshold("value_truth", p.value_truth, WORD / 2n + 1n);
   return {
     width: integer + 1,
-    epsilon: worst(keyTruth.big, valueTruth.big, steps, fakes),
+    epsilon: worstLogRatio(keyTruth.big, valueTruth.big, steps, fakes),
     draw(held, draws) {
       const key = draws.below(keys);
       const has = held.has(key);
@@ -28,14 +28,14 @@ export function perturbed(p, { keys, steps, integer, called }, madeUp, fakes) {
       const seen = draws.coin(keyTruth) === has;
       return concat(littleEndian(integer, key), littleEndian(1, seen ? (plus ? 1 : 2) : 0));
     },
-    coins: { of: "both", own: share(keyTruth.big), other: share(valueTruth.big) },
+    coins: { of: "both", own: approximate(keyTruth.big), other: approximate(valueTruth.big) },
     caption: `One of the ${keys} keys, drawn by chance, and what it says: perhaps the truth.`,
-    parts: (report) => [said(called(fromLittleEndian(report.subarray(0, integer))), report[integer])],
+    parts: (report) => [keyPart(nameOf(fromLittleEndian(report.subarray(0, integer))), report[integer])],
   };
 }
 
 /** The worst log-ratio over outputs and pairs of inputs, key by key. */
-function worst(t1, t2, steps, fakes) {
+function worstLogRatio(t1, t2, steps, fakes) {
   const [all, u1, u2] = [2n * BigInt(steps), WORD - t1, WORD - t2];
   let [above, below] = [t1, u1];
   for (const fake of new Set(fakes.flatMap((half) => [half, 2 * steps - half]))) {

@@ -1,9 +1,9 @@
 /** One round of PrivKVM: PrivKV whose made-up values are the means that were published. */
 
-import { refuse, size, threshold } from "../checks.js";
+import { refuse, checkInteger, threshold } from "../checks.js";
 import { logUp, totalUp } from "../exact.js";
 import { pairs } from "./pairs.js";
-import { keys as PRIVKV, perturbed } from "./privkv.js";
+import { keys as PRIVKV, perturbation } from "./privkv.js";
 import { WORD } from "../randomness.js";
 
 // Where later rounds are not like this one, their thresholds stand instead of their number.
@@ -13,18 +13,18 @@ export function make(p, labels) {
   const base = pairs(p, labels);
   const uneven = Object.hasOwn(p, "later");
   if (uneven && !(Array.isArray(p.later) && p.later.length)) refuse("later must be a list of thresholds", p.later);
-  const rounds = size("rounds", uneven ? size("round", p.round, 1, 100) + p.later.length : p.rounds, 2, 100);
-  const round = size("round", p.round, 1, rounds);
+  const rounds = checkInteger("rounds", uneven ? checkInteger("round", p.round, 1, 100) + p.later.length : p.rounds, 2, 100);
+  const round = checkInteger("round", p.round, 1, rounds);
   if (!Array.isArray(p.made_up) || p.made_up.length !== base.keys) {
     refuse(`made_up must be a list of ${base.keys} integers`, p.made_up);
   }
-  const fakes = p.made_up.map((fake) => size("made_up", fake, 0, 2 * base.steps));
+  const fakes = p.made_up.map((fake) => checkInteger("made_up", fake, 0, 2 * base.steps));
   if (round === 1 && fakes.some((fake) => fake !== base.steps)) {
     refuse("round 1 makes values up by a fair coin", fakes);
   }
   const asksKeys = p.key_truth !== String(2n ** 63n);
   if (asksKeys !== (round === 1)) refuse("keys are asked about in round 1 alone", round);
-  const one = perturbed(p, base, (key) => fakes[key], fakes);
+  const one = perturbation(p, base, (key) => fakes[key], fakes);
   // Later rounds differ by the value alone.
   const truths = uneven ? p.later : Array(rounds - round).fill(p.value_truth);
   if (uneven) for (const truth of truths) threshold("later", truth, WORD / 2n + 1n);
@@ -35,6 +35,6 @@ export function make(p, labels) {
     round,
     rounds,
     ...one,
-    epsilonInAll: (n) => totalUp([one.epsilon, ...later].map((loss) => [loss, n])),
+    epsilonAllRounds: (n) => totalUp([one.epsilon, ...later].map((loss) => [loss, n])),
   };
 }

@@ -1,7 +1,7 @@
 /** Projective-geometry response (Feldman et al. 2022): one number that stands for a share of the answers. */
 
 import { fromLittleEndian, littleEndian } from "../bytes.js";
-import { refuse, size, threshold } from "../checks.js";
+import { refuse, checkInteger, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { oneNumber } from "./one-number.js";
 
@@ -17,7 +17,7 @@ const pointsOf = (field, dimensions) => (power(field, dimensions) - 1) / (field 
 
 export function make(p, labels) {
   const base = choice(p.domain, MOST_VALUES, labels);
-  const field = size("field", p.field, 2, LARGEST);
+  const field = checkInteger("field", p.field, 2, LARGEST);
   for (let n = 2; n * n <= field; n++) if (field % n === 0) refuse("field must be a prime", field);
   let dimensions = 3;
   while (pointsOf(field, dimensions) < base.domain) dimensions++;

@@ -3,20 +3,20 @@
 import {
   bytesFor, concat, fromHex, fromLittleEndian, littleEndian, packBits, unpackBits, utf8,
 } from "../bytes.js";
-import { refuse, refuseAnswer, size } from "../checks.js";
+import { refuse, refuseAnswer, checkInteger } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { subtle } from "../randomness.js";
 import { mix64 } from "./mix64.js";
-import { FRESH, NOISE, twoStage } from "./two-stage.js";
+import { IRR_KEYS, NOISE_KEYS, twoStage } from "./two-stage.js";
 
-export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE];
-export const fresh = FRESH;
+export const keys = ["bits", "hashes", "cohorts", "key", ...NOISE_KEYS];
+export const instantaneous = IRR_KEYS;
 
 export function make(p) {
-  const count = size("bits", p.bits, 2, 1 << 16);
+  const count = checkInteger("bits", p.bits, 2, 1 << 16);
   if (count & (count - 1)) refuse("bits must be a power of two", count);
-  const hashes = size("hashes", p.hashes, 1, 64);
-  const cohorts = size("cohorts", p.cohorts, 1, (1 << 24) / count);
+  const hashes = checkInteger("hashes", p.hashes, 1, 64);
+  const cohorts = checkInteger("cohorts", p.cohorts, 1, (1 << 24) / count);
   if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
   const key = fromHex(p.key);
   const noise = twoStage(p, count);
@@ -34,11 +34,11 @@ export function make(p) {
     kind: "text",
     width: head + ((count + 7) >> 3),
     epsilon: lossTogether([[noise, 1]]),
-    epsilonTogether: (made) => lossTogether(made.map(([one, n]) => [one.noise, n])),
+    epsilonComposed: (made) => lossTogether(made.map(([one, n]) => [one.noise, n])),
     noise,
-    settles: noise.permanent,
+    isMemoised: noise.isMemoised,
     // Without permanent noise each further report reveals as much again.
-    once: !noise.permanent,
+    isOneTime: !noise.isMemoised,
     /** A word as its seed: two 64-bit integers of its hash. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
@@ -50,14 +50,14 @@ export function make(p) {
     filter,
     draw(seed, draws) {
       const cohort = draws.below(cohorts);
-      return join(cohort, noise.report(noise.settle(filter(seed, cohort), draws), draws));
+      return join(cohort, noise.drawInstantaneous(noise.drawPermanent(filter(seed, cohort), draws), draws));
     },
     /** The cohort, which ignores the value, and the permanent bits. */
-    async settle(seed, person, kept) {
+    async drawPermanent(seed, person, noiseKey) {
       const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
-      return join(cohort, await kept.draw((own) => noise.settle(filter(seed, cohort), own)));
+      return join(cohort, await noiseKey.draw((own) => noise.drawPermanent(filter(seed, cohort), own)));
     },
-    restate: (settled, draws) => concat(settled.subarray(0, head), noise.report(settled.subarray(head), draws)),
+    reportPermanent: (settled, draws) => concat(settled.subarray(0, head), noise.drawInstantaneous(settled.subarray(head), draws)),
     coins: { of: "word", ...noise.coins },
     caption: "The number of a group drawn by chance, and noisy bits that many words could have set.",
     parts: (report) => [

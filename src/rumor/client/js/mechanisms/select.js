@@ -1,10 +1,10 @@
 /** Select: a random set of options that likely holds some of the person's own. */
 
 import { bytesFor, integers, littleEndian, packBits, unpackBits } from "../bytes.js";
-import { refuse, share, size, threshold } from "../checks.js";
+import { refuse, approximate, checkInteger, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { WORD, split } from "../randomness.js";
-import { SETS, listed, places, sets } from "./sets.js";
+import { SETS, listPart, samplePlaces, sets } from "./sets.js";
 
 export const keys = [...SETS, "cap", "size", "least", "over_cap", "boost"];
 
@@ -20,19 +20,19 @@ function choose(n, k) {
  * first and the likeliest without one; and the largest of their chances over the sets that they have,
  * as a fraction.
  */
-function turnsOf(domain, cap, count, least) {
+function overlapCoins(domain, cap, count, least) {
   const ways = [];
   for (let h = least; h <= Math.min(cap, count); h++) ways.push([h, choose(cap, h) * choose(domain, count - h)]);
   ways.sort(([a, one], [b, other]) => (one < other ? -1 : one > other ? 1 : a - b));
   const [mode, most] = ways.pop();
   let total = ways.reduce((sum, [, way]) => sum + way, most);
-  const turns = [];
+  const steps = [];
   // What is left after so many coins, over 2^(64 coins).
   let [left, coins, best] = [1n, 0, [0n, 1n]];
   // How many are shown on average, for people to read.
   let mean = 0;
   const take = (h, above, way) => {
-    mean += h * share(above, 1n << BigInt(coins));
+    mean += h * approximate(above, 1n << BigInt(coins));
     const below = way << BigInt(coins);
     if (above * best[1] > best[0] * below) best = [above, below];
   };
@@ -40,21 +40,21 @@ function turnsOf(domain, cap, count, least) {
     const t = (way << 64n) / total;
     total -= way;
     if (t === 0n) continue;
-    turns.push([h, split(t)]);
+    steps.push([h, split(t)]);
     coins += 64;
     take(h, left * t, way);
     left *= WORD - t;
   }
   take(mode, left, most);
-  return { turns, mode, best, mean };
+  return { steps, mode, best, mean };
 }
 
 export function make(p, labels) {
   const base = sets(p, labels);
-  const { domain, called, drawn } = base;
-  const cap = size("cap", p.cap, 1, Math.min(domain, 128));
-  const count = size("size", p.size, 1, domain);
-  const least = size("least", p.least, 1, Math.min(cap, count));
+  const { domain, nameOf, bitsPart } = base;
+  const cap = checkInteger("cap", p.cap, 1, Math.min(domain, 128));
+  const count = checkInteger("size", p.size, 1, domain);
+  const least = checkInteger("least", p.least, 1, Math.min(cap, count));
   if (p.over_cap !== "refuse" && p.over_cap !== "sample") {
     refuse("over_cap must be one of refuse, sample", p.over_cap);
   }
@@ -63,27 +63,27 @@ export function make(p, labels) {
   const [integer, packed] = [bytesFor(domain + 1), (domain + 7) >> 3];
   const bitmap = count > 1 && packed <= count * integer;
   const entries = domain + cap;
-  const { turns, mode, best, mean } = turnsOf(domain, cap, count, least);
+  const { steps, mode, best, mean } = overlapCoins(domain, cap, count, least);
   const rest = (WORD - boost.big) * best[1];
-  const any = (share(WORD - boost.big) * count) / entries;
+  const any = (approximate(WORD - boost.big) * count) / entries;
   return {
     ...base,
     cap,
     width: bitmap ? packed : count * integer,
     epsilon: logUp(rest + boost.big * best[0] * choose(entries, count), rest),
     draw(held, draws) {
-      const kept = held.length > cap ? places(draws, held.length, cap).map((place) => held[place]) : held;
+      const kept = held.length > cap ? samplePlaces(draws, held.length, cap).map((place) => held[place]) : held;
       let chosen;
       if (draws.coin(boost)) {
         const own = [...kept];
         for (let entry = domain; entry < entries - kept.length; entry++) own.push(entry);
-        const h = turns.find(([, t]) => draws.coin(t))?.[0] ?? mode;
+        const h = steps.find(([, t]) => draws.coin(t))?.[0] ?? mode;
         const mine = new Set(own);
-        chosen = places(draws, cap, h).map((place) => own[place]);
+        chosen = samplePlaces(draws, cap, h).map((place) => own[place]);
         const others = Array.from({ length: entries }, (_, entry) => entry).filter((entry) => !mine.has(entry));
-        chosen.push(...places(draws, domain, count - h).map((place) => others[place]));
+        chosen.push(...samplePlaces(draws, domain, count - h).map((place) => others[place]));
       } else {
-        chosen = places(draws, entries, count);
+        chosen = samplePlaces(draws, entries, count);
       }
       const shown = chosen.filter((entry) => entry < domain).sort((a, b) => a - b);
       if (bitmap) return packBits(domain, shown);
@@ -93,13 +93,13 @@ export function make(p, labels) {
       value.length > cap
         ? [{ code: "over-cap", cap, message: `more than ${cap} options were chosen, and ${cap} of them were kept at random` }]
         : [],
-    coins: { of: "chosen", own: (share(boost.big) * mean) / cap + any, other: (share(boost.big) * (count - mean)) / domain + any },
+    coins: { of: "chosen", own: (approximate(boost.big) * mean) / cap + any, other: (approximate(boost.big) * (count - mean)) / domain + any },
     caption: `Up to ${count} of the ${domain} options, drawn by chance, likelier to hold some that were chosen.`,
     parts(report) {
-      if (bitmap) return [drawn("set", unpackBits(report, domain))];
+      if (bitmap) return [bitsPart("set", unpackBits(report, domain))];
       const shown = integers(report, integer, count).filter((option) => option < domain);
-      if (domain <= 64) return [drawn("set", unpackBits(packBits(domain, shown), domain))];
-      return [listed("set", shown, called)];
+      if (domain <= 64) return [bitsPart("set", unpackBits(packBits(domain, shown), domain))];
+      return [listPart("set", shown, nameOf)];
     },
   };
 }

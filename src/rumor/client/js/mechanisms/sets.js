@@ -30,9 +30,9 @@ export function sets(p, labels) {
   };
 }
 
-/** `count` of `total` places in ascending order. */
-export const places = (draws, total, count) => draws.sample(total, count).sort((a, b) => a - b);
+/** `count` of `total` samplePlaces in ascending order. */
+export const samplePlaces = (draws, total, count) => draws.sample(total, count).sort((a, b) => a - b);
 
 /** A list of numbers as a page shows it. */
-export const listed = (name, options, called) => ({ name, kind: "text", value: options.map(called).join(", ") || "–" });
+export const listPart = (name, options, nameOf) => ({ name, kind: "text", value: options.map(nameOf).join(", ") || "–" });
 

@@ -1,7 +1,7 @@
 /** Subset selection: a random set of values that is likelier to hold the truth. */
 
 import { bytesFor, integers, littleEndian, packBits, unpackBits } from "../bytes.js";
-import { loss, share, size, threshold } from "../checks.js";
+import { checkedLoss, approximate, checkInteger, threshold } from "../checks.js";
 import { choice } from "./labels.js";
 import { WORD } from "../randomness.js";
 
@@ -9,8 +9,8 @@ export const keys = ["domain", "size", "inclusion"];
 
 export function make(p, labels) {
   const base = choice(p.domain, 1e5, labels);
-  const { domain, called, drawn } = base;
-  const count = size("size", p.size, 1, domain - 1);
+  const { domain, nameOf, bitsPart } = base;
+  const count = checkInteger("size", p.size, 1, domain - 1);
   const inclusion = threshold("inclusion", p.inclusion);
   const [integer, packed] = [bytesFor(domain), (domain + 7) >> 3];
   const bitmap = count > 1 && packed <= count * integer;
@@ -19,9 +19,9 @@ export function make(p, labels) {
   return {
     ...base,
     width: bitmap ? packed : count * integer,
-    epsilon: loss(...odds),
+    epsilon: checkedLoss(...odds),
     odds,
-    coins: { of: "set", own: share(inclusion.big), other: (count - share(inclusion.big)) / (domain - 1) },
+    coins: { of: "set", own: approximate(inclusion.big), other: (count - approximate(inclusion.big)) / (domain - 1) },
     draw(code, draws) {
       const included = draws.coin(inclusion);
       const others = draws.sample(domain - 1, count - Number(included));
@@ -35,10 +35,10 @@ export function make(p, labels) {
     },
     caption: `A random set of ${count} of the ${domain} answers, likelier to hold the true one.`,
     parts(report) {
-      if (bitmap) return [drawn("set", unpackBits(report, domain))];
+      if (bitmap) return [bitsPart("set", unpackBits(report, domain))];
       const set = integers(report, integer, count);
-      if (domain <= 64) return [drawn("set", unpackBits(packBits(domain, set), domain))];
-      return [{ name: "set", kind: "text", value: set.map(called).join(", ") }];
+      if (domain <= 64) return [bitsPart("set", unpackBits(packBits(domain, set), domain))];
+      return [{ name: "set", kind: "text", value: set.map(nameOf).join(", ") }];
     },
   };
 }

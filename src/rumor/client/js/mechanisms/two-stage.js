@@ -4,39 +4,39 @@
  */
 
 import { bitAt, makeBits } from "../bytes.js";
-import { refuse, share, threshold } from "../checks.js";
+import { refuse, approximate, threshold } from "../checks.js";
 import { logUp } from "../exact.js";
 import { WORD } from "../randomness.js";
 
-export const NOISE = ["flip", "low", "high"];
+export const NOISE_KEYS = ["flip", "low", "high"];
 /** The noise that comes afresh on top of a permanent answer. */
-export const FRESH = ["low", "high"];
+export const IRR_KEYS = ["low", "high"];
 
-const PLACES = 512n;
+const BINARY_PLACES = 512n;
 // How likely a report of 1 is if the permanent bit is 0 and if it is 1; and a report of 0 if it is 1 and 0.
 const SIDES = [({ low, high }) => [low, high], ({ low, high }) => [WORD - high, WORD - low]];
 
 /** The noise on `count` bits; flip, low and high are the thresholds of f/2, p and q. */
 export function twoStage(p, count) {
-  const [flip, low, high] = NOISE.map((name) => threshold(name, p[name], 0n, WORD));
+  const [flip, low, high] = NOISE_KEYS.map((name) => threshold(name, p[name], 0n, WORD));
   if (2n * flip.big >= WORD) refuse("flip must be below 2^63", p.flip);
   if (low.big >= high.big) refuse("high must be above low", p.high);
-  const [permanent, fresh] = [flip.big > 0n, low.big > 0n || high.big < WORD];
-  if (!permanent && (low.big === 0n || high.big === WORD)) {
+  const [isMemoised, hasInstantaneous] = [flip.big > 0n, low.big > 0n || high.big < WORD];
+  if (!isMemoised && (low.big === 0n || high.big === WORD)) {
     refuse("without permanent noise, low must be above 0 and high below 2^64", [p.low, p.high]);
   }
   const keep = WORD - flip.big;
   // With t how likely reports that are all 1 (all 0) are if the permanent bit is 0 (1), over how
   // likely they are if it is 1 (0), they tell by at most ln (a + (1-a)t) / (1-a + at) of the bit.
-  const told = ([t, unit]) => [keep * unit + flip.big * t, flip.big * unit + keep * t];
+  const posteriorRatio = ([t, unit]) => [keep * unit + flip.big * t, flip.big * unit + keep * t];
   // How likely a bit of a report is 1 where the filter's is 1, and where it is 0, over 2^128.
   const [one, zero] = [keep * high.big + flip.big * low.big, flip.big * high.big + keep * low.big];
   return {
     low: low.big,
     high: high.big,
     /** Whether there is a permanent stage. */
-    permanent,
-    coins: { own: share(one, WORD * WORD), other: share(zero, WORD * WORD) },
+    isMemoised,
+    coins: { own: approximate(one, WORD * WORD), other: approximate(zero, WORD * WORD) },
     /** A bit that is 1, as evidence for the one answer that sets it. */
     odds: [one * (WORD * WORD - zero), zero * (WORD * WORD - one)],
     /**
@@ -44,16 +44,16 @@ export function twoStage(p, count) {
      * bits alone. `made` says whose fresh noise they have, and how many of each: f is the same.
      */
     lossTogether(made, first, second) {
-      const [ones, zeros] = SIDES.map((side) => told(unlikely(made.map(([noise, n]) => [side(noise), n]))));
-      const power = (i) => ones[i] ** BigInt(first) * zeros[i] ** BigInt(second);
-      return logUp(power(0), power(1));
+      const [ones, zeros] = SIDES.map((side) => posteriorRatio(productBelow(made.map(([noise, n]) => [side(noise), n]))));
+      const product = (i) => ones[i] ** BigInt(first) * zeros[i] ** BigInt(second);
+      return logUp(product(0), product(1));
     },
     /** For each bit in order, one coin(flip) that flips it. */
-    settle: (filter, draws) =>
-      permanent ? makeBits(count, (i) => draws.coin(flip) !== (bitAt(filter, i) === 1)) : filter,
+    drawPermanent: (filter, draws) =>
+      isMemoised ? makeBits(count, (i) => draws.coin(flip) !== (bitAt(filter, i) === 1)) : filter,
     /** For each bit in order, coin(high) if set, else coin(low). */
-    report: (settled, draws) =>
-      fresh ? makeBits(count, (i) => draws.coin(bitAt(settled, i) ? high : low)) : settled,
+    drawInstantaneous: (settled, draws) =>
+      hasInstantaneous ? makeBits(count, (i) => draws.coin(bitAt(settled, i) ? high : low)) : settled,
   };
 }
 
@@ -65,18 +65,18 @@ export function twoStage(p, count) {
  * asked for. No loss is below 2^-127, so it is too large by less than a part in 10^80, and the double
  * above it is as good as always the one above the exact loss.
  */
-function unlikely(parts) {
+function productBelow(parts) {
   if (parts.length === 1 && parts[0][1] === 1) return parts[0][0];
-  const product = parts.reduce((all, [fraction, n]) => (all * power(fraction, n)) >> PLACES, 1n << PLACES);
-  return [product, 1n << PLACES];
+  const product = parts.reduce((all, [fraction, n]) => (all * powerBelow(fraction, n)) >> BINARY_PLACES, 1n << BINARY_PLACES);
+  return [product, 1n << BINARY_PLACES];
 }
 
 /** The same of one fraction to the power n. */
-function power([above, below], n) {
-  let [found, square] = [1n << PLACES, (above << PLACES) / below];
+function powerBelow([above, below], n) {
+  let [found, square] = [1n << BINARY_PLACES, (above << BINARY_PLACES) / below];
   for (let left = n; left; left = Math.floor(left / 2)) {
-    if (left % 2) found = (found * square) >> PLACES;
-    square = (square * square) >> PLACES;
+    if (left % 2) found = (found * square) >> BINARY_PLACES;
+    square = (square * square) >> BINARY_PLACES;
   }
   return found;
 }

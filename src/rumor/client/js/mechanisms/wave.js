@@ -1,9 +1,9 @@
 /** The wave (Li et al. 2020) on integers: a position near the true one, or not, for ordered answers. */
 
-import { size } from "../checks.js";
+import { checkInteger } from "../checks.js";
 import { grid } from "./grid.js";
 import { choice } from "./labels.js";
-import { nearOrFar } from "./near-or-far.js";
+import { windowedResponse } from "./windowed.js";
 
 /** A scale of numbers says its range as well. */
 const RANGE = ["range", "outside"];
@@ -12,12 +12,12 @@ export const keys = (p) => ["window", "inside", "bins", ...(RANGE.some((key) => 
 const MOST = 4096;
 
 export function make(p, labels) {
-  const bins = size("bins", p.bins, 2, MOST);
-  const { window, ...drawn } = nearOrFar(p, bins - 1, bins);
+  const bins = checkInteger("bins", p.bins, 2, MOST);
+  const { window, ...response } = windowedResponse(p, bins - 1, bins);
   const last = bins + window - 2;
   return {
     ...scale(p, bins, labels),
-    ...drawn,
+    ...response,
     kind: "ordered",
     /** What a report says, on the line of answers: a stretch that begins `window - 1` before it. */
     reach: { bins, window },

@@ -2,7 +2,7 @@
 
 import { refuse } from "../checks.js";
 import { GRID, number } from "./grid.js";
-import { nearOrFar } from "./near-or-far.js";
+import { windowedResponse } from "./windowed.js";
 
 export const keys = [...GRID, "window", "values", "inside"];
 
@@ -21,7 +21,7 @@ export function make(p) {
   const values = checked(p.values);
   const base = number(p);
   const cells = 2 * values.length;
-  const { window, draw, supports: _, ...drawn } = nearOrFar(p, cells - p.window, cells - 1);
+  const { window, draw, supports: _, ...response } = windowedResponse(p, cells - p.window, cells - 1);
   const worth = [...values.map((value) => -value).reverse(), ...values];
   const sums = Array.from({ length: cells - window + 1 }, (_, k) =>
     worth.slice(k, k + window).reduce((total, value) => total + value, 0),
@@ -29,7 +29,7 @@ export function make(p) {
   const top = sums[sums.length - 1];
   return {
     ...base,
-    ...drawn,
+    ...response,
     /** To one of the two nodes that a step lies between, so that the mean is kept; then as near a position. */
     draw(step, draws) {
       const place = (2 * step - base.steps) * top;

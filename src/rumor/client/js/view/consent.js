@@ -1,7 +1,7 @@
 /** The question that a person is asked before a revision may cost more than they agreed to. */
 
 import { h } from "./dom.js";
-import { belief, figure, percentage } from "./report.js";
+import { posteriorBound, formatNumber, formatPercent } from "./report.js";
 
 /**
  * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.
@@ -12,7 +12,7 @@ import { belief, figure, percentage } from "./report.js";
  */
 export function askConsent({ spent, before, after }, words, place = document.body) {
   const { title, text, spent: soFar, before: agreed, after: wanted, otherwise, yes, no } = words.consent;
-  const line = (name, epsilon) => h("div", {}, h("dt", {}, name), h("dd", {}, words.epsilon(figure(words, epsilon, 4))));
+  const line = (name, epsilon) => h("div", {}, h("dt", {}, name), h("dd", {}, words.epsilon(formatNumber(words, epsilon, 4))));
   return new Promise((resolve) => {
     const button = (said, look, label) =>
       h("button", { type: "button", class: look, autofocus: said === "no", onclick: () => dialog.close(said) }, label);
@@ -24,7 +24,7 @@ export function askConsent({ spent, before, after }, words, place = document.bod
       },
     },
       h("h2", { id: "consent-title" }, title),
-      h("p", { id: "consent-text" }, text(...[before, after].map((epsilon) => percentage(words, belief(epsilon))))),
+      h("p", { id: "consent-text" }, text(...[before, after].map((epsilon) => formatPercent(words, posteriorBound(epsilon))))),
       h("dl", { id: "consent-costs" }, line(soFar, spent), line(agreed, before), line(wanted, after)),
       h("p", { class: "soft" }, otherwise),
       h("div", { class: "choices" }, button("no", null, no), button("yes", "primary", yes)));

@@ -22,7 +22,7 @@ export async function loadControls(questions) {
 export function control(card, title, words, changed) {
   const set = (value) => {
     card.value = value;
-    mark(card, null);
+    showMistake(card, null);
     changed();
   };
   card.wrong = h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" });
@@ -30,10 +30,10 @@ export function control(card, title, words, changed) {
 }
 
 /** What is wrong with an answer, in words for whoever gave it; null where nothing is. */
-export const wrongWith = (card, words) => loaded[card.question.kind].wrong?.(card, words) ?? null;
+export const mistakeIn = (card, words) => loaded[card.question.kind].mistake?.(card, words) ?? null;
 
 /** Say at a question what is wrong with its answer, or that nothing is. */
-export function mark(card, sentence) {
+export function showMistake(card, sentence) {
   const place = card.wrong;
   if (!place?.isConnected) return null;
   place.textContent = sentence ?? "";
@@ -44,4 +44,4 @@ export function mark(card, sentence) {
 }
 
 /** What a person answered, in words for themselves. */
-export const shownValue = (question, value, words) => (loaded[question.kind].shown ?? String)(value, words);
+export const formatAnswer = (question, value, words) => (loaded[question.kind].formatAnswer ?? String)(value, words);

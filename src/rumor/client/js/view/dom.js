@@ -18,4 +18,4 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 /** @param {string} id */
-export const at = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);

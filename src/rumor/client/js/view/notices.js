@@ -2,7 +2,7 @@
 
 import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
-import { figure } from "./report.js";
+import { formatNumber } from "./report.js";
 
 /** A notice for each; `linked` is whether a question that is asked may be joined, `asked` what was drawn, `lang` how its day is written. */
 export function noticesView(contract, linked, asked, words, lang) {
@@ -29,7 +29,7 @@ function askedView({ questions, of, day, days, open }, words, lang) {
 function linkedView({ linked, question }, words) {
   const [first, second] = linked.map((id) => question(id).text || id);
   const both = linked.reduce((sum, id) => sum + lossOf(question(id)).answer, 0);
-  return h("p", { id: "linked", class: "notice" }, words.linked(first, second, figure(words, both, 4)));
+  return h("p", { id: "linked", class: "notice" }, words.linked(first, second, formatNumber(words, both, 4)));
 }
 
 /** Where reports go through a relay. */

@@ -5,35 +5,35 @@ import { lossOf, lossOfContract } from "../loss.js";
 import { h } from "./dom.js";
 
 /** A number as the language writes it. */
-export const figure = (words, value, digits = 3) => new Intl.NumberFormat(words.tag, { maximumSignificantDigits: digits }).format(value);
-export const percentage = (words, value) => new Intl.NumberFormat(words.tag, { style: "percent", maximumSignificantDigits: 3 }).format(value);
+export const formatNumber = (words, value, digits = 3) => new Intl.NumberFormat(words.tag, { maximumSignificantDigits: digits }).format(value);
+export const formatPercent = (words, value) => new Intl.NumberFormat(words.tag, { style: "percent", maximumSignificantDigits: 3 }).format(value);
 /** What a guess that is right half of the time becomes at most. */
-export const belief = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+export const posteriorBound = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 
 /** What a question costs: a sentence, and the belief that it allows at most. The first explains itself, others say what is different. */
 export function oddsView(question, words, first) {
   const loss = lossOf(question);
-  const sure = belief(loss.answer);
+  const sure = posteriorBound(loss.answer);
   const meter = h("div", { class: "belief", "aria-hidden": "true" },
     h("div", { class: "track" }, h("span", { class: "before" }), h("span", { class: "after" })),
-    h("p", {}, h("span", {}, `${percentage(words, 0.5)} ${words.belief[0]}`), h("span", {}, `${percentage(words, sure)} ${words.belief[1]}`)));
+    h("p", {}, h("span", {}, `${formatPercent(words, 0.5)} ${words.belief[0]}`), h("span", {}, `${formatPercent(words, sure)} ${words.belief[1]}`)));
   meter.style.setProperty("--belief", sure);
-  return h("div", { class: "odds" }, h("p", {}, [oddsOf(loss, words, first), ...oftenOf(question, loss, words)].join(words.space)), meter);
+  return h("div", { class: "odds" }, h("p", {}, [oddsSentence(loss, words, first), ...repeatSentences(question, loss, words)].join(words.space)), meter);
 }
 
 /** What one answer costs, in all rounds that there are. */
-function oddsOf({ answer, round, rounds }, words, first) {
-  const [factor, sure, epsilon] = [figure(words, Math.exp(answer)), percentage(words, belief(answer)), figure(words, answer, 4)];
+function oddsSentence({ answer, round, rounds }, words, first) {
+  const [factor, sure, epsilon] = [formatNumber(words, Math.exp(answer)), formatPercent(words, posteriorBound(answer)), formatNumber(words, answer, 4)];
   if (rounds > 1) return words.oddsRounds(round, rounds, factor, sure, epsilon);
   return first ? words.odds(factor, sure, epsilon) : words.oddsAgain(sure, epsilon);
 }
 
 /** What being asked again costs, and which answer stands for how long. */
-function oftenOf(question, { unchanged }, words) {
+function repeatSentences(question, { unchanged }, words) {
   const { reports_per_person: times, period_days: days } = question;
   const again = days ? words.repeatedPeriod : words.repeated;
   return [
-    ...(times > 1 ? [again(figure(words, times, 9), percentage(words, belief(unchanged)))] : []),
+    ...(times > 1 ? [again(formatNumber(words, times, 9), formatPercent(words, posteriorBound(unchanged)))] : []),
     ...(days ? [words.period(days)] : []),
   ];
 }
@@ -41,33 +41,33 @@ function oftenOf(question, { unchanged }, words) {
 const SHOWN_BYTES = 48;
 
 /** How many reports a question takes of a person, over the rounds so far. */
-export const most = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
+export const reportLimit = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
 
 /**
  * Whether one more report of a question is within what was agreed, or may be agreed to now. What a permanent answer
  * costs once more only its ledger knows, and a trifle of rounding is nobody's.
  */
-function affordable(question, contract, { spent, ceiling }) {
+function isAffordable(question, contract, { spent, ceiling }) {
   const most = Math.max(ceiling, lossOfContract(contract).ceiling);
-  return mechanismOf(question).settles || spent + question.epsilon <= most * (1 + 1e-6);
+  return mechanismOf(question).isMemoised || spent + question.epsilon <= most * (1 + 1e-6);
 }
 
 /** Bring a card up to what the ledger says; `asked` is whether today is its day. */
-export function takeStockOf(card, contract, spending, pending, asked, standing) {
+export function updateCard(card, contract, spending, pending, asked, standing) {
   const { question } = card;
-  Object.assign(card, { dear: !affordable(question, contract, standing), ceiling: standing.ceiling });
+  Object.assign(card, { dear: !isAffordable(question, contract, standing), ceiling: standing.ceiling });
   const row = spending.find((each) => each.series === contract.series && each.question === question.id);
   const waiting = pending.filter((envelope) => envelope.question === question.id);
   card.made = row ? row.reports : 0;
   if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-  else if (card.state !== "sent") card.state = !goesOn(card) ? "full" : asked ? "open" : "away";
+  else if (card.state !== "sent") card.state = !takesMore(card) ? "full" : asked ? "open" : "away";
 }
 
 /** Whether a question takes another report of this person. */
-export const goesOn = (card) => card.made < most(card.question) && !card.dear;
+export const takesMore = (card) => card.made < reportLimit(card.question) && !card.dear;
 
 /** Why it does not. */
-export const fullOf = (card, words) => (card.made < most(card.question) ? words.dear(figure(words, card.ceiling)) : words.limit(card.made));
+export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.dear(formatNumber(words, card.ceiling)) : words.limit(card.made));
 
 /**
  * "Stays here" beside "is sent".
@@ -84,34 +84,34 @@ export function reportView(card, description, report, value, words) {
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
     coinsView(description.coins, words),
-    labelled ? [others(description.parts, words), bitTable(labelled, value, ownOf(labelled, card, value), words)] : split(description.parts, value, words),
+    labelled ? [otherParts(description.parts, words), bitTable(labelled, value, isOwnLabel(labelled, card, value), words)] : valueAndReport(description.parts, value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
     !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null,
-    whoElseView(card, report, words));
+    alternativesDetails(card, report, words));
 }
 
 /** How likely chance makes each bit what it is, from the mechanism's own numbers. */
 function coinsView(coins, words) {
   if (!coins) return null;
-  return h("p", { class: "soft coins" }, words.coins[coins.of](percentage(words, coins.own), percentage(words, coins.other)));
+  return h("p", { class: "soft coins" }, words.coins[coins.of](formatPercent(words, coins.own), formatPercent(words, coins.other)));
 }
 
 /** Who else could have sent this: worked out for whoever asks. */
-function whoElseView(card, report, words) {
+function alternativesDetails(card, report, words) {
   const place = h("div", {});
   const opened = async ({ target }) => {
-    if (target.open && !place.hasChildNodes()) place.append(...(await (await import("./who.js")).whoView(card, report, words)).filter(Boolean));
+    if (target.open && !place.hasChildNodes()) place.append(...(await (await import("./alternatives.js")).alternativesView(card, report, words)).filter(Boolean));
   };
   return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.who.title), place);
 }
 
 /** What a report says beside its labelled bits. */
-const others = (parts, words) => parts.filter((part) => part.kind !== "bits").map((part) => h("dl", {}, partView(part, words)));
+const otherParts = (parts, words) => parts.filter((part) => part.kind !== "bits").map((part) => h("dl", {}, partView(part, words)));
 
 /** A row for each answer: the truth that stays, and the bit that leaves. */
 function bitTable(part, value, own, words) {
-  const near = nearby(part.labels, own);
+  const near = rowsNearOwn(part.labels, own);
   const row = (label, i) =>
     h("tr", { class: own(label) ? "own" : null },
       h("th", { scope: "row", dir: "auto" }, label, own(label) ? h("small", {}, ` ${words.yours}`) : null),
@@ -123,34 +123,34 @@ function bitTable(part, value, own, words) {
       value === null ? null : h("th", { scope: "col" }, words.stays),
       h("th", { scope: "col" }, words.leaves))),
     h("tbody", {}, near.map((i) => row(part.labels[i], i))),
-    near.length < part.labels.length ? h("tfoot", {}, h("tr", {}, h("td", { colspan: 3 }, rest(part, near, words)))) : null);
+    near.length < part.labels.length ? h("tfoot", {}, h("tr", {}, h("td", { colspan: 3 }, restSentence(part, near, words)))) : null);
 }
 
 // More rows than this nobody reads: those around one's own answer are shown, and the others counted.
 const [WHOLE, AROUND] = [40, 5];
 
-function nearby(labels, own) {
+function rowsNearOwn(labels, own) {
   if (labels.length <= WHOLE) return labels.map((_, i) => i);
   const mine = Math.max(0, labels.findIndex(own));
   const first = Math.max(0, Math.min(mine - AROUND, labels.length - 2 * AROUND - 1));
   return Array.from({ length: 2 * AROUND + 1 }, (_, i) => first + i);
 }
 
-function rest(part, near, words) {
+function restSentence(part, near, words) {
   const shown = near.filter((i) => part.value[i]).length;
   const ones = part.value.reduce((sum, bit) => sum + (bit ? 1 : 0), 0) - shown;
   return words.others(part.labels.length - near.length, ones);
 }
 
 /** Whether a label is the answer: one of a set, or what was asked `of` several answers. */
-function ownOf(part, card, value) {
+function isOwnLabel(part, card, value) {
   if (value === null) return () => false;
   if (Array.isArray(card.value)) return (label) => card.value.includes(label);
   const own = part.of ? part.of.map((id) => card.value[id]).join(", ") : value;
   return (label) => label === own;
 }
 
-function split(parts, value, words) {
+function valueAndReport(parts, value, words) {
   return h("div", { class: "split" },
     value === null ? null : h("div", { class: "stays" }, h("h3", {}, words.stays), h("p", { class: "value" }, value)),
     h("div", { class: "leaves" }, h("h3", {}, words.leaves), h("dl", {}, parts.map((part) => partView(part, words)))));

@@ -1,15 +1,15 @@
 /** Twenty draws of an answer, none of them sent: what a report says of a person, and what of chance. */
 
 import { describeReport } from "/client/rumor.js";
-import { rehearse } from "/client/rehearsal.js";
+import { drawTrialReports } from "/client/trial.js";
 import { h } from "/client/view/dom.js";
 
 const [TIMES, ROWS] = [20, 8];
 
 /** A table of what came out how often. */
-export async function rehearsalView({ question, value }, { rehearsal: words }) {
+export async function trialView({ question, value }, { rehearsal: words }) {
   const counts = new Map();
-  for (const report of await rehearse(question, value, TIMES)) {
+  for (const report of await drawTrialReports(question, value, TIMES)) {
     for (const said of saidBy(describeReport(question, report).parts)) counts.set(said, (counts.get(said) ?? 0) + 1);
   }
   const own = new Set([value].flat().map(String));

@@ -9,16 +9,16 @@ import { keysOf } from "./permanent.js";
 import { systemDraws } from "./randomness.js";
 
 /** So many reports of an answer. @returns {Promise<Uint8Array[]>} */
-export async function rehearse(question, value, times) {
+export async function drawTrialReports(question, value, times) {
   const mechanism = mechanismOf(question);
   const encoded = await mechanism.encode(value);
   const reports = [];
   for (let i = 0; i < times; i++) {
-    if (!mechanism.settle) reports.push(mechanism.draw(encoded, systemDraws()));
+    if (!mechanism.drawPermanent) reports.push(mechanism.draw(encoded, systemDraws()));
     else {
       const nobody = crypto.getRandomValues(new Uint8Array(32));
       const keys = keysOf(nobody, "rehearsal", question.id, toHex(nobody), mechanism.identity(encoded, value));
-      reports.push(mechanism.restate(await mechanism.settle(encoded, keys.person, keys.noise), systemDraws()));
+      reports.push(mechanism.reportPermanent(await mechanism.drawPermanent(encoded, keys.person, keys.noise), systemDraws()));
     }
   }
   return reports;

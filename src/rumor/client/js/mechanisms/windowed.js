@@ -1,12 +1,12 @@
 /** An integer near the true position, or any other: what mechanisms with a window share. */
 
 import { fromLittleEndian, littleEndian } from "../bytes.js";
-import { size, threshold } from "../checks.js";
+import { checkInteger, threshold } from "../checks.js";
 import { oneNumber } from "./one-number.js";
 
 /** Drawn where `others` outputs are far from each position, and the window is at most `most` wide. */
-export function nearOrFar(p, others, most) {
-  const window = size("window", p.window, 1, most);
+export function windowedResponse(p, others, most) {
+  const window = checkInteger("window", p.window, 1, most);
   const inside = threshold("inside", p.inside);
   const number = oneNumber(inside, window, others, "near");
   const { width } = number;

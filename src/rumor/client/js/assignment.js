@@ -3,44 +3,44 @@
  * things alone, never from an answer, and kept in the ledger before anything is shown: opening again,
  * refusing to answer, a new secret and a revision of the contract all find the same questions. A draw is
  * kept of its contract and goes on to the revision that names it; it becomes the series' own when the contract
- * is answered, so a contract that is merely opened moves no draw of another one.
+ * is keepAssignment, so a contract that is merely opened moves no draw of another one.
  */
 
 import { fromHex, toHex } from "./bytes.js";
-import { members, refuse, size } from "./checks.js";
+import { checkMembers, refuse, checkInteger } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { mechanismOf } from "./contract.js";
-import { follow, scopeOf } from "./pins.js";
+import { nextPin, scopeOf } from "./pins.js";
 import { Keyed } from "./randomness.js";
 
 const DAY = 86_400_000;
 const [FIRST, LAST] = ["1970-01-01", "2999-12-31"];
 const KEYS = { questions: undefined, days: undefined, starts: undefined };
 
-const shownDay = (number) => new Date(DAY * number).toISOString().slice(0, 10);
+const formatDay = (number) => new Date(DAY * number).toISOString().slice(0, 10);
 
 /** A day as contracts write it: another way would be another contract. */
 const isDay = (value) =>
   typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && value >= FIRST && value <= LAST &&
   !Number.isNaN(Date.parse(value)) && new Date(value).toISOString().startsWith(value);
 /** Check what a contract says under `ask`. */
-export function checkAsk(ask, questions) {
-  const said = members("ask", ask, [], KEYS);
-  if (said.questions === undefined && said.days === undefined) refuse("ask must say how many questions, or days, or both", ask);
-  if (said.questions !== undefined) {
-    size("questions of ask", said.questions, 1, questions.length);
-    if (said.questions === questions.length) refuse("a contract leaves questions of ask out where all are asked", said.questions);
+export function checkSamplingDesign(ask, questions) {
+  const design = checkMembers("ask", ask, [], KEYS);
+  if (design.questions === undefined && design.days === undefined) refuse("ask must say how many questions, or days, or both", ask);
+  if (design.questions !== undefined) {
+    checkInteger("questions of ask", design.questions, 1, questions.length);
+    if (design.questions === questions.length) refuse("a contract leaves questions of ask out where all are asked", design.questions);
   }
-  if (said.days !== undefined) size("days of ask", said.days, 2, 36525);
-  else if (said.starts !== undefined) refuse("starts of ask goes with days, of which it is the first", said.starts);
-  if (said.starts !== undefined && !isDay(said.starts)) {
-    refuse(`starts of ask must be a day written YYYY-MM-DD, from ${FIRST} to ${LAST}`, said.starts);
+  if (design.days !== undefined) checkInteger("days of ask", design.days, 2, 36525);
+  else if (design.starts !== undefined) refuse("starts of ask goes with days, of which it is the first", design.starts);
+  if (design.starts !== undefined && !isDay(design.starts)) {
+    refuse(`starts of ask must be a day written YYYY-MM-DD, from ${FIRST} to ${LAST}`, design.starts);
   }
-  for (const question of questions) checkQuestion(said, question);
+  for (const question of questions) checkSampledQuestion(design, question);
 }
 
 /** Refuse what cannot be one of many: each round is a collection, a day is one answer. */
-function checkQuestion({ days }, question) {
+function checkSampledQuestion({ days }, question) {
   const { rounds } = mechanismOf(question);
   if (rounds > 1) refuse("ask cannot go with a question in rounds, since each round is a collection of its own", question.id);
   if (days === undefined) return;
@@ -55,83 +55,83 @@ function checkQuestion({ days }, question) {
  * @param {import("./rumor.js").Contract} contract
  * @param {number} today the day, counted from 1970
  */
-export async function askedOf(state, contract, today) {
+export async function drawAssignment(state, contract, today) {
   // Refused before anything is drawn.
   const scope = scopeOf(state, contract);
-  follow(scope, contract);
+  nextPin(scope, contract);
   if (contract.relay) (await import("./relay.js")).checkBatchSize(contract);
   const { ask, questions } = contract;
   const ids = questions.map(({ id }) => id);
-  const mine = ask.questions === undefined ? ids : await drawnQuestions(state, contract, ids, scope);
-  const day = ask.days === undefined ? null : await drawnDay(state, contract, today, scope);
+  const mine = ask.questions === undefined ? ids : await drawQuestions(state, contract, ids, scope);
+  const day = ask.days === undefined ? null : await drawDay(state, contract, today, scope);
   return {
     // In the order of the contract: the order of the draw is of no use to anybody.
     questions: ids.filter((id) => mine.includes(id)),
     of: ids.length,
     day,
     days: ask.days ?? null,
-    open: day === null || day === shownDay(today),
+    open: day === null || day === formatDay(today),
   };
 }
 
-/** Make what was drawn for a contract its collector's own, in place: it was answered. */
-export function answered(state, { series, digest }, { name: scope }) {
+/** Make what was drawn for a contract its collector's own, in place: it was keepAssignment. */
+export function keepAssignment(state, { series, digest }, { name: scope }) {
   for (const name of ["asked", "days"]) {
     for (const row of (state[name] ?? []).filter((one) => [series, scope].includes(one.series) && one.contract === digest)) {
-      add(state, name, { ...row, series: scope, contract: "" });
+      addRow(state, name, { ...row, series: scope, contract: "" });
     }
   }
 }
 
 /**
  * Rows of the scope first (their contract is empty), then those of the contract and of the one it revises, which
- * are under the name of the series where it was opened before another collector's was answered.
+ * are under the name of the series where it was opened before another collector's was keepAssignment.
  */
-function kept(rows = [], { series, digest, previous }, { name }) {
+function storedRows(rows = [], { series, digest, previous }, { name }) {
   const of = (names, ...contracts) => rows.filter((row) => names.includes(row.series) && contracts.includes(row.contract ?? ""));
   return [...of([name], ""), ...of([name, series], digest, previous)];
 }
 
 /** Keep a row, unless the same was drawn before. */
-function add(state, name, row) {
+function addRow(state, name, row) {
   const same = ["series", "contract", "question", "days", "starts"];
   const rows = (state[name] ??= []);
   if (!rows.some((one) => same.every((key) => (one[key] ?? "") === (row[key] ?? "")))) rows.push(row);
 }
 
-async function drawnQuestions(state, contract, ids, scope) {
+async function drawQuestions(state, contract, ids, scope) {
   const { ask, series, digest } = contract;
   const secret = fromHex(state.secret);
   // What was drawn once stays drawn, whatever a revision adds.
-  const drawn = new Set(kept(state.asked, contract, scope).map(({ question }) => question));
+  const drawn = new Set(storedRows(state.asked, contract, scope).map(({ question }) => question));
   const known = [...drawn].filter((id) => ids.includes(id));
   const ranks = new Map();
   for (const id of ids) ranks.set(id, toHex(await new Keyed(secret, "rumor asked question 1", series, id).digest()));
   const others = ids.filter((id) => !known.includes(id)).sort((a, b) => (ranks.get(a) < ranks.get(b) ? -1 : 1));
   const mine = [...known, ...others].slice(0, ask.questions);
-  for (const question of mine) add(state, "asked", { series: scope.name, contract: digest, question });
+  for (const question of mine) addRow(state, "asked", { series: scope.name, contract: digest, question });
   return mine;
 }
 
-async function drawnDay(state, contract, today, scope) {
+async function drawDay(state, contract, today, scope) {
   const { series, digest, ask: { days, starts = "" } } = contract;
-  const rows = kept(state.days, contract, scope);
+  const rows = storedRows(state.days, contract, scope);
   const own = rows.filter((row) => !row.contract);
   // Older rows do not say when the series was met.
-  const met = own.length ? own[0].met ?? (own[0].starts || own[0].day) : shownDay(today);
+  const met = own.length ? own[0].met ?? (own[0].starts || own[0].day) : formatDay(today);
   const first = Date.parse(starts || met) / DAY;
-  // A day that was answered on stays the day wherever it can be.
-  const stays = own.find(({ day }) => Date.parse(day) / DAY >= first && Date.parse(day) / DAY < first + days);
-  if (stays) return stays.day;
+  // A day that was keepAssignment on stays the day wherever it can be.
+  const keptDay = own.find(({ day }) => Date.parse(day) / DAY >= first && Date.parse(day) / DAY < first + days);
+  if (keptDay) return keptDay.day;
   const found = rows.find((row) => row.contract && row.days === days && row.starts === starts);
   const key = new Keyed(fromHex(state.secret), "rumor asked day 1", series, days);
-  const day = found?.day ?? shownDay(first + (await key.draw((draws) => draws.below(days))));
-  add(state, "days", { series, contract: digest, days, starts, met: found?.met ?? met, day });
+  const day = found?.day ?? formatDay(first + (await key.draw((draws) => draws.below(days))));
+  addRow(state, "days", { series, contract: digest, days, starts, met: found?.met ?? met, day });
   return day;
 }
 
 /** Refuse what this person is not asked, or not today; a name that is no question's is somebody else's business. */
-export function checkAsked(asked, ids, contract, today) {
+export function checkAssigned(asked, ids, contract, today) {
   const count = (number) => number.toLocaleString("en");
   const known = contract.questions.map(({ id }) => id);
   for (const id of ids) {
@@ -144,7 +144,7 @@ export function checkAsked(asked, ids, contract, today) {
     );
   }
   if (asked.open) return;
-  const date = shownDay(today);
+  const date = formatDay(today);
   throw new RumorError(
     "asked",
     `this device answers on ${asked.day}, drawn at random from ${count(asked.days)} days; ` +

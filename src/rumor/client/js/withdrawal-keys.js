@@ -8,7 +8,7 @@ import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { subtle } from "./randomness.js";
 
 const DAY = 86_400_000;
-const hex = (value) => typeof value === "string" && /^([0-9a-f]{2}){16}$/.test(value);
+const isHex = (value) => typeof value === "string" && /^([0-9a-f]{2}){16}$/.test(value);
 
 /** The id of the report with this key, both in hexadecimal. */
 export async function reportId(key) {
@@ -17,14 +17,14 @@ export async function reportId(key) {
 }
 
 /** Whether what was kept of sent reports is whole; a ledger from before has nothing of it. */
-export const wholeSent = (rows) =>
+export const areWithdrawalKeys = (rows) =>
   rows === undefined || (Array.isArray(rows) && rows.every((row) =>
-    hex(row?.id) && typeof row.key === "string" && (hex(row.key) || hex(row.key.slice(64))) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
+    isHex(row?.id) && typeof row.key === "string" && (isHex(row.key) || isHex(row.key.slice(64))) && [row.series, row.contract, row.question].every((text) => typeof text === "string") &&
     Number.isInteger(row.number) && (row.retention === null || Number.isInteger(row.retention)) &&
     (row.until === null || Number.isFinite(row.until)) && typeof (row.collector ?? "") === "string"));
 
 /** Keep the key of a new report. */
-export function keepKey(state, made) {
+export function keepWithdrawalKey(state, made) {
   (state.sent ??= []).push({ ...made, until: null });
 }
 
@@ -38,15 +38,15 @@ export function originOf(base) {
 }
 
 /** Note at which origin the contract of a new report was met (`collector`): its key goes nowhere else. */
-export function keepCollector(state, id, collector) {
-  if (collector) madeOf(state, id).collector = collector;
+export function noteCollector(state, id, collector) {
+  if (collector) withdrawalKeyOf(state, id).collector = collector;
 }
 
 /**
  * Note that reports have arrived, from when retention counts, and at which `origin`, where they went to their
  * collector themselves; and forget what is past it.
  */
-export function arrived(state, ids, origin, now = Date.now()) {
+export function noteArrival(state, ids, origin, now = Date.now()) {
   const today = Math.floor(now / DAY);
   for (const row of state.sent ?? []) {
     // A day more than the collector keeps it: its clock may be in another day.
@@ -57,4 +57,4 @@ export function arrived(state, ids, origin, now = Date.now()) {
 }
 
 /** The report with this id. */
-export const madeOf = (state, id) => (state.sent ?? []).find((row) => row.id === id);
+export const withdrawalKeyOf = (state, id) => (state.sent ?? []).find((row) => row.id === id);

@@ -1,10 +1,10 @@
 /** Who else could have sent a report: how often each other answer would have sent exactly this one. */
 
-import { share } from "../checks.js";
+import { approximate } from "../checks.js";
 import { mechanismOf } from "../contract.js";
 import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
-import { figure, percentage } from "./report.js";
+import { formatNumber, formatPercent } from "./report.js";
 
 // More answers than this take long to go through, and more names than that nobody reads.
 const [CHEAP, NAMED] = [20_000, 12];
@@ -15,7 +15,7 @@ const [CHEAP, NAMED] = [20_000, 12];
  * mechanism has no list of answers, or a long one.
  * @returns {Promise<{ ratio: number, names: string[] }[] | null>} the likeliest first
  */
-export async function whoElse(question, report, value) {
+export async function plausibleAnswers(question, report, value) {
   const { supports, odds: [above, below] = [], domain = question.labels?.length, encode } = mechanismOf(question);
   if (!supports || !domain || domain > CHEAP) return null;
   const own = value === undefined ? null : await encode(value);
@@ -26,23 +26,23 @@ export async function whoElse(question, report, value) {
   }
   const told = groups.filter(({ names }) => names.length);
   const of = own === null ? told[0].weight : supported(own) ? above : below;
-  return told.map(({ weight, names }) => ({ ratio: share(weight, of), names }));
+  return told.map(({ weight, names }) => ({ ratio: approximate(weight, of), names }));
 }
 
 /** The same in words. */
-export async function whoView({ question, value }, report, words) {
+export async function alternativesView({ question, value }, report, words) {
   const { who } = words;
   const listed = (names) => {
     const some = names.slice(0, NAMED).join(who.comma);
-    return names.length > NAMED ? some + who.more(figure(words, names.length - NAMED, 9)) : some;
+    return names.length > NAMED ? some + who.more(formatNumber(words, names.length - NAMED, 9)) : some;
   };
   const often = (ratio) => {
     if (ratio === 1) return value === undefined ? who.likeliest : who.same;
-    return ratio > 1 ? who.times(figure(words, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(percentage(words, ratio));
+    return ratio > 1 ? who.times(formatNumber(words, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(formatPercent(words, ratio));
   };
-  const groups = (await whoElse(question, report, value)) ?? [];
+  const groups = (await plausibleAnswers(question, report, value)) ?? [];
   return [
-    h("p", {}, who.all(figure(words, Math.exp(lossOf(question).report)))),
+    h("p", {}, who.all(formatNumber(words, Math.exp(lossOf(question).report)))),
     groups.length ? h("dl", {}, groups.map(({ ratio, names }) => h("div", {}, h("dt", {}, often(ratio)), h("dd", { dir: "auto" }, listed(names))))) : null,
   ];
 }
