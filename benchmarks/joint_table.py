@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.randomness import Seeded, Source
+from rumor.core.randomness import RandomSource, Seeded
 from rumor.core.types import Codes, Vector
 from rumor.estimators.frequency.linear import project
 from rumor.kinds.joint.fit.association import cramers_v, independence_test, odds_ratio
@@ -90,26 +90,26 @@ def truth_of(name: str, sizes: Sizes, seed: int = 1) -> Vector:
     return np.asarray(((1 - weight) * table + weight * diagonal).ravel())
 
 
-def by_linear(mixed: Mixed, cells: Codes, source: Source) -> Moments:
+def by_linear(mixed: Mixed, cells: Codes, source: RandomSource) -> Moments:
     """The linear estimate of these people's reports."""
     tally = mixed.tally(mixed.privatize(cells, random=source))
     return linear(mixed.parts.sizes, seen_in(mixed.counted(tally))).pair((0, 1))
 
 
-def by_mixed(mixed: Mixed, sizes: Sizes, cells: Codes, source: Source) -> Vector:
+def by_mixed(mixed: Mixed, sizes: Sizes, cells: Codes, source: RandomSource) -> Vector:
     """As Rumor does it."""
     plain = by_linear(mixed, cells, source)
     return averaged_table(averaged(plain, shrunk(plain, sizes)))
 
 
-def by_product(sizes: Sizes, epsilon: float, cells: Codes, source: Source) -> Vector:
+def by_product(sizes: Sizes, epsilon: float, cells: Codes, source: RandomSource) -> Vector:
     """Everybody reports the pair; the unbiased table is projected."""
     oracle = SubsetSelection(domain=math.prod(sizes), epsilon=epsilon)
     tally = oracle.tally(oracle.privatize(cells, random=source))
     return project(oracle.unbiased(tally, cells.size))
 
 
-def by_split(sizes: Sizes, epsilon: float, cells: Codes, source: Source) -> Vector:
+def by_split(sizes: Sizes, epsilon: float, cells: Codes, source: RandomSource) -> Vector:
     """Both answers apart with half of epsilon each, and EM on the linked reports."""
     seen, channels = np.zeros_like(cells), []
     for size, place in zip(sizes, np.unravel_index(cells, sizes), strict=True):

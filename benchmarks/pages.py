@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Request, sync_playwright
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Batch, open_store
+from rumor.collector.store.base import ReportBatch, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.core.plain_text import aligned
@@ -56,7 +56,7 @@ def many(labels: int, people: int) -> Iterator[tuple[str, str]]:
         reports = mechanism.privatize(values, random=Keyed(bytes(32), "benchmark"))
         ids = random.bytes(16 * people)
         rows = np.hstack([np.frombuffer(ids, np.uint8).reshape(people, 16), reports])
-        store.write([Batch(entry.questions["town"], rows)])
+        store.write([ReportBatch(entry.questions["town"], rows)])
         token = add_token(Path(folder) / "tokens", "analyst")
         service = Service(store, "towns", tokens=Tokens(Path(folder) / "tokens"))
         with background(service) as url:

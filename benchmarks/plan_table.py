@@ -18,7 +18,13 @@ from typing import Any
 
 import rumor
 from rumor.kinds import KINDS
-from rumor.kinds.planning.planned import Forecast, PlannedQuestion, Size, Wish, permanent_noise
+from rumor.kinds.planning.planned import (
+    BudgetSpec,
+    Forecast,
+    PlannedQuestion,
+    Size,
+    permanent_noise,
+)
 from rumor.mechanisms import FrequencyOracle, Mechanism
 
 LINEAR, DEFAULT = 0.05, 0.15
@@ -85,7 +91,7 @@ def topic_and_mechanism(
     name: str, size: int, epsilon: float, people: int
 ) -> tuple[PlannedQuestion[Any], Mechanism]:
     """What a row is about."""
-    wish = Wish(float(epsilon))
+    wish = BudgetSpec(float(epsilon))
     if name in ORACLES:
         return KINDS["choice"].planned(Size(size)), ORACLES[name](size, epsilon)
     topic: PlannedQuestion[Any]

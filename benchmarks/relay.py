@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from benchmarks.harness import Row, Scale, as_ratio, ceiling, fact
 from rumor.collector.gateway import Gateway, public_of
-from rumor.collector.relay.store import Arrived, RelayStore
-from rumor.collector.store.base import Accepted, Store, open_store
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
+from rumor.collector.store.base import BatchAccepted, Store, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
@@ -51,7 +51,7 @@ def run(scale: Scale) -> Iterable[Row]:
             return [kind.seal(report_id(new_key()), None, each.tobytes()) for each in reports]
 
         def relayed(envelopes: list[bytes]) -> None:
-            assert all(kept.keep([Arrived(1, each) for each in envelopes]))
+            assert all(kept.keep([ArrivedEnvelope(1, each) for each in envelopes]))
 
         def opened(envelopes: list[bytes]) -> None:
             for each in envelopes:
@@ -139,7 +139,7 @@ def _taken(gateway: Gateway, store: Store, contract: Collection) -> Callable[[li
     def taken(envelopes: list[bytes]) -> None:
         batches, bad = gateway.opened(entry, question, b"".join(envelopes))
         assert not bad
-        assert store.write(batches) == [Accepted(1, 0)] * len(envelopes)
+        assert store.write(batches) == [BatchAccepted(1, 0)] * len(envelopes)
 
     return taken
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
-    Contents,
+    QuestionContents,
     StoredReports,
     open_store,
     today,
@@ -29,7 +29,7 @@ from rumor.contract.collection import Collection
 from rumor.core.randomness import Seeded
 from rumor.demo.crowd import run
 from rumor.demo.page import write_page
-from rumor.demo.showcase import Running, Showcase, showcase
+from rumor.demo.showcase import RunningCollector, Showcase, showcase
 from rumor.mechanisms.summary import Summary
 
 _PAST = {ago: 1_400 + 90 * (ago * 5 % 7) for ago in range(13, 0, -1)}
@@ -83,14 +83,14 @@ class Stage:
 
     def __init__(self, shared: Showcase, stack: ExitStack) -> None:
         self.shared, self._stack = shared, stack
-        self._kept: dict[str, Running] = {}
+        self._kept: dict[str, RunningCollector] = {}
 
     def fresh(
         self,
         *questions: dict[str, object],
         days: Mapping[int, np.ndarray] | None = None,
         **about: object,
-    ) -> Running:
+    ) -> RunningCollector:
         """A collector of these questions; the first may have had answers, so many days ago."""
         contract = Collection.resolve({**ABOUT, **about, "questions": list(questions)})
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
@@ -98,9 +98,9 @@ class Stage:
         entry = store.restore(contract, _past(contract, days or {}), open=True)
         token = add_token(folder / "tokens", "analyst")
         service = Service(store, contract.series, tokens=Tokens(folder / "tokens"))
-        return Running(self._stack.enter_context(background(service)), token, store, entry)
+        return RunningCollector(self._stack.enter_context(background(service)), token, store, entry)
 
-    def kept(self, name: str, make: Callable[[], Running]) -> Running:
+    def kept(self, name: str, make: Callable[[], RunningCollector]) -> RunningCollector:
         """The same for every picture that only looks."""
         if name not in self._kept:
             self._kept[name] = make()
@@ -115,7 +115,7 @@ def stage() -> Iterator[Stage]:
         yield Stage(shared, stack)
 
 
-def _past(contract: Collection, days: Mapping[int, np.ndarray]) -> dict[str, Contents]:
+def _past(contract: Collection, days: Mapping[int, np.ndarray]) -> dict[str, QuestionContents]:
     """Reports of the first question, as an export has them."""
     found = {}
     for place, question in enumerate(contract.questions):
@@ -127,7 +127,7 @@ def _past(contract: Collection, days: Mapping[int, np.ndarray]) -> dict[str, Con
             for ago, codes in (days.items() if place == 0 else ())
         }
         kept = [StoredReports(day, _ids(len(each)), each) for day, each in made.items()]
-        found[question.id] = Contents(
+        found[question.id] = QuestionContents(
             iter(kept), iter(()), {day: empty.update(each) for day, each in made.items()}
         )
     return found

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rumor.collector.http.server import background, listen
-from rumor.collector.issuer_keys import Keys
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuer_keys import IssuerKeys
+from rumor.collector.issuing import IssuerService
 from rumor.collector.store.base import Store
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
@@ -24,7 +24,7 @@ from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "blind.json").read_text())
 SECRETS = [SecretKey(int(first, 16), int(second, 16)) for first, second in VECTORS["keys"]]
-KEYS = Keys("series", dict(zip(("colour", "home"), SECRETS, strict=True)))
+KEYS = IssuerKeys("series", dict(zip(("colour", "home"), SECRETS, strict=True)))
 WISH: dict[str, object] = {
     "name": "Members only",
     "series": "series",
@@ -68,7 +68,7 @@ def issuing(store: Store, **more: object) -> Iterator[Collection]:
     """While this lasts, an issuer works over a store; its collection."""
     listener = listen("127.0.0.1", 0)
     contract = blind_collection(f"http://127.0.0.1:{listener.getsockname()[1]}", **more)
-    with background(Issuing(store, contract, KEYS), listener=listener):
+    with background(IssuerService(store, contract, KEYS), listener=listener):
         yield contract
 
 

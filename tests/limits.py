@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "rumor"
 # Checks that others call: the line that calls one of them is the check.
@@ -48,7 +48,7 @@ class Rule:
             self.give(value)
         except InputError as problem:
             return problem
-        raise AssertionError(f"{self.says}: {shown(value)} was taken")
+        raise AssertionError(f"{self.says}: {format_value(value)} was taken")
 
 
 def whole(name: str, low: int, high: int, give: Callable[[Any], object], **more: Any) -> Rule:
@@ -83,7 +83,7 @@ def check(rule: Rule) -> None:
     for value in rule.refuses:
         sentence = str(rule.refused(value))
         assert rule.says in sentence
-        shapes = [shown(value)]
+        shapes = [format_value(value)]
         if isinstance(value, int) and not isinstance(value, bool):
             shapes += [f"{value:,}", str(value)]
         got = sentence.rpartition("got ")[2]

@@ -18,7 +18,7 @@ import pytest
 
 from rumor.collector.store.base import Store
 from rumor.contract.collection import Collection, Question
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.blind_rsa import PublicKey, SecretKey
 from rumor.core.randomness import Seeded
 from rumor.mechanisms import Mechanism
@@ -92,7 +92,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Cell: lambda value: f"<cell {value.id!r}>",
     Paper: lambda value: f"<paper {value.name!r}>",
     Seeded: lambda value: f"Seeded({value._number})",
-    Table: lambda value: (
+    AnswerTable: lambda value: (
         f"Table(path={str(value.path)!r}, mark={value.mark!r}, missing={value.missing.rule!r})"
     ),
 }

@@ -18,8 +18,8 @@ import pytest
 
 import rumor
 from rumor.core.checks import checked_method, exact_text
-from rumor.core.errors import AnswerError, InputError, shown
-from rumor.core.number_range import one_number
+from rumor.core.errors import AnswerError, InputError, format_value
+from rumor.core.number_range import parse_number
 from rumor.core.plain_text import aligned
 from rumor.core.reports import Validity
 from rumor.mechanisms import BY_NAME
@@ -232,8 +232,8 @@ CALLS: list[tuple[str, str, Callable[..., object]]] = [
     ("question_loss", "", lambda **said: question_loss(ASKED, reports=1, **said)),
     ("changing_loss", "", lambda **said: changing_loss(ASKED, 1, **said)),
     ("caution", "", lambda **said: caution(9.0, **said)),
-    ("one_number", "", lambda **said: refusal(lambda: one_number("x", **said))),
-    ("shown", "", lambda **said: shown("x" * 99, **said)),
+    ("one_number", "", lambda **said: refusal(lambda: parse_number("x", **said))),
+    ("shown", "", lambda **said: format_value("x" * 99, **said)),
     ("aligned", "", lambda **said: aligned(["a", "b"], [["x", "yyy"], ["xxx", "y"]], **said)),
     (
         "Validity.require",
@@ -267,6 +267,9 @@ def test_what_is_left_out_is_as_if_it_were_said(
 def test_what_errors_say_where_nothing_is_said() -> None:
     assert str(AnswerError("a rule")) == "a rule; got something else"
     assert (
-        str(AnswerError("a rule", 0).within("a.csv")) == "a.csv, row 1: a rule; got something else"
+        str(AnswerError("a rule", 0).located_in("a.csv"))
+        == "a.csv, row 1: a rule; got something else"
     )
-    assert str(AnswerError("a rule", 2, "x").within("a.csv", 7)) == "a.csv, row 10: a rule; got x"
+    assert (
+        str(AnswerError("a rule", 2, "x").located_in("a.csv", 7)) == "a.csv, row 10: a rule; got x"
+    )

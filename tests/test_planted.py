@@ -124,7 +124,7 @@ def test_mechanisms(mechanism: Mechanism, capfd: pytest.CaptureFixture[str]) -> 
         one: list[Callable[[], object]] = [
             lambda column=column: mechanism.privatize(column, random=seeded),  # type: ignore[misc]
             lambda column=column: mechanism.report(column, random=seeded),  # type: ignore[misc]
-            lambda column=column: mechanism.permanence.answer(column, permanent=keyed),  # type: ignore[misc]
+            lambda column=column: mechanism.permanence.report_memoised(column, permanent=keyed),  # type: ignore[misc]
             lambda column=column: mechanism.notes(column),  # type: ignore[misc]
             # Reports and counts are no answers, but answers may be taken for them.
             lambda column=column: mechanism.validate(column).require(),  # type: ignore[misc]

@@ -198,7 +198,7 @@ def test_what_is_refused(work: Path, capsys: Outputs, arguments: list[str], sent
 def test_every_kind_is_compared_or_says_that_it_is_not(name: str) -> None:
     kind = KINDS[name]
     mechanism = collection_of(kind).question("asked").mechanism
-    typed = [kind.typed(mechanism, text) for text in kind.example().typed] * 60
+    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed] * 60
     data = [
         [mechanism.report(one, random=rumor.Seeded(seed + i)) for i, one in enumerate(typed)]
         for seed in (1, 10_000)

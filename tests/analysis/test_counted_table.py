@@ -20,10 +20,10 @@ from docs import make_pages
 from rumor.analysis.counted_table import summary_of_counts
 from rumor.analysis.estimate import analyse
 from rumor.cli import main
-from rumor.collector.store.base import Batch, open_store
+from rumor.collector.store.base import ReportBatch, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import write_reports
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from tests.collector.postgres import Postgres
 from tests.needs import needs
@@ -92,7 +92,9 @@ def test_counts_of_support_say_all(id: str, capsys: pytest.CaptureFixture[str]) 
         rows.writerow(["value", "count", "reports"])
         for value, count in enumerate(ours.tally.tolist()):
             rows.writerow([value if labels is None else labels[value], count, 900])
-    made = summary_of_counts(everything(), everything().question(id), Table.open("counts.csv"))
+    made = summary_of_counts(
+        everything(), everything().question(id), AnswerTable.open("counts.csv")
+    )
     assert made == ours
     theirs = estimated("counts.csv", "--counts", "-q", id, capsys=capsys)
     assert theirs == estimated("r.parquet", capsys=capsys)
@@ -105,7 +107,7 @@ def test_postgres_counts_its_own_reports(capsys: pytest.CaptureFixture[str]) -> 
     store, reports = open_store(url), reports_of("rr")
     entry = store.register(collection)
     ids = np.random.default_rng(1).integers(0, 256, (900, 16), dtype=np.uint8)
-    store.write([Batch(entry.questions["rr"], np.hstack([ids, reports]))])
+    store.write([ReportBatch(entry.questions["rr"], np.hstack([ids, reports]))])
     store.close()
     query = Path(__file__).parents[2] / "docs" / "how-to" / "warehouse.md"
     sql = query.read_text().split("```sql\n")[2].split("```")[0]
@@ -188,10 +190,12 @@ def test_dbt_counts_reports(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_counts(id: str, text: str, sentence: str) -> None:
     Path("counts.csv").write_text(text)
     with pytest.raises(InputError, match=sentence):
-        summary_of_counts(everything(), everything().question(id), Table.open("counts.csv"))
+        summary_of_counts(everything(), everything().question(id), AnswerTable.open("counts.csv"))
 
 
 def test_a_count_of_many_is_that_many() -> None:
     Path("counts.csv").write_text("report,count\n\\x00,1000000007\n02,5\n")
-    made = summary_of_counts(everything(), everything().question("rr"), Table.open("counts.csv"))
+    made = summary_of_counts(
+        everything(), everything().question("rr"), AnswerTable.open("counts.csv")
+    )
     assert (made.reports, made.tally.tolist()) == (1_000_000_012, [1_000_000_007, 0, 5])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import rumor
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds import KINDS
@@ -24,7 +24,7 @@ from rumor.kinds.planning.learned_cap import read_cap
 from rumor.kinds.planning.many import plan_many
 from rumor.kinds.planning.plan import make_plan
 from rumor.kinds.reading import Held
-from rumor.kinds.simulation import Trials
+from rumor.kinds.simulation import SimulationSettings
 from rumor.kinds.words.code_tables import NAMES, shipped_code
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.poisoning import FakeClients, fake_clients
@@ -383,9 +383,9 @@ def dry_run(kind: str, people: int | None) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.csv"
         path.write_text(example.table)
-        table = Table.open(path)
+        table = AnswerTable.open(path)
         column = "asked" if "asked" in table.schema.names else None
-        trials = Trials(3, people, random=Seeded(7), words=example.words)
+        trials = SimulationSettings(3, people, random=Seeded(7), words=example.words)
         return KINDS[kind].simulate(mechanism, Held(table, "asked", column), trials)
 
 

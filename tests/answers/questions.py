@@ -268,7 +268,7 @@ def held(id: str, people: int, turn: int = 0) -> list[Any]:
     """Return what `people` hold, as the mechanism takes it; `turn` shifts who holds what."""
     asked, mechanism = questions()[id], mechanism_of(id)
     weights = np.roll(np.asarray(asked.weights, dtype=np.float64), turn)
-    typed = [kind_of(id).typed(mechanism, text) for text in asked.typed]
+    typed = [kind_of(id).parse_answer(mechanism, text) for text in asked.typed]
     # The largest remainders: no draw decides who is in the crowd.
     exact = weights / weights.sum() * people
     counts = np.floor(exact).astype(int)

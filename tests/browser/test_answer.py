@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Request, Route, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection, Question
 from rumor.demo.showcase import Showcase
@@ -237,7 +237,7 @@ def test_an_insecure_connection_is_refused(open_page: OpenPage, shown: Showcase)
 
 
 @pytest.fixture
-def again(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
+def again(tmp_path: Path) -> Iterator[tuple[str, Store, StoredCollection]]:
     """A word asked many times with permanent noise, and two answers that cost much."""
     costly = {"kind": "choice", "labels": ["yes", "no"], "epsilon": 5.0}
     word = {"bits": 128, "hashes": 1, "cohorts": 2, "f": 0.5, "p": 0.01, "q": 0.99}
@@ -260,7 +260,7 @@ def again(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
 
 
 def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
-    open_page: OpenPage, again: tuple[str, Store, Registered]
+    open_page: OpenPage, again: tuple[str, Store, StoredCollection]
 ) -> None:
     url, *_ = again
     page = open_page(allowed="net::ERR_FAILED")
@@ -284,7 +284,7 @@ def test_a_page_loads_what_its_questions_need_and_says_so_when_it_cannot(
 
 
 def test_permanent_noise_and_spending_survive_a_reload(
-    open_page: OpenPage, again: tuple[str, Store, Registered]
+    open_page: OpenPage, again: tuple[str, Store, StoredCollection]
 ) -> None:
     url, store, entry = again
     page = open_page()
@@ -367,7 +367,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_closed_collection_says_so(
-    open_page: OpenPage, again: tuple[str, Store, Registered]
+    open_page: OpenPage, again: tuple[str, Store, StoredCollection]
 ) -> None:
     """To whoever opened the page before, and to whoever opens it now."""
     url, store, entry = again
@@ -393,7 +393,7 @@ def test_a_closed_collection_says_so(
 
 
 def test_what_was_sent_is_taken_back(
-    open_page: OpenPage, again: tuple[str, Store, Registered]
+    open_page: OpenPage, again: tuple[str, Store, StoredCollection]
 ) -> None:
     url, store, entry = again
     page = open_page()

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Batch, open_store
+from rumor.collector.store.base import ReportBatch, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.demo.showcase import Showcase, showcase
@@ -157,7 +157,7 @@ def test_crafted_reports_raise_an_alarm(open_page: OpenPage, tmp_path: Path) -> 
         fakes = rows(entry, "many", np.zeros(2_000, dtype=np.int64))
         oracle = entry.collection.question("many").mechanism
         fakes[:, 16:] = craft(oracle, np.arange(6), 2_000)  # type: ignore[arg-type]
-        store.write([Batch(entry.questions["many"], fakes)])
+        store.write([ReportBatch(entry.questions["many"], fakes)])
         expect(page.locator("#alarms [role=alert]")).to_contain_text("crafted reports are likely")
 
 

@@ -14,7 +14,13 @@ from playwright.sync_api import Page, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Contents, Registered, Store, StoredReports, open_store
+from rumor.collector.store.base import (
+    QuestionContents,
+    Store,
+    StoredCollection,
+    StoredReports,
+    open_store,
+)
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.core.randomness import Seeded
@@ -33,7 +39,7 @@ Days = dict[str, list[int]]
 @contextmanager
 def served(
     folder: Path, *questions: dict[str, object], past: dict[str, Days] | None = None
-) -> Iterator[tuple[str, Store, Registered]]:
+) -> Iterator[tuple[str, Store, StoredCollection]]:
     """A collector of these questions, perhaps with a past; its page, with a token."""
     store = open_store(f"sqlite:///{folder / 'store.db'}")
     asked = Collection.resolve({**WISH, "questions": list(questions)})
@@ -47,7 +53,7 @@ def served(
         yield f"{url}/#token={token}", store, entry
 
 
-def remembered(asked: Collection, question: str, days: Days) -> Contents:
+def remembered(asked: Collection, question: str, days: Days) -> QuestionContents:
     """Reports of past days, as an export has them."""
     mechanism = asked.question(question).mechanism
     empty = Summary.empty(mechanism, contract=asked.digest, question=question)
@@ -61,7 +67,9 @@ def remembered(asked: Collection, question: str, days: Days) -> Contents:
         )
         for day, each in made.items()
     ]
-    return Contents(iter(kept), iter(()), {day: empty.update(each) for day, each in made.items()})
+    return QuestionContents(
+        iter(kept), iter(()), {day: empty.update(each) for day, each in made.items()}
+    )
 
 
 def choice(id: str, labels: list[str] | int, text: str = "") -> dict[str, object]:

@@ -16,7 +16,7 @@ from docs.make_pages import DOCS
 from rumor.client.modules import import_map, integrity
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.contract.collection import Collection
 from tests.browser.conftest import OpenPage
 from tests.browser.sites import site
@@ -27,7 +27,7 @@ HOMEPAGE = choice("homepage", ["news", "mail", "blank"], 3.0)
 
 
 @pytest.fixture
-def embedded(tmp_path: Path) -> Iterator[tuple[str, Store, Registered]]:
+def embedded(tmp_path: Path) -> Iterator[tuple[str, Store, StoredCollection]]:
     """The example of the documentation on an origin of its own, and a collector elsewhere."""
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(Collection.resolve({**WISH, "questions": [HOMEPAGE, NUMBER]}))
@@ -54,7 +54,7 @@ def element(page: Page, question: str) -> Locator:
 
 
 def test_a_question_is_answered_on_another_page(
-    open_page: OpenPage, embedded: tuple[str, Store, Registered], axe: str
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection], axe: str
 ) -> None:
     url, store, entry = embedded
     page = open_page(scheme="dark")
@@ -98,7 +98,7 @@ def test_a_question_is_answered_on_another_page(
 
 @pytest.mark.slow
 def test_what_goes_wrong_is_told_in_the_element(
-    open_page: OpenPage, embedded: tuple[str, Store, Registered]
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
 ) -> None:
     url, _, _ = embedded
     page = open_page(allowed="Failed to load resource")
@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_told_in_the_element(
 
 
 def test_a_page_that_pins_the_modules_takes_no_others(
-    open_page: OpenPage, embedded: tuple[str, Store, Registered]
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
 ) -> None:
     """The hashes that are published are those of what is served; one byte more is refused."""
     url = embedded[0].replace("index.html", "pinned.html")

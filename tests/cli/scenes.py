@@ -25,7 +25,7 @@ from typer.main import get_command
 from rumor.cli import _run
 from rumor.cli.app import app
 from rumor.client.client import Receipt, Withdrawal
-from rumor.collector.backup import Exported
+from rumor.collector.backup import ExportResult
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
@@ -248,7 +248,7 @@ def _serving(held: Collaborators) -> None:
     held.spy("rumor.collector.gateway:read_keys")
     held.stand("rumor.collector.relay.store:RelayStore")
     held.stand("rumor.collector.relay.service:RelayService")
-    held.stand("rumor.collector.issuing:Issuing")
+    held.stand("rumor.collector.issuing:IssuerService")
     held.spy("rumor.collector.issuer_keys:Keys.load")
 
 
@@ -300,7 +300,7 @@ def _simulating(held: Collaborators) -> None:
     held.stand("rumor.kinds.base:Kind.simulate")
     held.spy("rumor.core.answer_table:Table.open")
     held.stand("rumor.kinds.word_lists:default_cache", "a cache")
-    held.stand("rumor.kinds.base:Kind.takes_words")
+    held.stand("rumor.kinds.base:Kind.check_accepts_candidates")
 
 
 def _privatizing(held: Collaborators) -> None:
@@ -345,7 +345,7 @@ def _inviting(held: Collaborators) -> None:
 
 
 def _keys(held: Collaborators) -> None:
-    held.stand("rumor.collector.issuer_keys:Keys.with_new", lambda self, ids: KEYS)
+    held.stand("rumor.collector.issuer_keys:IssuerKeys.with_new", lambda self, ids: KEYS)
     held.spy("rumor.collector.issuer_keys:Keys.save")
     held.spy("rumor.contract.issuing:Issuer")
     held.spy("rumor.core.files:write_whole")
@@ -353,7 +353,7 @@ def _keys(held: Collaborators) -> None:
 
 def _moving(held: Collaborators) -> None:
     held.spy_stores()
-    done = Exported(collection(), 3, 5)
+    done = ExportResult(collection(), 3, 5)
     for name in ("export_collection", "import_collection"):
         held.stand(f"rumor.collector.backup:{name}", done)
     held.stand("rumor.collector.reports_import:import_reports", done)

@@ -31,7 +31,7 @@ def test_every_option_refuses_what_it_cannot_be(name: str, method: str, option: 
     question = {"id": "q", "kind": name, "text": "?", **kind.example().wish}
     wish = {"name": "L", "series": "l", "contact": "a@b.example", "questions": [question]}
     mechanism = rumor.Collection.resolve(wish).question("q").mechanism
-    person = kind.typed(mechanism, kind.example().typed[0])
+    person = kind.parse_answer(mechanism, kind.example().typed[0])
     reports = [mechanism.report(person, random=rumor.Seeded(i)) for i in range(30)]
     words = {"candidates": list(kind.example().words or ())} if name == "text" else {}
     said = "population" if option == "target" else option

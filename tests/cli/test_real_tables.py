@@ -17,7 +17,7 @@ import pytest
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core import table_files
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from tests.cli.test_privatize import HEAD, question, run
 
 Outputs = pytest.CaptureFixture[str]
@@ -58,7 +58,7 @@ def test_separators_are_found_in_the_header(separator: str, packed: bool, capsys
     data = csv(separator).encode()
     path = Path("t.csv.gz" if packed else "t.csv")
     path.write_bytes(gzip.compress(data) if packed else data)
-    table = Table.open(path)
+    table = AnswerTable.open(path)
     assert table.schema.names == ["asked", "un, deux; trois"]
     cells = [row for batch in table.batches(table.schema.names) for row in batch.to_pylist()]
     assert [tuple(row.values()) for row in cells] == ROWS

@@ -23,7 +23,7 @@ import pytest
 import rumor.cli
 from rumor.cli import _run
 from rumor.client.client import Receipt
-from rumor.collector.issuer_keys import Keys
+from rumor.collector.issuer_keys import IssuerKeys
 from tests.cli.scenes import COMMANDS, prepare
 from tests.flow import home_pages
 from tests.issuers import KEYS
@@ -146,7 +146,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.toml").write_text("name = ")
     (folder / "issued.toml").write_text(f"{members}\n[issuer]\nurl = 'http://a'\n")
     (folder / "wrong.toml").write_text(members.replace("epsilon = 1.0", "epsilon = -1.0"))
-    Keys("strange", KEYS.secrets).save(folder / "strange.keys")
+    IssuerKeys("strange", KEYS.secrets).save(folder / "strange.keys")
     (folder / "empty.txt").write_text("\n \n")
     (folder / "taken-medicine.parquet").write_text("taken")
     shutil.copy(folder / "words.txt", folder / "a.rumor")

@@ -11,7 +11,7 @@ import pytest
 import rumor
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
 from tests.client.test_asked import IDS, collection
@@ -19,12 +19,12 @@ from tests.client.test_http_client import Answered
 from tests.client.test_http_client import answer as answer  # the fixture
 
 
-def served(tmp_path: Path, ask: Ask) -> tuple[Store, Registered, Collection]:
+def served(tmp_path: Path, ask: Ask) -> tuple[Store, StoredCollection, Collection]:
     store, contract = open_store(f"sqlite:///{tmp_path / 'store.db'}"), collection(ask)
     return store, store.register(contract), contract
 
 
-def reports(store: Store, entry: Registered) -> dict[str, int]:
+def reports(store: Store, entry: StoredCollection) -> dict[str, int]:
     found = {id: len(store.newest(entry, id, 9)) for id in IDS}
     return {id: count for id, count in found.items() if count}
 

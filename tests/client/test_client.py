@@ -144,7 +144,9 @@ class TestPermanentAnswers:
         kept = spurious = 0
         for person in range(people):
             secret = person.to_bytes(32, "little")
-            bits = int.from_bytes(rappor.answer(WORD, permanent=rumor.Keyed(secret)), "little")
+            bits = int.from_bytes(
+                rappor.report_memoised(WORD, permanent=rumor.Keyed(secret)), "little"
+            )
             kept += (bits & own).bit_count()
             spurious += (bits & ~own).bit_count()
         for seen, trials, chance in (

@@ -508,12 +508,12 @@ def test_other_addresses_end_in_a_sentence(store: Store, answer: Answered, end: 
 def test_pairs_are_typed_with_colons(text: str, value: object) -> None:
     contract = numeric_collection()
     mechanism, kind = contract.question("uses").mechanism, KINDS["keyvalue"]
-    assert kind.typed(mechanism, text) == value
+    assert kind.parse_answer(mechanism, text) == value
     for wrong in ("maps=3", "maps:much", "maps:nan"):
         with pytest.raises(rumor.InputError, match="must be KEY:NUMBER"):
-            kind.typed(mechanism, wrong)
+            kind.parse_answer(mechanism, wrong)
     with pytest.raises(rumor.InputError, match="each key once"):
-        kind.typed(mechanism, "maps:1,maps:2")
+        kind.parse_answer(mechanism, "maps:1,maps:2")
     assert kind.hint(mechanism).startswith("KEY:NUMBER, KEY:NUMBER... or none; keys maps, mail;")
 
 

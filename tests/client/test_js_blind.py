@@ -11,7 +11,7 @@ import pytest
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.contract.admission import new_invitation
 from rumor.core.blind_rsa import blind_sign, finalize
 from tests.collector.tools import send, stored
@@ -64,7 +64,7 @@ def test_a_contract_needs_its_issuer() -> None:
 
 
 @pytest.fixture
-def way(tmp_path: Path) -> Iterator[tuple[Store, Store, Registered, str]]:
+def way(tmp_path: Path) -> Iterator[tuple[Store, Store, StoredCollection, str]]:
     """An issuer's store, a collector's, the collection and where it is served."""
     issuer = open_store(f"sqlite:///{tmp_path / 'issuer.db'}")
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
@@ -74,7 +74,7 @@ def way(tmp_path: Path) -> Iterator[tuple[Store, Store, Registered, str]]:
             yield issuer, store, entry, url
 
 
-Way = tuple[Store, Store, Registered, str]
+Way = tuple[Store, Store, StoredCollection, str]
 
 
 def test_enrol_answer_and_take_back(way: Way) -> None:

@@ -209,7 +209,10 @@ def test_the_ledger_of_an_earlier_version_stays_charged(person: BrowserContext, 
     spending_now, version, cells = run(page, look)
     assert [(s["reports"], s["values"]) for s in spending_now] == [(2, 2)]
     assert spending_now[0]["epsilon"] == sum_up([question.epsilon] * 2)
-    assert (version, cells) == (2, ["version 1: " + "0" * 64, question.mechanism.permanence.cell])
+    assert (version, cells) == (
+        2,
+        ["version 1: " + "0" * 64, question.mechanism.permanence.memo_digest],
+    )
 
 
 def test_a_page_that_is_not_secure_says_so(person: BrowserContext, site: str) -> None:

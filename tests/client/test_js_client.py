@@ -502,7 +502,9 @@ def test_a_device_gives_the_permanent_answers_that_python_gives(tmp_path: Path) 
     answers = [{"a": word, "b": mood} for word, mood in zip(words, moods, strict=True)]
     person = device(tmp_path / "device")
     expected = [[e.report.hex() for e in person.prepare(contract, a)] for a in answers]
-    cells = {question.id: question.mechanism.permanence.cell for question in contract.questions}
+    cells = {
+        question.id: question.mechanism.permanence.memo_digest for question in contract.questions
+    }
     tags = {
         Keyed(SECRET, "rumor value tag 2", "series", id, cells[id], identity).digest()[:16].hex()
         for id, identity in [("a", "news"), ("a", "café"), ("a", "検索"),
@@ -906,7 +908,7 @@ def _contract_of(mechanism: Mechanism) -> dict[str, object]:
         "id": "a",
         "kind": kind,
         "text": "",
-        **KINDS[kind].named(mechanism),
+        **KINDS[kind].contract_fields(mechanism),
         "epsilon": mechanism.epsilon,
         "mechanism": mechanism.describe(),
         "reports_per_person": 1,

@@ -398,7 +398,7 @@ def test_old_states_are_read_and_stay_charged_and_get_no_new_report() -> None:
     assert 2 * question.epsilon < spent < 2 * question.epsilon * (1 + 2e-12)
     assert state["answers"][:2] == opened["answers"]
     assert [r["cell"][:11] for r in opened["answers"]] == ["version 1: "] * 2
-    assert state["answers"][2]["cell"] == question.mechanism.permanence.cell
+    assert state["answers"][2]["cell"] == question.mechanism.permanence.memo_digest
     assert state["answers"][2]["epsilon"] == question.epsilon
     assert len(made) == 1
     # What was made before counts: three then and six now are the nine that may be asked for.

@@ -84,4 +84,4 @@ def test_losses_are_the_smallest_doubles_that_are_not_below_the_truth() -> None:
     exceeded = [sum(map(Fraction, row)) > Fraction(ceiling) for row, ceiling in ceilings]
     assert found["ceilings"] == exceeded
     assert 0 < sum(exceeded) < len(exceeded)
-    assert found["together"] == [made[0][0].permanence.epsilon_together(made) for made in together]
+    assert found["together"] == [made[0][0].permanence.epsilon_composed(made) for made in together]

@@ -83,7 +83,7 @@ def test_a_part_that_is_answered_twice_is_refused_when_it_is_typed() -> None:
     question = collection(ASKED).question("a")
     for text, said in zip((twice, without), found, strict=True):
         with pytest.raises(AnswerError, match=f"^{re.escape(said)}$"):
-            KINDS["joint"].typed(question.mechanism, text)
+            KINDS["joint"].parse_answer(question.mechanism, text)
 
 
 @pytest.mark.parametrize("id", TAKEN)

@@ -163,7 +163,9 @@ def answer_of(given: tuple[Mechanism, object, list[Any]]) -> object:
     except ValueError:
         own = plain(value)  # keys that are no numbers
     noise = Keyed(SECRET, *context)
-    report = mechanism.permanence.answer(own, permanent=Keyed(SECRET, "person"), random=noise)
+    report = mechanism.permanence.report_memoised(
+        own, permanent=Keyed(SECRET, "person"), random=noise
+    )
     fresh = not isinstance(mechanism, PermanentAnswers)
     return [report.hex() if fresh else None, len(mechanism.notes(own))]
 
@@ -178,7 +180,7 @@ def made(make: Callable[[Any], object], given: object) -> object:
 
 def mechanism_of(given: tuple[dict[str, Any], None]) -> object:
     mechanism = from_description(given[0])
-    return [mechanism.kind, mechanism.epsilon, mechanism.width, mechanism.permanence.cell]
+    return [mechanism.kind, mechanism.epsilon, mechanism.width, mechanism.permanence.memo_digest]
 
 
 def taken(what: str, found: Any) -> object:

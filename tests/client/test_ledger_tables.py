@@ -152,9 +152,9 @@ def test_a_first_answer_fills_every_table(tmp_path: Path, device: Callable[..., 
     assert found["answer"] == [
         {
             "number": number, "series": "series", "question": id, "round": 1,
-            "cell": mechanism.permanence.cell,
+            "cell": mechanism.permanence.memo_digest,
             "epoch": epoch, "period": "", "tag": tag, "settled": None,
-            "epsilon": mechanism.permanence.epsilon_together([(mechanism, 1)]),
+            "epsilon": mechanism.permanence.epsilon_composed([(mechanism, 1)]),
         }
         for number, (id, (mechanism, tag)) in enumerate(expected.items(), 1)
     ]  # fmt: skip
@@ -223,8 +223,8 @@ def test_each_value_has_a_row_and_fresh_noise_has_one(
     made = {(row["answer"]): row["reports"] for row in found["made"]}
     assert [made[row["number"]] for row in pages] == [2, 1]
     assert [row["epsilon"] for row in pages] == [
-        mechanism.permanence.epsilon_together([(mechanism, 2)]),
-        mechanism.permanence.epsilon_together([(mechanism, 1)]),
+        mechanism.permanence.epsilon_composed([(mechanism, 2)]),
+        mechanism.permanence.epsilon_composed([(mechanism, 1)]),
     ]
     assert len({row["tag"] for row in pages}) == 2
     assert (made[feeling["number"]], feeling["tag"]) == (3, b"")

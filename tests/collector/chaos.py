@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rumor.collector.store.base import Registered, open_store
+from rumor.collector.store.base import StoredCollection, open_store
 from rumor.core.reports import Reports
 from tests.collector.tools import collection, rows, send, stored
 
@@ -88,7 +88,7 @@ class Collector(Serving):
 class Account:
     """What was sent: batches that were acknowledged, and those that still have to be."""
 
-    entry: Registered
+    entry: StoredCollection
     url: str = ""
     acknowledged: list[tuple[str, Reports]] = field(default_factory=list)
     refusals: dict[int, int] = field(default_factory=dict)

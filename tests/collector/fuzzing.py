@@ -23,7 +23,7 @@ import numpy as np
 from rumor.collector.http.app import make_app
 from rumor.collector.http.limits import Limits
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store
+from rumor.collector.store.base import Store, StoredCollection
 from tests.collector.tools import as_json, rows
 
 LIMITS = Limits(body_bytes=20_000, json_reports=50, binary_reports=200, requests_per_second=1e9)
@@ -45,7 +45,7 @@ class Attempt:
 class Fuzzer:
     """Draws requests."""
 
-    def __init__(self, entry: Registered, seed: int) -> None:
+    def __init__(self, entry: StoredCollection, seed: int) -> None:
         self._entry, self._chance = entry, random.Random(seed)
         self._pool = {id: rows(entry, id, [i % 3 for i in range(400)]) for id in ("colour", "many")}
 
@@ -127,7 +127,7 @@ def warp(node: Any, chance: random.Random, depth: int = 0) -> Any:
     return chance.choice(_SCALARS)
 
 
-def valid_rows(attempt: Attempt, entry: Registered) -> list[bytes] | None:
+def valid_rows(attempt: Attempt, entry: StoredCollection) -> list[bytes] | None:
     """The oracle: the rows of a valid request, None for any other."""
     headers, body = attempt.headers, attempt.body
     kind = headers.get("content-type")
@@ -212,7 +212,7 @@ class Tally:
 
 
 async def run(
-    store: Store, entry: Registered, attempts: int, seed: int, watch: Callable[[int], None]
+    store: Store, entry: StoredCollection, attempts: int, seed: int, watch: Callable[[int], None]
 ) -> Tally:
     """Send so many requests to the application, in this process; `watch` is told how far it is."""
     service = Service(store, entry.collection.series, limits=LIMITS)
@@ -271,7 +271,7 @@ async def _ask(app: Callable[..., Awaitable[None]], attempt: Attempt) -> tuple[i
 
 
 def fuzz(
-    store: Store, entry: Registered, attempts: int, seed: int, watch: Callable[[int], None]
+    store: Store, entry: StoredCollection, attempts: int, seed: int, watch: Callable[[int], None]
 ) -> Tally:
     """The same, from code that is not asynchronous."""
     return asyncio.run(run(store, entry, attempts, seed, watch))

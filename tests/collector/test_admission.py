@@ -16,12 +16,12 @@ from rumor.cli import main
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
-    Accepted,
-    Conflict,
-    NotAdmitted,
-    Registered,
+    BatchAccepted,
+    IdConflict,
     Store,
+    StoredCollection,
     StoreUnavailable,
+    TokenRefused,
     open_store,
 )
 from rumor.collector.store.dialects import sqlite
@@ -61,11 +61,11 @@ def invited() -> Collection:
 
 
 @pytest.fixture
-def entry(store: Store, invited: Collection) -> Registered:
+def entry(store: Store, invited: Collection) -> StoredCollection:
     return store.register(invited)
 
 
-def keys_of(entry: Registered, code: str, question: str, number: int = 0) -> bytes:
+def keys_of(entry: StoredCollection, code: str, question: str, number: int = 0) -> bytes:
     made = token(read_invitation(code), "series", question, number)
     return admission_key("series", question, made)
 
@@ -109,48 +109,50 @@ class TestTokens:
 
 
 class TestStore:
-    def test_a_token_admits_one_report(self, store: Store, entry: Registered) -> None:
+    def test_a_token_admits_one_report(self, store: Store, entry: StoredCollection) -> None:
         code = new_invitation()
         store.admit("series", admission_keys(entry.collection, code))
         assert store.admissions("series") == 3
         key = keys_of(entry, code, "colour")
         first = replace(batch(entry, "colour", [0]), admission=key)
         second = replace(batch(entry, "colour", [1]), admission=key)
-        assert store.write([first]) == [Accepted(1, 0)]
-        assert store.write([second]) == [NotAdmitted()]
+        assert store.write([first]) == [BatchAccepted(1, 0)]
+        assert store.write([second]) == [TokenRefused()]
         assert store.admissions("series") == 2
         # The same report again is a duplicate, whatever became of its token.
-        assert store.write([first]) == [Accepted(0, 1)]
+        assert store.write([first]) == [BatchAccepted(0, 1)]
         assert len(stored(store, entry, "colour")) == 1
 
-    def test_the_first_of_a_commit_gets_the_token(self, store: Store, entry: Registered) -> None:
+    def test_the_first_of_a_commit_gets_the_token(
+        self, store: Store, entry: StoredCollection
+    ) -> None:
         code = new_invitation()
         store.admit("series", admission_keys(entry.collection, code))
         key = keys_of(entry, code, "colour")
         both = [replace(batch(entry, "colour", [i]), admission=key) for i in (0, 1)]
         unknown = replace(batch(entry, "colour", [0]), admission=bytes(32))
         assert store.write([*both, unknown, both[0]]) == [
-            Accepted(1, 0),
-            NotAdmitted(),
-            NotAdmitted(),
-            Accepted(0, 1),
+            BatchAccepted(1, 0),
+            TokenRefused(),
+            TokenRefused(),
+            BatchAccepted(0, 1),
         ]
 
-    def test_a_conflict_spends_no_token(self, store: Store, entry: Registered) -> None:
+    def test_a_conflict_spends_no_token(self, store: Store, entry: StoredCollection) -> None:
         code = new_invitation()
         store.admit("series", admission_keys(entry.collection, code))
         row = rows(entry, "home", [0])
         first, second = (keys_of(entry, code, "home", number) for number in (0, 1))
         number = entry.questions["home"]
         good = replace(batch(entry, "home", [0]), rows=row, question=number, admission=first)
-        assert store.write([good]) == [Accepted(1, 0)]
+        assert store.write([good]) == [BatchAccepted(1, 0)]
         other = row.copy()
         other[0, -1] = (other[0, -1] + 1) % 3
-        assert store.write([replace(good, rows=other, admission=second)]) == [Conflict((0,))]
+        assert store.write([replace(good, rows=other, admission=second)]) == [IdConflict((0,))]
         assert store.admissions("series") == 2
 
     def test_no_trace_connects_a_used_token_with_its_report(
-        self, store: Store, entry: Registered, store_url: str
+        self, store: Store, entry: StoredCollection, store_url: str
     ) -> None:
         code = new_invitation()
         store.admit("series", admission_keys(entry.collection, code))
@@ -180,7 +182,7 @@ class TestStore:
             assert key not in Path(path_in).read_bytes()
 
     def test_deleting_the_collection_deletes_its_tokens(
-        self, store: Store, entry: Registered
+        self, store: Store, entry: StoredCollection
     ) -> None:
         store.admit("series", admission_keys(entry.collection, new_invitation()))
         store.delete_collection(entry.collection.digest)

@@ -23,10 +23,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.server import _LOG, background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, open_store
+from rumor.collector.store.base import StoredCollection, open_store
 from tests.collector.test_connections import connected, head
 from tests.collector.tools import call, collection, rows, send
 
@@ -35,7 +35,7 @@ LIMITS = Limits(connections=40, unfinished=10, seconds_to_read=2.0, seconds_to_a
 
 LOGGERS = ("uvicorn", "rumor.connections")
 
-Running = tuple[str, Registered]
+Running = tuple[str, StoredCollection]
 
 
 @contextlib.contextmanager
@@ -321,7 +321,7 @@ def test_a_flood_of_reports_leaves_others_their_turn(tmp_path: Path) -> None:
 
 def test_the_bucket_hears_a_new_address_once_in_a_second() -> None:
     now = [100.0]
-    bucket = Bucket(2, lambda: now[0])
+    bucket = RateLimiter(2, lambda: now[0])
     assert [bucket.take("a") for _ in range(5)] == [True, True, True, False, False]
     assert [bucket.take("b") for _ in range(3)] == [True, False, False]
     assert bucket._heard == {"a", "b"}

@@ -19,7 +19,13 @@ from rumor.analysis.estimate import analyse
 from rumor.cli import main
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Accepted, Batch, Registered, Store, open_store
+from rumor.collector.store.base import (
+    BatchAccepted,
+    ReportBatch,
+    Store,
+    StoredCollection,
+    open_store,
+)
 from rumor.collector.store.database import Database, Snapshot
 from rumor.collector.store.sql import SqlReader, SqlStore
 from rumor.collector.store.tables import Run
@@ -56,7 +62,7 @@ def test_a_collection_goes_on_where_it_was(
     # Every report that was ever taken is known, and nothing is counted anew.
     numbers = {entry.questions[id]: restored.questions[id] for id in entry.questions}
     again = [type(part)(numbers[part.question], part.rows) for part in batches]
-    assert other.write(again) == [Accepted(0, len(part)) for part in batches]
+    assert other.write(again) == [BatchAccepted(0, len(part)) for part in batches]
     assert other.summarize() == 0
     assert other.summary(busy, "colour").reports == 2
     other.close()
@@ -96,15 +102,15 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
     other.close()
 
 
-def _withdraw(store: Store, entry: Registered, part: Batch) -> None:
+def _withdraw(store: Store, entry: StoredCollection, part: ReportBatch) -> None:
     assert store.withdraw(entry, "colour", np.ascontiguousarray(part.rows[:2, :16])) == 2
 
 
-def _expire(store: Store, entry: Registered, part: Batch) -> None:
+def _expire(store: Store, entry: StoredCollection, part: ReportBatch) -> None:
     assert store.expire(DAY + datetime.timedelta(days=30)) == len(part)
 
 
-def _arrive(store: Store, entry: Registered, part: Batch) -> None:
+def _arrive(store: Store, entry: StoredCollection, part: ReportBatch) -> None:
     store.write([batch(entry, "colour", [1] * 3)])
     store.summarize()
 
@@ -115,7 +121,7 @@ def test_an_export_is_of_one_moment_whatever_happens_between_two_of_its_reads(
     store_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    deed: Callable[[Store, Registered, Batch], None],
+    deed: Callable[[Store, StoredCollection, ReportBatch], None],
 ) -> None:
     """Something happens after the first read, after the second, and so on until the last."""
     monkeypatch.setattr(ingest, "today", lambda: DAY)
@@ -153,10 +159,10 @@ def _export_while(
     store: SqlStore,
     after: int,
     folder: Path,
-    entry: Registered,
-    part: Batch,
+    entry: StoredCollection,
+    part: ReportBatch,
     busy: Store,
-    deed: Callable[[Store, Registered, Batch], None],
+    deed: Callable[[Store, StoredCollection, ReportBatch], None],
 ) -> int:
     """Export, and do something after so many reads; how many reads that were at most."""
     seen = 0

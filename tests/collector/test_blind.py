@@ -18,9 +18,9 @@ import rumor
 from rumor.client.transport import Transport, Unreachable
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.server import background
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 from rumor.collector.service import Service
-from rumor.collector.store.base import Store, Wanted, open_store
+from rumor.collector.store.base import BlindedToken, Store, open_store
 from rumor.contract.admission import new_invitation, read_invitation
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import (
@@ -39,9 +39,11 @@ from tests.issuers import KEYS, SECRETS, blind_collection, invite, issuing, made
 NAMES = {id: key_name(key.public) for id, key in KEYS.secrets.items()}
 
 
-def wanted(question: str = "colour", number: int = 0) -> Wanted:
+def wanted(question: str = "colour", number: int = 0) -> BlindedToken:
     message = token_message(new_opening())
-    return Wanted(NAMES[question], number, blind(KEYS.secrets[question].public, message).message)
+    return BlindedToken(
+        NAMES[question], number, blind(KEYS.secrets[question].public, message).message
+    )
 
 
 def person(code: str) -> bytes:
@@ -199,7 +201,7 @@ class TestSpending:
 
 
 class TestIssuer:
-    def ask(self, contract: Collection, code: str, *tokens: Wanted, **more: object) -> Answer:
+    def ask(self, contract: Collection, code: str, *tokens: BlindedToken, **more: object) -> Answer:
         assert contract.issuer is not None
         shown = credential(read_invitation(code), "series")
         document = {
@@ -238,11 +240,11 @@ class TestIssuer:
                 ([one, one], {}, "malformed"),
                 ([], {}, "too-large"),
                 ([wanted("home", 0)] * 51, {}, "too-large"),
-                ([Wanted(one.key, 1, one.blinded)], {}, "malformed"),
-                ([Wanted(one.key, -1, one.blinded)], {}, "malformed"),
-                ([Wanted(one.key, 0, one.blinded[1:])], {}, "malformed"),
-                ([Wanted(one.key, 0, b"\xff" * 256)], {}, "malformed"),
-                ([Wanted(bytes(16), 0, one.blinded)], {}, "unknown-collection"),
+                ([BlindedToken(one.key, 1, one.blinded)], {}, "malformed"),
+                ([BlindedToken(one.key, -1, one.blinded)], {}, "malformed"),
+                ([BlindedToken(one.key, 0, one.blinded[1:])], {}, "malformed"),
+                ([BlindedToken(one.key, 0, b"\xff" * 256)], {}, "malformed"),
+                ([BlindedToken(bytes(16), 0, one.blinded)], {}, "unknown-collection"),
                 ([one], {"credential": "AAAA"}, "malformed"),
                 ([one], {"more": 1}, "malformed"),
                 ([one], {"credential": 7}, "malformed"),
@@ -255,16 +257,18 @@ class TestIssuer:
     def test_keys_that_the_contract_does_not_promise_are_refused(self, issuer: Store) -> None:
         swapped = type(KEYS)("series", dict(zip(("colour", "home"), SECRETS[::-1], strict=True)))
         with pytest.raises(InputError, match="that of question 'colour' is another"):
-            Issuing(issuer, blind_collection(), swapped)
+            IssuerService(issuer, blind_collection(), swapped)
 
 
 def test_people_answer_and_neither_side_can_tell_who(store_url: str, issuer: Store) -> None:
     """All that the issuer, the collector and both stores ever had: every pair is possible."""
     seen: list[bytes] = []
     shown: list[tuple[bytes, bytes]] = []
-    sign, take = Issuing.sign, Service.take
+    sign, take = IssuerService.sign, Service.take
 
-    async def signing(self: Issuing, credential: bytes, tokens: list[Wanted]) -> list[bytes]:
+    async def signing(
+        self: IssuerService, credential: bytes, tokens: list[BlindedToken]
+    ) -> list[bytes]:
         seen.extend(each.blinded for each in tokens if each.key == NAMES["colour"])
         return await sign(self, credential, tokens)
 
@@ -276,7 +280,7 @@ def test_people_answer_and_neither_side_can_tell_who(store_url: str, issuer: Sto
     store = open_store(store_url)
     folder = Path(str(issuer.database.dialect._path)).parent  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patch, issuing(issuer) as contract:
-        patch.setattr(Issuing, "sign", signing)
+        patch.setattr(IssuerService, "sign", signing)
         patch.setattr(Service, "take", taking)
         entry = store.register(contract)
         codes = invite(issuer, *(new_invitation() for _ in range(6)))

@@ -15,14 +15,14 @@ from rumor.collector.http.connections import WaitingRoom, sender
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, open_store
+from rumor.collector.store.base import StoredCollection, open_store
 from tests.collector.tools import call, collection, rows, send
 
 LIMITS = Limits(connections=40, unfinished=10, seconds_to_send=30)
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[str, Registered]]:
+def running(tmp_path: Path) -> Iterator[tuple[str, StoredCollection]]:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(collection())
     with background(Service(store, "series", limits=LIMITS)) as url:
@@ -34,7 +34,7 @@ def connected(url: str, *, source: str = "127.0.0.1") -> socket.socket:
     return socket.create_connection((host, int(port)), 10, source_address=(source, 0))
 
 
-def head(entry: Registered, *more: str) -> bytes:
+def head(entry: StoredCollection, *more: str) -> bytes:
     lines = [
         "POST /v1/reports HTTP/1.1",
         "Host: x",
@@ -46,7 +46,7 @@ def head(entry: Registered, *more: str) -> bytes:
     return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
 
 
-def chunked(entry: Registered, trailers: bytes) -> bytes:
+def chunked(entry: StoredCollection, trailers: bytes) -> bytes:
     body = rows(entry, "colour", [0]).tobytes()
     chunk = b"%x\r\n%s\r\n0\r\n" % (len(body), body)
     return head(entry, "Transfer-Encoding: chunked") + chunk + trailers + b"\r\n"
@@ -61,14 +61,14 @@ def chunked(entry: Registered, trailers: bytes) -> bytes:
         b"Rumor-Question: many\r\nContent-Encoding: br\r\n",
     ],
 )
-def test_trailers_say_nothing(running: tuple[str, Registered], trailers: bytes) -> None:
+def test_trailers_say_nothing(running: tuple[str, StoredCollection], trailers: bytes) -> None:
     url, entry = running
     with connected(url) as connection:
         connection.sendall(chunked(entry, trailers))
         assert b" 200 " in connection.recv(1000)
 
 
-def test_headers_of_the_next_request_are_heard_again(running: tuple[str, Registered]) -> None:
+def test_headers_of_the_next_request_are_heard_again(running: tuple[str, StoredCollection]) -> None:
     url, entry = running
     with connected(url) as connection:
         for _ in range(2):
@@ -78,7 +78,7 @@ def test_headers_of_the_next_request_are_heard_again(running: tuple[str, Registe
         assert b" 415 " in connection.recv(1000)
 
 
-def test_endless_trailers_are_cut_off(running: tuple[str, Registered]) -> None:
+def test_endless_trailers_are_cut_off(running: tuple[str, StoredCollection]) -> None:
     url, entry = running
     with connected(url) as connection:
         connection.sendall(chunked(entry, b"X: ")[:-2])
@@ -90,7 +90,7 @@ def test_endless_trailers_are_cut_off(running: tuple[str, Registered]) -> None:
 @pytest.mark.parametrize("opening", ["nothing", "half a head", "half a body"])
 @pytest.mark.parametrize("sources", [1, 20])
 def test_half_open_connections_make_nobody_wait(
-    running: tuple[str, Registered], opening: str, sources: int
+    running: tuple[str, StoredCollection], opening: str, sources: int
 ) -> None:
     """More of them than there are places, from one address and from many."""
     url, entry = running

@@ -21,7 +21,13 @@ from rumor.collector.backup import export_collection
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import checksums
-from rumor.collector.store.base import Accepted, Store, StoreDamaged, StoreUnavailable, open_store
+from rumor.collector.store.base import (
+    BatchAccepted,
+    Store,
+    StoreDamaged,
+    StoreUnavailable,
+    open_store,
+)
 from rumor.collector.store.dialects import sqlite
 from rumor.collector.tokens import Tokens, add_token
 from tests.collector.tools import batch, call, collection, rows, send, stored
@@ -176,8 +182,8 @@ def test_a_collector_that_finds_damage_takes_and_tells_nothing(
     token = {"Authorization": f"Bearer {add_token(tmp_path / 'tokens', 'alice')}"}
     service = Service(store, "series", tokens=Tokens(tmp_path / "tokens"), summarize_seconds=3600)
     with background(service) as url:
-        assert service._turns is not None
-        service._turns.stop()  # the analyst is the first to count
+        assert service._task is not None
+        service._task.stop()  # the analyst is the first to count
         body = rows(entry, "colour", [0] * 3).tobytes()
         assert send(url, entry.collection, "colour", body).status == 200
         changed(store_url, "UPDATE report SET report = ? WHERE number = 2", b"\x09")
@@ -237,7 +243,7 @@ def test_rows_without_a_checksum_get_one_in_postgresql(postgres: Any) -> None:
         connection.execute("DELETE FROM schema_version WHERE version >= 3")
     store = open_store(url)
     assert store.summarize() == 3
-    assert store.write([part]) == [Accepted(0, 3)]
+    assert store.write([part]) == [BatchAccepted(0, 3)]
     assert len(stored(store, entry, "colour")) == 3
     assert [store.summary(entry, id).reports for id in ("colour", "many")] == [3, 3]
     store.close()
@@ -297,7 +303,7 @@ class TestRepair:
         again = open_store(store_url)
         assert again.summarize() == 0
         assert again.summary(entry, "many") == before
-        assert again.write([part]) == [Accepted(0, 9)]
+        assert again.write([part]) == [BatchAccepted(0, 9)]
         again.close()
 
     def test_what_cannot_be_repaired_is_said(

@@ -17,21 +17,21 @@ from rumor.collector import clock
 from rumor.collector.admission import accepted_turn
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.gateway import Gateway
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Keeper, Turns
+from rumor.collector.periodic import PeriodicTask, StoreMaintenance
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
-from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store import ingest, withdrawal
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    EarlyRefused,
-    Registered,
+    BatchAccepted,
+    EarlyWithdrawalsRefused,
+    ReportBatch,
     Store,
+    StoredCollection,
     open_store,
     today,
 )
@@ -75,13 +75,13 @@ def take_back(url: str, contract: Collection, keys: Sequence[bytes], token: str 
 
 class TestStore:
     @pytest.fixture
-    def entry(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> Registered:
+    def entry(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> StoredCollection:
         monkeypatch.setattr(ingest, "today", lambda: DAY)
         monkeypatch.setattr(withdrawal, "today", lambda: DAY)
         return store.register(relayed(days=3))
 
     def test_they_go_when_the_relay_has_dropped_everything(
-        self, store: Store, entry: Registered
+        self, store: Store, entry: StoredCollection
     ) -> None:
         ids = [secrets.token_bytes(16) for _ in range(50)]
         assert store.withdraw(entry, "colour", named(*ids)) == 0
@@ -98,36 +98,38 @@ class TestStore:
         store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
         today = datetime.datetime.now(datetime.UTC).date()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Keeper, "_run", lambda self: None)
-            Keeper(store).turn(today + datetime.timedelta(days=13))
+            patch.setattr(StoreMaintenance, "_run", lambda self: None)
+            StoreMaintenance(store).run_once(today + datetime.timedelta(days=13))
         assert kept_rows(store) == 0
         store.close()
 
-    def test_one_whose_report_arrived_stays(self, store: Store, entry: Registered) -> None:
+    def test_one_whose_report_arrived_stays(self, store: Store, entry: StoredCollection) -> None:
         """A relay that hands the same envelope over later cannot make it count."""
         part = batch(entry, "colour", [0])
         assert store.withdraw(entry, "colour", part.rows[:, :16]) == 0
-        assert store.write([part]) == [Accepted(0, 1)]
+        assert store.write([part]) == [BatchAccepted(0, 1)]
         assert store.early_withdrawals(entry, "colour") == {}
         store.expire(DAY + datetime.timedelta(days=30))
-        assert store.write([part]) == [Accepted(0, 1)]
+        assert store.write([part]) == [BatchAccepted(0, 1)]
         assert stored(store, entry, "colour") == {}
 
     def test_there_is_room_for_so_many_of_a_collection(
-        self, store: Store, entry: Registered
+        self, store: Store, entry: StoredCollection
     ) -> None:
         here = batch(entry, "colour", [0, 1, 2])
         store.write([here])
         some = [secrets.token_bytes(16) for _ in range(8)]
         assert store.withdraw(entry, "colour", named(*some[:5]), most_early=6) == 0
-        assert store.withdraw(entry, "many", named(*some[5:7]), most_early=6) == EarlyRefused(0, 2)
+        assert store.withdraw(
+            entry, "many", named(*some[5:7]), most_early=6
+        ) == EarlyWithdrawalsRefused(0, 2)
         assert kept_rows(store) == 5
         assert store.withdraw(entry, "many", named(some[7]), most_early=6) == 0
         # What is there can always be withdrawn, and asking again needs no room.
         first = here.rows[:1, :16]
         assert store.withdraw(entry, "colour", first, most_early=6) == 1
         mixed = named(bytes(here.rows[1, :16]), some[5])
-        assert store.withdraw(entry, "colour", mixed, most_early=6) == EarlyRefused(1, 1)
+        assert store.withdraw(entry, "colour", mixed, most_early=6) == EarlyWithdrawalsRefused(1, 1)
         assert store.withdraw(entry, "colour", named(*some[:5]), most_early=6) == 0
         assert len(stored(store, entry, "colour")) == 1
         store.summarize()
@@ -138,7 +140,7 @@ class TestStore:
         assert store.withdraw(entry, "colour", named(secrets.token_bytes(16))) == 0
         assert kept_rows(store) == 0
 
-    def test_a_closed_collection_keeps_none(self, store: Store, entry: Registered) -> None:
+    def test_a_closed_collection_keeps_none(self, store: Store, entry: StoredCollection) -> None:
         store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
         store.close_collection(entry.collection.digest)
         store.withdraw(entry, "colour", named(secrets.token_bytes(16)))
@@ -146,7 +148,7 @@ class TestStore:
         assert store.early_withdrawals(entry, "colour") == {}
 
     def test_they_go_out_and_come_back_with_their_day(
-        self, store: Store, entry: Registered, tmp_path: Path
+        self, store: Store, entry: StoredCollection, tmp_path: Path
     ) -> None:
         part = batch(entry, "colour", [0])
         store.withdraw(entry, "colour", part.rows[:, :16])
@@ -179,7 +181,7 @@ class TestTheWorstCase:
         start = 1_800_000_000 // (3600 * 720) * (3600 * 720) + 3600.0
         now, down = [start], [True]
         monkeypatch.setattr(clock, "now", lambda: now[0])
-        monkeypatch.setattr(Turns, "_run", lambda self: None)
+        monkeypatch.setattr(PeriodicTask, "_run", lambda self: None)
         contract = relayed(crowd=5, days=days, turn_hours=turn_hours)
         store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
         entry = store.register(contract)
@@ -198,7 +200,7 @@ class TestTheWorstCase:
                     raise Unreachable("gone")
                 accepted_turn(turn_hours, None if turn is None else str(turn))
                 batches, bad = gateway.opened(entry, contract.questions[0], envelopes, turn)
-                taken = [each for each in store.write(batches) if isinstance(each, Accepted)]
+                taken = [each for each in store.write(batches) if isinstance(each, BatchAccepted)]
                 new.append(sum(each.new for each in taken))
                 assert len(taken) == len(batches)
                 assert bad == 0
@@ -209,9 +211,9 @@ class TestTheWorstCase:
         mine = report_id(new_key())
         report = contract.questions[0].mechanism.unlabelled().privatize([0])[0].tobytes()
         sealed = kind_of(contract, "colour", turn).seal(mine, None, report)
-        work.turn(today())
+        work.run_once(today())
         others = envelopes(contract, 9, "colour", turn)
-        relay.keep([Arrived(1, each, turn) for each in (sealed, *others)])
+        relay.keep([ArrivedEnvelope(1, each, turn) for each in (sealed, *others)])
         assert store.withdraw(entry, "colour", named(mine)) == 0
         # The collector is back a look before the relay gives up, if that comes.
         last = (days + 8) * 24 if turn_hours is None else 2 * turn_hours
@@ -219,7 +221,7 @@ class TestTheWorstCase:
             now[0] = start + hour * 3600
             down[0] = hour < last - 24 if turn_hours is None else hour < last - 2
             store.expire(today())
-            work.turn(today())
+            work.run_once(today())
         counts = metrics.reports
         assert counts["delivered"] + counts["dropped"] == 10
         if every < 24 * days or turn_hours is not None:
@@ -262,7 +264,7 @@ class TestCollector:
             width = contract.question("colour").mechanism.width
             raw = b"".join(report_id(key) + bytes(width) for key in here)
             part = np.frombuffer(raw, np.uint8).reshape(3, -1)
-            store.write([Batch(entry.questions["colour"], part)])
+            store.write([ReportBatch(entry.questions["colour"], part)])
             many = take_back(url, contract, [here[0], *(new_key() for _ in range(500))])
             assert (many.status, many.problem) == (429, "rate")
             assert many.json()["detail"] == (
@@ -280,7 +282,7 @@ class TestCollector:
 
     def test_a_bucket_of_a_thousand_that_fills_slowly(self) -> None:
         now = [0.0]
-        bucket = Bucket(10, lambda: now[0], burst=1_000)
+        bucket = RateLimiter(10, lambda: now[0], burst=1_000)
         assert bucket.take_all(1_000) == 0
         assert bucket.take_all(500) == 50
         now[0] = 49.0
@@ -330,13 +332,13 @@ def signed_token(question: str = "colour") -> tuple[bytes, str]:
 
 class TestBlind:
     @pytest.fixture
-    def entry(self, store: Store) -> Registered:
+    def entry(self, store: Store) -> StoredCollection:
         wish = blind_wish()
         return store.register(
             relayed(admission="blind", issuer=wish["issuer"], questions=wish["questions"])
         )
 
-    def test_a_stranger_keeps_no_row(self, store: Store, entry: Registered) -> None:
+    def test_a_stranger_keeps_no_row(self, store: Store, entry: StoredCollection) -> None:
         contract = entry.collection
         opening, token = signed_token()
         forged = token[:-2] + ("00" if token[-2:] != "00" else "01")
@@ -360,7 +362,7 @@ class TestBlind:
         assert kept_rows(store) == 1
 
     def test_an_older_device_withdraws_what_has_arrived(
-        self, store: Store, entry: Registered
+        self, store: Store, entry: StoredCollection
     ) -> None:
         """It shows keys alone, several at once."""
         openings = [new_opening() for _ in range(3)]
@@ -368,7 +370,7 @@ class TestBlind:
         ids = [report_id(opening) for opening in openings]
         assert ids[0] == token_id(token_message(openings[0]))
         here = np.frombuffer(b"".join(id + bytes(width) for id in ids[:2]), np.uint8)
-        store.write([Batch(entry.questions["colour"], here.reshape(2, -1))])
+        store.write([ReportBatch(entry.questions["colour"], here.reshape(2, -1))])
         with background(Service(store, "series")) as url:
             some = take_back(url, entry.collection, openings[:1])
             assert some.json() == {"withdrawn": 1, "absent": 0}

@@ -21,13 +21,13 @@ from rumor.collector.gateway import Gateway
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    Conflict,
-    NotAdmitted,
+    BatchAccepted,
+    IdConflict,
     Outcome,
-    Registered,
+    ReportBatch,
     Store,
+    StoredCollection,
+    TokenRefused,
     open_store,
 )
 from rumor.collector.store.sql import SqlStore
@@ -66,7 +66,9 @@ def one_row(number: int) -> tuple[bytes, bytes]:
     return id, bytes([number % 2])
 
 
-def batches_of(store: Store, entry: Registered, way: str, numbers: Sequence[int]) -> list[Batch]:
+def batches_of(
+    store: Store, entry: StoredCollection, way: str, numbers: Sequence[int]
+) -> list[ReportBatch]:
     """Batches of one report each, as this way hands them to a store."""
     found = []
     for number in numbers:
@@ -75,7 +77,7 @@ def batches_of(store: Store, entry: Registered, way: str, numbers: Sequence[int]
         if way == "invited":
             key = admission_key("series", "colour", token_of(number))
             store.admit("series", [key])
-        found.append(Batch(entry.questions["colour"], row, key))
+        found.append(ReportBatch(entry.questions["colour"], row, key))
     return found
 
 
@@ -97,7 +99,7 @@ class TestStore:
     def test_a_commit_tells_no_order_of_arrival(self, store: Store, way: str) -> None:
         entry = store.register(contract_of(way))
         batches = batches_of(store, entry, way, range(COUNT))
-        assert store.write(batches) == [Accepted(1, 0)] * COUNT
+        assert store.write(batches) == [BatchAccepted(1, 0)] * COUNT
         assert ids_in_order(store) == sorted(one_row(i)[0] for i in range(COUNT))
 
     def test_nor_does_a_commit_with_something_that_came_before(
@@ -105,9 +107,12 @@ class TestStore:
     ) -> None:
         entry = store.register(contract_of(way))
         first = batches_of(store, entry, way, [0])
-        assert store.write(first) == [Accepted(1, 0)]
+        assert store.write(first) == [BatchAccepted(1, 0)]
         rest = batches_of(store, entry, way, range(1, COUNT))
-        assert store.write([*first, *rest]) == [Accepted(0, 1), *[Accepted(1, 0)] * (COUNT - 1)]
+        assert store.write([*first, *rest]) == [
+            BatchAccepted(0, 1),
+            *[BatchAccepted(1, 0)] * (COUNT - 1),
+        ]
         later = sorted(one_row(i)[0] for i in range(1, COUNT))
         assert ids_in_order(store) == [one_row(0)[0], *later]
 
@@ -118,11 +123,11 @@ class TestStore:
         (one,) = batches_of(store, entry, way, [0])
         other = one.rows.copy()
         other[0, -1] ^= 1
-        asked: list[tuple[list[Batch], list[Outcome]]] = [
-            ([one, one], [Accepted(1, 0), Accepted(0, 1)]),
-            ([one], [Accepted(0, 1)]),
-            ([replace(one, rows=other)], [Conflict((0,))]),
-            ([replace(one, rows=other), one], [Conflict((0,)), Accepted(0, 1)]),
+        asked: list[tuple[list[ReportBatch], list[Outcome]]] = [
+            ([one, one], [BatchAccepted(1, 0), BatchAccepted(0, 1)]),
+            ([one], [BatchAccepted(0, 1)]),
+            ([replace(one, rows=other)], [IdConflict((0,))]),
+            ([replace(one, rows=other), one], [IdConflict((0,)), BatchAccepted(0, 1)]),
         ]
         for batches, outcomes in asked:
             assert store.write(batches) == outcomes
@@ -131,21 +136,21 @@ class TestStore:
         if way == "invited":
             assert store.admissions("series") == 0
             (second,) = batches_of(store, entry, "open", [1])
-            assert store.write([replace(second, admission=one.admission)]) == [NotAdmitted()]
+            assert store.write([replace(second, admission=one.admission)]) == [TokenRefused()]
 
 
 @pytest.mark.one_store
 def test_a_token_that_is_refused_or_not_needed_stays(store: Store) -> None:
     entry = store.register(contract_of("invited"))
     one, two = batches_of(store, entry, "invited", [0, 1])
-    assert store.write([one]) == [Accepted(1, 0)]
+    assert store.write([one]) == [BatchAccepted(1, 0)]
     # The same report with another token, and a token for what is in conflict: neither is spent.
-    assert store.write([replace(one, admission=two.admission)]) == [Accepted(0, 1)]
+    assert store.write([replace(one, admission=two.admission)]) == [BatchAccepted(0, 1)]
     other = one.rows.copy()
     other[0, -1] ^= 1
-    assert store.write([replace(two, rows=other)]) == [Conflict((0,))]
+    assert store.write([replace(two, rows=other)]) == [IdConflict((0,))]
     assert table(store, "key", "admission", "key") == [(two.admission,)]
-    assert store.write([two]) == [Accepted(1, 0)]
+    assert store.write([two]) == [BatchAccepted(1, 0)]
     assert table(store, "key", "admission", "key") == []
 
 

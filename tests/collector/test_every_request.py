@@ -25,9 +25,9 @@ from rumor.collector import clock
 from rumor.collector.http.headers import DATA_POLICY
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, open_store
+from rumor.collector.store.base import StoredCollection, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
@@ -100,7 +100,7 @@ def posted(
     return Request(path, status, problem, counted, body, given, told={**PUBLIC, **told}, said=said)
 
 
-def reports(entry: Registered) -> Iterator[Request]:
+def reports(entry: StoredCollection) -> Iterator[Request]:
     """Everything that can become of reports."""
     contract = entry.collection
 
@@ -142,7 +142,7 @@ def refused_method(path: str, method: str) -> Request:
     return Request(path, 405, "method-not-allowed", method=method, told={**PUBLIC, "allow": ""})
 
 
-def withdrawals(entry: Registered) -> Iterator[Request]:
+def withdrawals(entry: StoredCollection) -> Iterator[Request]:
     """Everything that can become of a withdrawal."""
     contract = entry.collection
 
@@ -356,7 +356,7 @@ def check_heard(heard: Mapping[str, Any]) -> None:
     assert compared["question"] == "colour"
 
 
-def closed_gateway(entry: Registered) -> Iterator[Request]:
+def closed_gateway(entry: StoredCollection) -> Iterator[Request]:
     """What a collector without a gateway says to relays."""
     yield posted("/v1/batches", "batches", entry.collection, b"x", "application/octet-stream",
                  status=403, problem="forbidden", Authorization="Bearer x")  # fmt: skip
@@ -364,7 +364,7 @@ def closed_gateway(entry: Registered) -> Iterator[Request]:
                   told={**PUBLIC, "allow": ""})  # fmt: skip
 
 
-def after_closing(url: str, service: Service, entry: Registered) -> None:
+def after_closing(url: str, service: Service, entry: StoredCollection) -> None:
     """A collection that is closed takes nothing, and serves what it has."""
     contract = entry.collection
     service.store.close_collection(contract.digest)
@@ -452,7 +452,7 @@ def test_an_issuer(tmp_path: Path) -> None:
     store.register(contract)
     (code,) = invite(store)
     credential = enrolment_credential(contract, code)
-    service = Issuing(store, contract, KEYS)
+    service = IssuerService(store, contract, KEYS)
     name = key_name(KEYS.secrets["colour"].public)
 
     def wanted(
@@ -503,7 +503,7 @@ def test_what_fails_inside_is_said_in_one_sentence(tmp_path: Path) -> None:
     """What such an answer never holds is tested in test_strangers.py."""
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     store.register(blind_collection())
-    issuing = Issuing(store, blind_collection(), KEYS)
+    issuing = IssuerService(store, blind_collection(), KEYS)
     (tmp_path / "relay").mkdir()
     with running(tmp_path / "relay") as path3, background(issuing) as issuer_url:
         services = {
@@ -512,9 +512,9 @@ def test_what_fails_inside_is_said_in_one_sentence(tmp_path: Path) -> None:
             issuer_url: issuing,
         }
         for url, service in services.items():
-            service.healthy = broken  # type: ignore[attr-defined]
+            service.is_healthy = broken  # type: ignore[attr-defined]
             checked(url, Request("/healthz", 500, "failed", told=PUBLIC))
-            service.healthy = ill  # type: ignore[attr-defined]
+            service.is_healthy = ill  # type: ignore[attr-defined]
             checked(url, Request("/healthz", 503, "unavailable", told=PUBLIC))
 
 

@@ -15,7 +15,14 @@ import psycopg
 import pytest
 
 from rumor.collector.store import admission
-from rumor.collector.store.base import Accepted, Batch, Conflict, NotAdmitted, Outcome, Registered
+from rumor.collector.store.base import (
+    BatchAccepted,
+    IdConflict,
+    Outcome,
+    ReportBatch,
+    StoredCollection,
+    TokenRefused,
+)
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.postgres import Postgres as PostgresDialect
 from rumor.collector.store.dialects.sqlite import Sqlite
@@ -45,7 +52,7 @@ def two(postgres: Postgres) -> Iterator[tuple[SqlStore, SqlStore]]:
         store.close()
 
 
-def invited(store: SqlStore) -> tuple[Registered, Callable[[int], Batch]]:
+def invited(store: SqlStore) -> tuple[StoredCollection, Callable[[int], ReportBatch]]:
     """Batches of one report each, all with the same token."""
     entry = store.register(INVITED)
     (key,) = admission_keys(INVITED, new_invitation())
@@ -68,8 +75,8 @@ def test_a_token_that_another_spends_meanwhile_admits_nobody_else(
         spend(database, run, keys)
 
     monkeypatch.setattr(admission, "spend", slowly)
-    assert ours.write([one(1)]) == [NotAdmitted()]
-    assert found == [[Accepted(1, 0)]]
+    assert ours.write([one(1)]) == [TokenRefused()]
+    assert found == [[BatchAccepted(1, 0)]]
     assert len(stored(ours, entry, "colour")) == 1
     assert ours.admissions("series") == 0
 
@@ -88,15 +95,15 @@ def test_an_id_that_another_uses_meanwhile_is_settled_anew(
     found: list[list[Outcome]] = []
     admitted = admission.admitted
 
-    def slowly(run: Any, batches: list[Batch]) -> set[bytes]:
+    def slowly(run: Any, batches: list[ReportBatch]) -> set[bytes]:
         if not found:  # which ids are in use was looked up; another uses one of the rest
-            found.append(theirs.write([Batch(mine.question, other)]))
+            found.append(theirs.write([ReportBatch(mine.question, other)]))
         return admitted(run, batches)
 
     monkeypatch.setattr(admission, "admitted", slowly)
     outcomes = ours.write([known, mine])
-    assert found == [[Accepted(1, 0)]]
-    assert outcomes == [Accepted(0, 1), Accepted(0, 1) if same else Conflict((0,))]
+    assert found == [[BatchAccepted(1, 0)]]
+    assert outcomes == [BatchAccepted(0, 1), BatchAccepted(0, 1) if same else IdConflict((0,))]
     assert stored(ours, entry, "colour")[bytes(other[0, :16])] == bytes(other[0, 16:])
 
 
@@ -148,7 +155,7 @@ def test_a_report_between_its_number_and_its_commit_is_counted(
     writing = threading.Thread(target=ours.write, args=(batches,))
     writing.start()
     assert there.wait(60)
-    assert theirs.write([quick]) == [Accepted(1, 0)]
+    assert theirs.write([quick]) == [BatchAccepted(1, 0)]
     counting = threading.Thread(target=theirs.summarize)
     counting.start()
     waits(connection(theirs)._url, counting)

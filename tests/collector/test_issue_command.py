@@ -13,7 +13,7 @@ from rumor.cli import main
 from rumor.client.client import Client
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collector.http.server import background, listen
-from rumor.collector.issuer_keys import Keys
+from rumor.collector.issuer_keys import IssuerKeys
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
@@ -47,7 +47,7 @@ def test_keys_are_made_once_and_added_to(
     assert run(*make, "--url", "http://127.0.0.1:9") == 0
     assert "1 keys are in" in capsys.readouterr().out
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600
-    contract, held = Collection.load(wish), Keys.load(keys)
+    contract, held = Collection.load(wish), IssuerKeys.load(keys)
     assert contract.issuer is not None
     assert contract.issuer.url == "http://127.0.0.1:9"
     assert contract.issuer.keys["a"] == held.secrets["a"].public
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
     assert "has an issuer, who makes them (rumor issue invite)" in capsys.readouterr().err
     assert not out.exists()
     # Another key for a question: the contract promises one.
-    other = Keys("series", {**KEYS.secrets, "home": KEYS.secrets["colour"]})
+    other = IssuerKeys("series", {**KEYS.secrets, "home": KEYS.secrets["colour"]})
     other.save(keys)
     assert run("serve", str(contract), "--keys", str(keys), "--store", store) == 2
     assert "that of question 'home' is another" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rumor.collector.periodic import Keeper
+from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.store.base import StoreUnavailable
 from rumor.collector.store.dialects.sqlite import Sqlite
 from rumor.collector.store.sql import SqlStore
@@ -53,18 +53,18 @@ def store(tmp_path: Path) -> Iterator[Watched]:
 
 
 @pytest.fixture
-def keeper(store: Watched, monkeypatch: pytest.MonkeyPatch) -> Keeper:
+def keeper(store: Watched, monkeypatch: pytest.MonkeyPatch) -> StoreMaintenance:
     """One whose turns are taken by the test."""
-    monkeypatch.setattr(Keeper, "_run", lambda self: None)
-    return Keeper(store)
+    monkeypatch.setattr(StoreMaintenance, "_run", lambda self: None)
+    return StoreMaintenance(store)
 
 
-def test_it_counts_always_and_deletes_once_a_day(store: Watched, keeper: Keeper) -> None:
+def test_it_counts_always_and_deletes_once_a_day(store: Watched, keeper: StoreMaintenance) -> None:
     entry = store.register(collection())
     later = DAY + datetime.timedelta(days=1)
     for day in (DAY, DAY, later, later):
         store.write([batch(entry, "colour", [0])])
-        keeper.turn(day)
+        keeper.run_once(day)
     assert store.summary(entry, "colour").reports == 4
     first = [("count", None), ("forget", True), ("expire", DAY)]
     again: list[tuple[str, object]] = [("count", None), ("forget", False)]
@@ -72,12 +72,14 @@ def test_it_counts_always_and_deletes_once_a_day(store: Watched, keeper: Keeper)
     assert store.asked == [*first, *again, *second, *again]
 
 
-def test_a_day_whose_deletion_failed_is_tried_again(store: Watched, keeper: Keeper) -> None:
+def test_a_day_whose_deletion_failed_is_tried_again(
+    store: Watched, keeper: StoreMaintenance
+) -> None:
     store.failing = "expire"
     with pytest.raises(StoreUnavailable):
-        keeper.turn(DAY)
+        keeper.run_once(DAY)
     store.failing = ""
-    keeper.turn(DAY)
+    keeper.run_once(DAY)
     assert store.asked.count(("expire", DAY)) == 2
 
 
@@ -86,16 +88,16 @@ def test_a_store_that_comes_back_is_taken_up(
 ) -> None:
     store.failing = "count"
     turns: list[Any] = []
-    turn = Keeper.turn
+    turn = StoreMaintenance.run_once
 
-    def noting(self: Keeper, day: datetime.date) -> None:
+    def noting(self: StoreMaintenance, day: datetime.date) -> None:
         turns.append(day)
         if len(turns) == 3:
             store.failing = ""
         turn(self, day)
 
-    monkeypatch.setattr(Keeper, "turn", noting)
-    keeper = Keeper(store, seconds=0.001)
+    monkeypatch.setattr(StoreMaintenance, "turn", noting)
+    keeper = StoreMaintenance(store, seconds=0.001)
     while not any(what == "expire" for what, _ in store.asked):
         assert keeper._thread.is_alive()
         time.sleep(0.001)

@@ -7,11 +7,11 @@ import inspect
 import re
 from pathlib import Path
 
-from rumor.cli.issue import Listening
+from rumor.cli.issue import ListenOptions
 from rumor.cli.relay import relay
 from rumor.cli.serve import serve
 from rumor.collector.http.limits import Limits
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "deploy.md"
 
@@ -38,9 +38,9 @@ def test_options_have_the_defaults_of_the_code() -> None:
 
 
 def test_an_issuer_has_the_limits_that_the_page_says() -> None:
-    (field,) = [one for one in dataclasses.fields(Issuing) if one.name == "limits"]
+    (field,) = [one for one in dataclasses.fields(IssuerService) if one.name == "limits"]
     assert field.default_factory is not dataclasses.MISSING
     rate = field.default_factory().requests_per_second
-    connections = Listening().max_connections
+    connections = ListenOptions().max_connections
     sentence = f"An issuer takes {rate:g} requests in a second and {connections:g} connections;"
     assert sentence in PAGE.read_text("utf-8")

@@ -20,7 +20,13 @@ from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import archive, summaries
-from rumor.collector.store.base import Batch, Closed, Store, Unknown, open_store
+from rumor.collector.store.base import (
+    CollectionClosed,
+    CollectionUnknown,
+    ReportBatch,
+    Store,
+    open_store,
+)
 from rumor.collector.store.database import Database
 from rumor.contract.deletion import report_id
 from tests.collector.tools import Answer, batch, call, collection, rows, send, stored
@@ -140,9 +146,9 @@ def test_what_is_unknown_is_never_said_to_be_closed(store: Store) -> None:
     entry = store.register(collection())
     row = rows(entry, "colour", [0])
     store.close_collection(entry.collection.digest)
-    assert store.write([Batch(entry.questions["colour"], row)]) == [Closed()]
+    assert store.write([ReportBatch(entry.questions["colour"], row)]) == [CollectionClosed()]
     store.delete_collection(entry.collection.digest)
-    assert store.write([Batch(entry.questions["colour"], row)]) == [Unknown()]
+    assert store.write([ReportBatch(entry.questions["colour"], row)]) == [CollectionUnknown()]
 
 
 def test_a_deleted_collection_is_not_served_and_comes_back(store: Store, tmp_path: Path) -> None:

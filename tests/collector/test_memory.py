@@ -14,7 +14,7 @@ import pytest
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, open_store
+from rumor.collector.store.base import StoredCollection, open_store
 from tests.collector.tools import collection, send
 
 # Above what the server hands on at once, so that a body comes in many parts.
@@ -25,7 +25,7 @@ SENT = 4 * MOST
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[str, Registered]]:
+def running(tmp_path: Path) -> Iterator[tuple[str, StoredCollection]]:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(collection())
     with background(Service(store, "series", limits=Limits(body_bytes=BODY))) as url:
@@ -48,7 +48,7 @@ def at_most(size: int) -> Iterator[None]:
     assert peak - before < size
 
 
-def test_a_gzip_bomb_is_not_inflated(running: tuple[str, Registered]) -> None:
+def test_a_gzip_bomb_is_not_inflated(running: tuple[str, StoredCollection]) -> None:
     url, entry = running
     bomb = gzip.compress(bytes(SENT), compresslevel=9)
     assert len(bomb) < BODY
@@ -57,7 +57,7 @@ def test_a_gzip_bomb_is_not_inflated(running: tuple[str, Registered]) -> None:
     assert (answer.status, answer.problem) == (413, "too-large")
 
 
-def test_a_body_without_a_length_is_not_gathered(running: tuple[str, Registered]) -> None:
+def test_a_body_without_a_length_is_not_gathered(running: tuple[str, StoredCollection]) -> None:
     url, entry = running
     host, port = url.removeprefix("http://").split(":")
     head = (

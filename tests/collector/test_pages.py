@@ -15,7 +15,7 @@ from rumor.client.modules import FOLDER as CLIENT
 from rumor.collector.http.pages import WEB
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Batch, Registered, Store, open_store, today
+from rumor.collector.store.base import ReportBatch, Store, StoredCollection, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.core.reports import Reports
 from rumor.privacy.integrity import craft
@@ -32,7 +32,7 @@ ALWAYS = {
 class Asked:
     """A running collector and an analyst."""
 
-    def __init__(self, url: str, token: str, store: Store, entry: Registered) -> None:
+    def __init__(self, url: str, token: str, store: Store, entry: StoredCollection) -> None:
         self.url, self.token, self.store, self.entry = url, token, store, entry
 
     def get(self, path: str) -> Answer:
@@ -231,8 +231,8 @@ class TestDownloads:
         assert asked.get("/v1/estimates/colour?format=csv").problem == "no-reports"
 
 
-def batch_of(entry: Registered, question: str, made: Reports) -> Batch:
-    return Batch(entry.questions[question], made)
+def batch_of(entry: StoredCollection, question: str, made: Reports) -> ReportBatch:
+    return ReportBatch(entry.questions[question], made)
 
 
 def test_stores_know_days_and_the_newest_reports(store: Store) -> None:

@@ -18,10 +18,10 @@ import pytest
 
 from rumor.client.transport import Refused, Unreachable
 from rumor.collector import clock, periodic
-from rumor.collector.periodic import Keeper
+from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.relay.release import Releaser, ReleaseWatch
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import Arrived, Batch, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import StoreUnavailable, open_store
 from rumor.contract.collection import Collection
@@ -102,7 +102,7 @@ def test_a_collector_counts_at_every_look_and_deletes_once_a_day(
     entry = real.register(collection(retention=1))
     real.write([batch(entry, "colour", [0, 1])])
     store, book = spied(real)
-    keeper = Keeper(store, 8 * HOUR)
+    keeper = StoreMaintenance(store, 8 * HOUR)
     keeper._thread.join()
     assert time.waited == [8 * HOUR] * 6
     tuesday = MONDAY + datetime.timedelta(days=1)
@@ -139,7 +139,7 @@ def test_what_fails_is_done_at_the_next_look(
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-    Keeper(Failing(), 60.0)._thread.join()
+    StoreMaintenance(Failing(), 60.0)._thread.join()
     assert [name for name, _ in called(book, "expire")] == ["expire"] * 3
     assert [given["thorough"] for _, given in called(book, "forget_tokens")] == [True] * 3
     said = [record.getMessage() for record in caplog.records if record.name == "rumor.collector"]
@@ -173,13 +173,13 @@ def test_services_start_their_threads_with_their_own_periods(
             made.append((f"{type(self).__name__}.stop", {}))
 
     for module, name in (
-        ("service", "Keeper"),
+        ("service", "StoreMaintenance"),
         ("relay.service", "Releaser"),
         ("relay.service", "ReleaseWatch"),
     ):
         monkeypatch.setattr(f"rumor.collector.{module}.{name}", type(name, (Thread,), {}))
     started(Service(real, "series", summarize_seconds=7.5))
-    assert made == [("Keeper", {0: real, 1: 7.5}), ("Keeper.stop", {})]
+    assert made == [("StoreMaintenance", {0: real, 1: 7.5}), ("StoreMaintenance.stop", {})]
     made.clear()
     assert called(book, "close") == [("close", {})]
     kept, book = spied(RelayStore(f"sqlite:///{tmp_path / 'relay.db'}"))
@@ -223,11 +223,11 @@ class Relay:
     book: Notebook
     service: RelayService
     gateway: Gateway
-    batch: Batch
+    batch: EnvelopeBatch
 
     def keep(self, sealed: Sequence[bytes]) -> None:
         """Let envelopes arrive."""
-        self.store.keep([Arrived(self.batch.kind.number, one) for one in sealed])
+        self.store.keep([ArrivedEnvelope(self.batch.kind.number, one) for one in sealed])
 
     def run(self) -> None:
         """Take all looks that the clock has."""
@@ -390,5 +390,5 @@ def test_a_release_that_does_not_come_makes_the_relay_ill(
     assert said == ["a release is overdue: none within 180 s after it was due; envelopes wait"]
     relay.service._watch = watches[0]
     with pytest.raises(Exception, match="one is overdue"):
-        asyncio.run(relay.service.healthy())
+        asyncio.run(relay.service.is_healthy())
     relay.store.close()

@@ -16,12 +16,12 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.collector.http.app import make_app
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.problems import TYPES
 from rumor.collector.http.server import background, listen
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, StoreUnavailable, open_store
+from rumor.collector.store.base import Store, StoredCollection, StoreUnavailable, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
@@ -37,7 +37,7 @@ class Running:
     url: str
     service: Service
     store: Store
-    entry: Registered
+    entry: StoredCollection
     token: str
     token_file: Path
 
@@ -242,7 +242,7 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_the_bucket_refills() -> None:
     now = [0.0]
-    bucket = Bucket(2, clock=lambda: now[0])
+    bucket = RateLimiter(2, clock=lambda: now[0])
     assert [bucket.take() for _ in range(3)] == [True, True, False]
     now[0] = 0.5
     assert [bucket.take() for _ in range(2)] == [True, False]
@@ -427,7 +427,7 @@ class TestSurroundings:
         body, registered = embedded.records("colour", [0]), embedded.store.registered
         asked: list[str] = []
 
-        def broken() -> list[Registered]:
+        def broken() -> list[StoredCollection]:
             asked.append("broken")
             raise StoreUnavailable("the connection broke")
 

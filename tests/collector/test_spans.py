@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rumor
-from rumor.analysis.trend.method import follow
+from rumor.analysis.trend.method import estimate_trend
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.server import background
-from rumor.collector.periodic import Keeper
+from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.service import Service
 from rumor.collector.store import expiry, ingest, spans
-from rumor.collector.store.base import Dropped, Registered, Store, open_store
+from rumor.collector.store.base import DroppedReports, Store, StoredCollection, open_store
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.deletion import LEAST_KEPT
@@ -36,7 +36,7 @@ def after(days: int) -> datetime.date:
 
 def fill(
     store: Store, monkeypatch: pytest.MonkeyPatch, reports: Iterable[int]
-) -> tuple[Registered, list[np.ndarray]]:
+) -> tuple[StoredCollection, list[np.ndarray]]:
     """A collection with so many reports on the first day, the second, and so on."""
     entry = store.register(collection(retention=RETENTION))
     written = []
@@ -53,7 +53,7 @@ def fill(
     return entry, written
 
 
-def kept(store: Store, entry: Registered) -> list[tuple[int, int, int]]:
+def kept(store: Store, entry: StoredCollection) -> list[tuple[int, int, int]]:
     """First day, last day and reports of every summary, days as numbers from `DAY`."""
     lasts = store.spans(entry, "colour")
     return [
@@ -62,7 +62,7 @@ def kept(store: Store, entry: Registered) -> list[tuple[int, int, int]]:
     ]
 
 
-def tally(entry: Registered, reports: Iterable[np.ndarray]) -> list[int]:
+def tally(entry: StoredCollection, reports: Iterable[np.ndarray]) -> list[int]:
     mechanism = entry.collection.question("colour").mechanism
     counted = mechanism.tally(np.ascontiguousarray(np.concatenate(list(reports))))
     return [int(count) for count in counted]
@@ -75,7 +75,7 @@ def test_a_quiet_day_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) 
     assert kept(store, entry) == [(0, 0, 1)]  # as long as the report is there
     assert store.expire(after(RETENTION + 1)) == 1
     assert kept(store, entry) == []
-    assert store.dropped(entry, "colour") == Dropped(DAY, DAY, 1)
+    assert store.dropped(entry, "colour") == DroppedReports(DAY, DAY, 1)
     assert store.summary(entry, "colour").reports == 0
 
 
@@ -111,7 +111,7 @@ def test_reports_before_the_first_span_are_a_number_alone(
     for day in (1, 2, 3):
         store.expire(after(RETENTION + day))
     assert kept(store, entry) == [(2, 2, 150)]
-    assert store.dropped(entry, "colour") == Dropped(DAY, after(1), 7)
+    assert store.dropped(entry, "colour") == DroppedReports(DAY, after(1), 7)
     assert store.summary(entry, "colour").tally.tolist() == tally(entry, written[2:])
 
 
@@ -132,8 +132,8 @@ def test_quiet_days_of_an_older_rumor_are_merged(
 def test_the_housekeeper_merges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry, _ = fill(store, monkeypatch, [1, 120])
-    monkeypatch.setattr(Keeper, "_run", lambda self: None)
-    Keeper(store).turn(after(RETENTION + 2))
+    monkeypatch.setattr(StoreMaintenance, "_run", lambda self: None)
+    StoreMaintenance(store).run_once(after(RETENTION + 2))
     assert kept(store, entry) == [(0, 1, 121)]
     store.close()
 
@@ -221,7 +221,7 @@ def test_spans_go_out_and_come_back(
     import_collection(other, tmp_path / "out")
     back = other.find(entry.collection.digest)
     assert kept(other, back) == kept(store, entry)
-    assert other.dropped(back, "colour") == Dropped(DAY, DAY, 4)
+    assert other.dropped(back, "colour") == DroppedReports(DAY, DAY, 4)
     assert other.counted(back, "colour")[1] == store.counted(entry, "colour")[1]
     other.expire(after(RETENTION + 4))
     assert kept(other, back) == [(1, 3, 119)]
@@ -290,13 +290,13 @@ def test_a_trend_names_the_days_of_a_span(store: Store, monkeypatch: pytest.Monk
     store.expire(after(RETENTION + 3))
     kind = KINDS["choice"]
     days, lasts = store.counted(entry, "colour")[1], store.spans(entry, "colour")
-    found = follow(kind, days, spans=lasts)
+    found = estimate_trend(kind, days, spans=lasts)
     assert list(found.periods)[:3] == ["2026-03-02..2026-03-03", "2026-03-04", "2026-03-05"]
     assert list(found.counts)[:3] == [120, 150, 40]
     # A span that reaches into another week makes one period of both.
     weeks = {DAY: days[DAY], after(15): days[after(2)], after(22): days[after(3)]}
     weeks[after(30)] = days[after(4)]
-    joined = follow(kind, weeks, every="week", spans={DAY: after(7)})
+    joined = estimate_trend(kind, weeks, every="week", spans={DAY: after(7)})
     assert list(joined.periods) == [
         "2026-03-02..2026-03-15",
         "2026-03-16",

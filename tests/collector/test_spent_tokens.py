@@ -12,7 +12,14 @@ import pytest
 import rumor
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Accepted, Batch, Conflict, Registered, Store, open_store
+from rumor.collector.store.base import (
+    BatchAccepted,
+    IdConflict,
+    ReportBatch,
+    Store,
+    StoredCollection,
+    open_store,
+)
 from rumor.collector.store.sql import SqlStore
 from rumor.contract.collection import Collection
 from tests.collector.tools import stored
@@ -38,24 +45,24 @@ def _on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "today", lambda: DAY)
 
 
-def spend(store: Store, entry: Registered, id: bytes, question: str = "colour") -> object:
+def spend(store: Store, entry: StoredCollection, id: bytes, question: str = "colour") -> object:
     """What becomes of a report that is named by its token."""
     mechanism = entry.collection.question(question).mechanism.unlabelled()
     row = np.frombuffer(id + mechanism.privatize([0]).tobytes(), np.uint8)[None]
-    (found,) = store.write([Batch(entry.questions[question], row)])
+    (found,) = store.write([ReportBatch(entry.questions[question], row)])
     return found
 
 
-def both(store: Store) -> tuple[Registered, Registered]:
+def both(store: Store) -> tuple[StoredCollection, StoredCollection]:
     first, second = revisions()
     return store.register(first), store.register(second, revise=True)
 
 
-def withdraw(store: Store, entry: Registered, id: bytes) -> None:
+def withdraw(store: Store, entry: StoredCollection, id: bytes) -> None:
     assert store.withdraw(entry, "colour", np.frombuffer(id, np.uint8)[None]) == 1
 
 
-def expire(store: Store, entry: Registered, id: bytes) -> None:
+def expire(store: Store, entry: StoredCollection, id: bytes) -> None:
     assert store.expire(DAY + datetime.timedelta(days=5)) == 1
 
 
@@ -69,13 +76,13 @@ def test_closing_a_revision_gives_no_token_back(
 ) -> None:
     one, two = both(store)
     id = secrets.token_bytes(16)
-    assert spend(store, one, id) == Accepted(1, 0)
+    assert spend(store, one, id) == BatchAccepted(1, 0)
     if close_first:
         store.close_collection(one.collection.digest)
     LEAVES[leave](store, one, id)
     if not close_first:
         store.close_collection(one.collection.digest)
-    assert spend(store, two, id) == Conflict((0,))
+    assert spend(store, two, id) == IdConflict((0,))
     # When no open contract takes tokens of this key, the id has done its work.
     store.close_collection(two.collection.digest)
     assert isinstance(store, SqlStore)
@@ -87,12 +94,12 @@ def test_closing_a_revision_gives_no_token_back(
 def test_deleting_a_revision_gives_no_token_back(store: Store, leave: str) -> None:
     one, two = both(store)
     gone, here = secrets.token_bytes(16), secrets.token_bytes(16)
-    assert spend(store, one, gone) == Accepted(1, 0)
+    assert spend(store, one, gone) == BatchAccepted(1, 0)
     LEAVES[leave](store, one, gone)
-    assert spend(store, one, here) == Accepted(1, 0)
+    assert spend(store, one, here) == BatchAccepted(1, 0)
     store.delete_collection(one.collection.digest)
     for id in (gone, here):
-        assert spend(store, two, id) == Accepted(0, 1)  # taken for one that was there
+        assert spend(store, two, id) == BatchAccepted(0, 1)  # taken for one that was there
     assert stored(store, two, "colour") == {}
     assert store.summarize() == 0
 
@@ -113,7 +120,7 @@ def test_a_restored_series_knows_its_spent_tokens(
     other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
     for folder in folders[:: -1 if turned else 1]:
         import_collection(other, folder)
-    assert spend(other, other.find(two.collection.digest), id) == Conflict((0,))
+    assert spend(other, other.find(two.collection.digest), id) == IdConflict((0,))
     other.close()
 
 
@@ -123,11 +130,11 @@ def test_a_deleted_revision_can_be_restored(store: Store, tmp_path: Path) -> Non
     spend(store, one, id)
     export_collection(store, one.collection.digest, tmp_path / "one")
     store.delete_collection(one.collection.digest)
-    assert spend(store, two, id) == Accepted(0, 1)
+    assert spend(store, two, id) == BatchAccepted(0, 1)
     import_collection(store, tmp_path / "one")
     back = store.find(one.collection.digest)
     assert set(stored(store, back, "colour")) == {id}
-    assert spend(store, two, id) == Conflict((0,))
+    assert spend(store, two, id) == IdConflict((0,))
 
 
 def test_other_keys_and_other_series_keep_nothing(store: Store) -> None:
@@ -156,7 +163,7 @@ def test_other_keys_and_other_series_keep_nothing(store: Store) -> None:
     store.close_collection(first.digest)
     assert [bytes(ids) for ids in store.spent_ids(one, "home")] == [home]
     assert list(store.spent_ids(one, "colour")) == []
-    assert spend(store, turned, home) == Conflict((0,))
+    assert spend(store, turned, home) == IdConflict((0,))
 
 
 def test_a_key_whose_spent_tokens_are_forgotten_is_refused(store: Store) -> None:

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import rumor
 from rumor.collector.store import archive, ingest, summaries
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    Closed,
-    Conflict,
-    Registered,
+    BatchAccepted,
+    CollectionClosed,
+    CollectionUnknown,
+    IdConflict,
+    ReportBatch,
     Store,
+    StoredCollection,
     StoreUnavailable,
-    Unknown,
     open_store,
     sorted_by_id,
 )
@@ -50,7 +50,7 @@ class TestExactlyOnce:
     def test_what_is_accepted_is_there_after_reopening(self, store: Store, store_url: str) -> None:
         entry = store.register(collection())
         one, two = batch(entry, "colour", [0, 1, 2]), batch(entry, "many", [5, 7])
-        assert store.write([one, two]) == [Accepted(3, 0), Accepted(2, 0)]
+        assert store.write([one, two]) == [BatchAccepted(3, 0), BatchAccepted(2, 0)]
         again = open_store(store_url)
         entry = again.register(collection())
         expected = {bytes(row[:16]): bytes(row[16:]) for row in one.rows}
@@ -61,13 +61,15 @@ class TestExactlyOnce:
     def test_the_same_report_again_counts_once(self, store: Store) -> None:
         entry = store.register(collection())
         first = batch(entry, "colour", [0, 1, 2])
-        assert store.write([first]) == [Accepted(3, 0)]
-        assert store.write([first]) == [Accepted(0, 3)]
-        mixed = Batch(first.question, np.concatenate([first.rows, rows(entry, "colour", [1])]))
+        assert store.write([first]) == [BatchAccepted(3, 0)]
+        assert store.write([first]) == [BatchAccepted(0, 3)]
+        mixed = ReportBatch(
+            first.question, np.concatenate([first.rows, rows(entry, "colour", [1])])
+        )
         assert store.write([mixed, first, mixed]) == [
-            Accepted(1, 3),
-            Accepted(0, 3),
-            Accepted(0, 4),
+            BatchAccepted(1, 3),
+            BatchAccepted(0, 3),
+            BatchAccepted(0, 4),
         ]
         store.summarize()
         assert store.summary(entry, "colour").reports == 4
@@ -75,8 +77,8 @@ class TestExactlyOnce:
     def test_repeats_within_one_commit_count_once(self, store: Store) -> None:
         entry = store.register(collection())
         first = batch(entry, "colour", [0, 1])
-        twice = Batch(first.question, np.concatenate([first.rows, first.rows]))
-        assert store.write([twice, first]) == [Accepted(2, 2), Accepted(0, 2)]
+        twice = ReportBatch(first.question, np.concatenate([first.rows, first.rows]))
+        assert store.write([twice, first]) == [BatchAccepted(2, 2), BatchAccepted(0, 2)]
 
     def test_other_bytes_under_a_used_id_refuse_their_batch_alone(self, store: Store) -> None:
         entry = store.register(collection())
@@ -86,8 +88,8 @@ class TestExactlyOnce:
         bad[1, :16] = good.rows[0, :16]
         bad[1, 16] = (good.rows[0, 16] + 1) % 3
         other = batch(entry, "many", [3])
-        outcomes = store.write([Batch(good.question, bad), other])
-        assert outcomes == [Conflict((1,)), Accepted(1, 0)]
+        outcomes = store.write([ReportBatch(good.question, bad), other])
+        assert outcomes == [IdConflict((1,)), BatchAccepted(1, 0)]
         assert len(stored(store, entry, "colour")) == 2
         assert len(stored(store, entry, "many")) == 1
 
@@ -96,27 +98,27 @@ class TestExactlyOnce:
         first, second = batch(entry, "colour", [0]), rows(entry, "many", [0])
         second[0, :16] = first.rows[0, :16]
         store.write([first])
-        assert store.write([Batch(entry.questions["many"], second)]) == [Conflict((0,))]
+        assert store.write([ReportBatch(entry.questions["many"], second)]) == [IdConflict((0,))]
 
     def test_the_same_bytes_of_another_question_are_a_conflict(self) -> None:
         """A device that mixed up its questions hears of it; nothing is quietly dropped."""
         row = np.array([[1] * 16 + [2]], np.uint8)
         known = {bytes(row[0, :16]): (7, bytes(row[0, 16:]))}
-        assert settle([Batch(8, row)], known, set())[0] == [Conflict((0,))]
-        assert settle([Batch(7, row), Batch(8, row)], {}, set())[0] == [
-            Accepted(1, 0),
-            Conflict((0,)),
+        assert settle([ReportBatch(8, row)], known, set())[0] == [IdConflict((0,))]
+        assert settle([ReportBatch(7, row), ReportBatch(8, row)], {}, set())[0] == [
+            BatchAccepted(1, 0),
+            IdConflict((0,)),
         ]
         # Deleted since: the id alone is a duplicate, of its own question.
         spent: dict[bytes, tuple[int, bytes | None]] = {bytes(row[0, :16]): (7, None)}
-        outcomes, fresh = settle([Batch(7, row), Batch(8, row)], spent, set())
-        assert outcomes == [Accepted(0, 1), Conflict((0,))]
+        outcomes, fresh = settle([ReportBatch(7, row), ReportBatch(8, row)], spent, set())
+        assert outcomes == [BatchAccepted(0, 1), IdConflict((0,))]
         assert sum(map(len, fresh.values())) == 0
 
     def test_questions_are_written_in_the_order_of_their_numbers(self) -> None:
         """Or two collectors with the same reports would wait for each other in a circle."""
         row = np.zeros((1, 17), np.uint8)
-        assert list(joined([Batch(number, row) for number in (8, 7, 9)])) == [7, 8, 9]
+        assert list(joined([ReportBatch(number, row) for number in (8, 7, 9)])) == [7, 8, 9]
 
     def test_processes_that_write_the_same_reports_at_once_count_them_once(
         self, store: Store, store_url: str
@@ -131,7 +133,7 @@ class TestExactlyOnce:
             for start in range(0, len(order), 3):
                 group = [batches[i] for i in order[start : start + 3]]
                 for outcome in stores[index].write(group):
-                    assert isinstance(outcome, Accepted)
+                    assert isinstance(outcome, BatchAccepted)
                     new[index] += outcome.new
                 stores[index].summarize()
 
@@ -152,17 +154,17 @@ class TestExactlyOnce:
         self, batches: list[list[tuple[int, int]]]
     ) -> None:
         used: dict[int, int] = {0: 0}
-        expected: list[Accepted | Conflict] = []
+        expected: list[BatchAccepted | IdConflict] = []
         for items in batches:
             trial = dict(used)
             conflicts = tuple(
                 i for i, (id, bit) in enumerate(items) if trial.setdefault(id, bit) != bit
             )
             if conflicts:
-                expected.append(Conflict(conflicts))
+                expected.append(IdConflict(conflicts))
             else:
                 expected.append(
-                    Accepted(len(trial) - len(used), len(items) - len(trial) + len(used))
+                    BatchAccepted(len(trial) - len(used), len(items) - len(trial) + len(used))
                 )
                 used = trial
         given_rows = [
@@ -170,7 +172,7 @@ class TestExactlyOnce:
             for items in batches
         ]
         known = {bytes([0] * 16): (7, bytes([0]))}
-        outcomes, fresh = settle([Batch(7, part) for part in given_rows], known, set())
+        outcomes, fresh = settle([ReportBatch(7, part) for part in given_rows], known, set())
         assert outcomes == expected
         inserted = {int(row[0]): int(row[16]) for part in fresh.values() for row in part}
         assert inserted == {id: bit for id, bit in used.items() if id != 0}
@@ -287,7 +289,7 @@ class TestRetention:
         assert list(stored(store, entry, "colour")) == [bytes(new.rows[0, :16])]
         assert store.summary(entry, "colour").reports == 151
         # A client that never heard the answer sends again.
-        assert store.write([old]) == [Accepted(0, 150)]
+        assert store.write([old]) == [BatchAccepted(0, 150)]
         store.summarize()
         assert store.summary(entry, "colour").reports == 151
 
@@ -339,8 +341,8 @@ class TestLifecycle:
         assert states == [("superseded", True), ("open", True)]
         # Reports that were made under the old contract may still be on their way.
         assert store.write([batch(first, "colour", [0]), batch(second, "colour", [0])]) == [
-            Accepted(1, 0),
-            Accepted(1, 0),
+            BatchAccepted(1, 0),
+            BatchAccepted(1, 0),
         ]
 
     def test_a_closed_collection_takes_nothing(
@@ -353,8 +355,8 @@ class TestLifecycle:
         store.expire(DAY + datetime.timedelta(days=5))
         store.close_collection(entry.collection.digest)
         assert store.write([batch(entry, "colour", [0]), batch(other, "colour", [0])]) == [
-            Closed(),
-            Accepted(1, 0),
+            CollectionClosed(),
+            BatchAccepted(1, 0),
         ]
         assert store.summary(entry, "colour").reports == 100
         assert sql(store, "SELECT COUNT(*) FROM report WHERE report IS NULL") == [(0,)]
@@ -367,7 +369,7 @@ class TestLifecycle:
         store.summarize()
         store.write([batch(gone, "many", [0, 1, 2])])
         store.delete_collection(gone.collection.digest)
-        assert store.write([batch(gone, "colour", [0])]) == [Unknown()]
+        assert store.write([batch(gone, "colour", [0])]) == [CollectionUnknown()]
         store.write([batch(kept, "colour", [0])])
         store.summarize()
         assert store.summary(kept, "colour").reports == 3
@@ -424,6 +426,6 @@ class TestFiles:
 
 def test_registered_knows_its_questions(store: Store) -> None:
     entry = store.register(collection())
-    assert isinstance(entry, Registered)
+    assert isinstance(entry, StoredCollection)
     assert set(entry.questions) == {"colour", "many"}
     assert store.register(collection()) == entry

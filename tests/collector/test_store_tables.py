@@ -19,14 +19,14 @@ import pytest
 from rumor.collector import clock
 from rumor.collector.store import archive, expiry, repair, summaries, withdrawal
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    Closed,
-    EarlyRefused,
-    Registered,
+    BatchAccepted,
+    BlindedToken,
+    CollectionClosed,
+    CollectionUnknown,
+    EarlyWithdrawalsRefused,
+    ReportBatch,
     Store,
-    Unknown,
-    Wanted,
+    StoredCollection,
     open_store,
 )
 from rumor.collector.store.checksums import checksum
@@ -115,8 +115,8 @@ class Life:
                 for question in ("colour", "many"):
                     made = rows(entry, question, np.arange(count) % 3)
                     self.sent[number, question, day] = made
-                    batch = Batch(entry.questions[question], made)
-                    assert self.store.write([batch]) == [Accepted(count, 0)]
+                    batch = ReportBatch(entry.questions[question], made)
+                    assert self.store.write([batch]) == [BatchAccepted(count, 0)]
 
     def expected_summary(self, leave_out: Collection[bytes] = ()) -> list[dict[str, Any]]:
         """The counts of all reports but some, as the table has them."""
@@ -204,8 +204,8 @@ def test_reports_are_written_and_counted_once(life: Life) -> None:
     assert life.store.summarize() == 0
     # What was there before changes nothing, nor does it count again.
     for (number, question, _), made in life.sent.items():
-        batch = Batch(life.entries[number].questions[question], made)
-        assert life.store.write([batch]) == [Accepted(0, 4)]
+        batch = ReportBatch(life.entries[number].questions[question], made)
+        assert life.store.write([batch]) == [BatchAccepted(0, 4)]
     assert life.store.summarize() == 0
     assert tables(life.store) == counted
 
@@ -273,8 +273,8 @@ def test_a_withdrawal_takes_its_reports_and_no_others(life: Life) -> None:
     assert life.store.withdraw(entry, "colour", ids_of(one, two)) == 0
     assert tables(life.store) == after
     # They do not come back, nor are they counted again.
-    batch = Batch(entry.questions["colour"], np.concatenate([one, two]))
-    assert life.store.write([batch]) == [Accepted(0, 6)]
+    batch = ReportBatch(entry.questions["colour"], np.concatenate([one, two]))
+    assert life.store.write([batch]) == [BatchAccepted(0, 6)]
     assert life.store.summarize() == 0
     assert tables(life.store) == after
     spent_ids = np.concatenate(list(life.store.spent_ids(entry, "colour")))
@@ -319,7 +319,7 @@ def test_closing_and_deleting_are_of_one_collection(life: Life) -> None:
         life.store.admit(series, [f"{series} {n}".encode().ljust(32) for n in range(3)])
         person = f"person of {series}".encode().ljust(32)
         life.store.invite(series, [person])
-        assert life.store.issue(series, person, [Wanted(b"k" * 32, 0, b"m")]) == ()
+        assert life.store.issue(series, person, [BlindedToken(b"k" * 32, 0, b"m")]) == ()
     before = tables(life.store)
     life.store.close_collection(first.collection.digest)
     closed = tables(life.store)
@@ -330,8 +330,8 @@ def test_closing_and_deleting_are_of_one_collection(life: Life) -> None:
     gone = [row for row in before["report"] if row["question"] == of and row["report"] is None]
     assert len(gone) == 4
     assert closed["report"] == [row for row in before["report"] if row not in gone]
-    again = Batch(of, rows(first, "colour", [0]))
-    assert life.store.write([again]) == [Closed()]
+    again = ReportBatch(of, rows(first, "colour", [0]))
+    assert life.store.write([again]) == [CollectionClosed()]
     life.store.delete_collection(first.collection.digest)
     after = tables(life.store)
     mine = set(first.questions.values())
@@ -344,8 +344,8 @@ def test_closing_and_deleting_are_of_one_collection(life: Life) -> None:
         assert {row["series"] for row in after[name]} == {"other"}
     assert [row["person"].rstrip() for row in after["issued"]] == [b"person of other"]
     assert after["mark"] == closed["mark"]
-    assert life.store.write([again]) == [Unknown()]
-    assert life.store.withdraw(first, "colour", ids_of(again.rows)) == Unknown()
+    assert life.store.write([again]) == [CollectionUnknown()]
+    assert life.store.withdraw(first, "colour", ids_of(again.rows)) == CollectionUnknown()
     assert tables(life.store) == after
 
 
@@ -360,7 +360,7 @@ def test_tokens_and_people_are_of_their_series(life: Life) -> None:
     ]
     store.invite("series", keys[:2])
     assert (store.invited("series"), store.invited("other")) == (2, 0)
-    wanted = [Wanted(b"k" * 32, number, b"message %d" % number) for number in (1, 0)]
+    wanted = [BlindedToken(b"k" * 32, number, b"message %d" % number) for number in (1, 0)]
     assert store.issue("other", keys[0], wanted) is None
     assert store.issue("series", keys[2], wanted) is None
     assert tables(store)["issued"] == []
@@ -372,7 +372,7 @@ def test_tokens_and_people_are_of_their_series(life: Life) -> None:
     ]
     assert store.issue("series", keys[0], wanted) == ()
     # Another message for a number that was signed: nothing of the request is noted.
-    other = [Wanted(b"k" * 32, 2, b"new"), Wanted(b"k" * 32, 1, b"another")]
+    other = [BlindedToken(b"k" * 32, 2, b"new"), BlindedToken(b"k" * 32, 1, b"another")]
     assert store.issue("series", keys[0], other) == (1,)
     assert tables(store) == found
     assert store.issue("series", keys[1], other) == ()
@@ -395,7 +395,9 @@ def test_withdrawals_before_arrival_are_counted_and_end(
 
     ids = ids_of(made)
     # Exactly as many as there is room for pass, one more does not, and nothing of it is kept.
-    assert store.withdraw(entry, "colour", ids, most_early=2, charge=charge) == EarlyRefused(0, 3)
+    assert store.withdraw(
+        entry, "colour", ids, most_early=2, charge=charge
+    ) == EarlyWithdrawalsRefused(0, 3)
     assert tables(store)["early_withdrawal"] == []
     assert asked == []
     assert store.withdraw(entry, "colour", ids[:2], most_early=2, charge=charge) == 0
@@ -411,11 +413,11 @@ def test_withdrawals_before_arrival_are_counted_and_end(
     assert store.withdraw(entry, "colour", ids[:2], most_early=2, charge=charge) == 0
     assert asked == [2]
     late = store.withdraw(entry, "colour", ids, most_early=3, charge=lambda count: 7.5)
-    assert late == EarlyRefused(0, 1, 7.5)
+    assert late == EarlyWithdrawalsRefused(0, 1, 7.5)
     assert len(tables(store)["early_withdrawal"]) == 2
     # When it arrives after all, it is not taken, and its withdrawal is one of a deleted report.
-    batches = [Batch(number, made[n : n + 1]) for n in range(3)]
-    assert store.write(batches) == [Accepted(0, 1), Accepted(0, 1), Accepted(1, 0)]
+    batches = [ReportBatch(number, made[n : n + 1]) for n in range(3)]
+    assert store.write(batches) == [BatchAccepted(0, 1), BatchAccepted(0, 1), BatchAccepted(1, 0)]
     found = tables(store)
     assert found["early_withdrawal"] == []
     assert sum(row["report"] is None for row in found["report"]) == 2
@@ -443,7 +445,7 @@ def lived(folder: Path, patch: pytest.MonkeyPatch, chunk: int | None) -> Tables:
     life = Life(store, patch)
     seeds = np.random.default_rng(7)
 
-    def row(entry: Registered, question: str, values: Any) -> np.ndarray:
+    def row(entry: StoredCollection, question: str, values: Any) -> np.ndarray:
         mechanism = entry.collection.question(question).mechanism.unlabelled()
         reports = mechanism.privatize(values, random=Seeded(int(seeds.integers(1 << 30))))
         ids = seeds.integers(0, 256, (len(reports), 16), dtype=np.uint8)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from rumor.collector.http.server import background
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 from rumor.collector.service import Service
 from rumor.collector.store.base import StoreDamaged, StoreUnavailable, open_store
 from rumor.collector.tokens import Tokens, add_token
@@ -285,7 +285,7 @@ def test_an_issuer_tells_nobody_anything(tmp_path: Path, log: pytest.LogCaptureF
     }
     document = {"credential": base64.b64encode(credential).decode(), "tokens": [named]}
     secrets = secrets_of(tmp_path, code=code.encode(), credential=credential)
-    service = Issuing(store, contract, KEYS)
+    service = IssuerService(store, contract, KEYS)
     requests = [
         posted("/v1/tokens", "", None, json.dumps(document).encode(), JSON),
         Request("/healthz", 200),

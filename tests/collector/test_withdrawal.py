@@ -21,8 +21,14 @@ from rumor.collector.http.limits import Limits
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store import ingest, summaries
-from rumor.collector.store.base import Accepted, Batch, Store, Unknown, open_store
-from rumor.collector.store.counts import Counted
+from rumor.collector.store.base import (
+    BatchAccepted,
+    CollectionUnknown,
+    ReportBatch,
+    Store,
+    open_store,
+)
+from rumor.collector.store.counts import DayTally
 from rumor.contract.deletion import new_key, report_id
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
@@ -55,7 +61,7 @@ def recounted(store: Store, question: str) -> Summary:
     return empty
 
 
-def ids(part: Batch) -> Reports:
+def ids(part: ReportBatch) -> Reports:
     return np.ascontiguousarray(part.rows[:, :16])
 
 
@@ -73,7 +79,7 @@ class TestStore:
         assert counted(store, "colour").reports == 2
         # Asking again is safe, and the report that comes again is not counted.
         assert store.withdraw(entry, "many", ids(part)[:5]) == 1
-        assert store.write([part]) == [Accepted(0, 9)]
+        assert store.write([part]) == [BatchAccepted(0, 9)]
         assert counted(store, "many").reports == 4
 
     def test_nothing_else_is_taken(self, store: Store) -> None:
@@ -84,7 +90,7 @@ class TestStore:
         assert store.withdraw(entry, "colour", np.zeros((1, 16), np.uint8)) == 0
         assert counted(store, "colour").reports == 2
         store.delete_collection(entry.collection.digest)
-        assert store.withdraw(entry, "colour", ids(part)) == Unknown()
+        assert store.withdraw(entry, "colour", ids(part)) == CollectionUnknown()
 
     def test_the_last_report_of_a_day_takes_the_day_along(self, store: Store) -> None:
         entry = store.register(collection())
@@ -123,7 +129,9 @@ class TestStore:
         store.delete_collection(entry.collection.digest)
         import_collection(store, tmp_path / "out")
         again = store.registered()[0]
-        assert store.write([Batch(again.questions["colour"], part.rows)]) == [Accepted(0, 3)]
+        assert store.write([ReportBatch(again.questions["colour"], part.rows)]) == [
+            BatchAccepted(0, 3)
+        ]
         assert store.withdraw(again, "colour", ids(part)) == 2
         assert counted(store, "colour").reports == 0
 
@@ -137,7 +145,7 @@ class TestStore:
         other, count = open_store(store_url), summaries._count
         done: list[object] = []
 
-        def slowly(*arguments: object) -> Counted:
+        def slowly(*arguments: object) -> DayTally:
             if not done:
                 done.append(None)  # the one who withdraws counts as well
                 done.append(other.withdraw(entry, "colour", ids(part)[:2]))
@@ -183,7 +191,7 @@ class TestStore:
             file.unlink()
         store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
         entry = store.register(collection())
-        parts: list[Batch] = []
+        parts: list[ReportBatch] = []
         gone: set[bytes] = set()
         for what, number in operations:
             if what == "w":

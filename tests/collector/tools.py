@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor.collector.store.base import Batch, Registered, Store
+from rumor.collector.store.base import ReportBatch, Store, StoredCollection
 from rumor.contract.collection import Collection
 from rumor.core.reports import Reports
 from rumor.mechanisms import PrivKVM
@@ -97,19 +97,19 @@ def typing(text: str = "") -> Iterator[None]:
         yield
 
 
-def rows(entry: Registered, question: str, values: object) -> Reports:
+def rows(entry: StoredCollection, question: str, values: object) -> Reports:
     """Fresh reports of some values, each with a random id in front."""
     reports = entry.collection.question(question).mechanism.unlabelled().privatize(values)
     ids = np.frombuffer(secrets.token_bytes(16 * len(reports)), np.uint8).reshape(-1, 16)
     return np.concatenate([ids, reports], axis=1)
 
 
-def batch(entry: Registered, question: str, values: object) -> Batch:
+def batch(entry: StoredCollection, question: str, values: object) -> ReportBatch:
     """A batch of fresh reports."""
-    return Batch(entry.questions[question], rows(entry, question, values))
+    return ReportBatch(entry.questions[question], rows(entry, question, values))
 
 
-def stored(store: Store, entry: Registered, question: str) -> dict[bytes, bytes]:
+def stored(store: Store, entry: StoredCollection, question: str) -> dict[bytes, bytes]:
     """The reports that a store holds, by id."""
     found: dict[bytes, bytes] = {}
     for part in store.reports(entry, question):

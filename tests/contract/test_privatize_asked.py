@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.privatize import draw_questions, privatize_questions, privatize_table
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 
@@ -149,7 +149,7 @@ def test_two_questions_have_two_files(work: Path) -> None:
     for other in ("r.parquet", f"{work}/./r.parquet"):
         outs = {"eats": "r.parquet", "sleeps": "s.parquet", "reads": other}
         with pytest.raises(InputError, match="one path for two of them"):
-            privatize_questions(made, Table.open(Path("people.csv")), outs)
+            privatize_questions(made, AnswerTable.open(Path("people.csv")), outs)
     assert list(work.glob("?.parquet")) == []
 
 
@@ -163,7 +163,7 @@ def test_pairs_in_rows_of_their_own_are_refused(work: Path, capsys: Outputs) -> 
 
 
 def test_one_question_of_many_is_never_made_of_everybody(work: Path) -> None:
-    contract, table = Collection.load("c.toml"), Table.open("people.csv")
+    contract, table = Collection.load("c.toml"), AnswerTable.open("people.csv")
     with pytest.raises(InputError, match=r"for all of them at once .*; got a table of 'eats'"):
         privatize_table(contract, contract.question("eats"), table, "r.parquet")
 

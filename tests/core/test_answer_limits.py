@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from rumor.core.columns import as_column, encode, one_code, words_and_codes
-from rumor.core.number_range import Grid, numbers, one_number
+from rumor.core.number_range import NumberGrid, as_number_column, parse_number
 from rumor.core.option_sets import one_set, read_sets
 from rumor.core.pairs import Layout
 from rumor.core.reports import Validity
@@ -23,7 +23,7 @@ from tests import limits
 from tests.limits import Rule
 
 NAMES = {"x": 0, "y": 1, "7": 2}
-GRID = Grid.checked(0.0, 4.0, 4, "refuse")
+GRID = NumberGrid.create(0.0, 4.0, 4, "refuse")
 PLAIN, NAMED = Layout(2, None, GRID), Layout(3, {"k": 0, "l": 1, "\u00e9": 2}, GRID)
 PARTS = Parts.of([2, 3])
 TOLD = Parts.of([{"id": "a", "labels": ["x", "y"]}, {"id": "b", "labels": ["u", "v", "w"]}])
@@ -166,13 +166,20 @@ RULES = [
     ),
     rule(
         "an answer must be a number; got ",
-        one_number,
+        parse_number,
         (0, 1.5, math.inf, 10**400),
         ("1", None, True, [1]),
     ),
-    rule("an answer must be a number; got NaN", one_number, (0.0,), (math.nan,)),
-    rule("values must be numbers; got a text at index 1", numbers, ([0, 1.5],), ([0, "1"],)),
-    rule("values must be numbers; got a boolean at index 1", numbers, ([0, 1],), ([0, True],)),
+    rule("an answer must be a number; got NaN", parse_number, (0.0,), (math.nan,)),
+    rule(
+        "values must be numbers; got a text at index 1", as_number_column, ([0, 1.5],), ([0, "1"],)
+    ),
+    rule(
+        "values must be numbers; got a boolean at index 1",
+        as_number_column,
+        ([0, 1],),
+        ([0, True],),
+    ),
     # Parts of a table.
     rule(
         "an answer must have every part (0, 1); got ",
@@ -365,7 +372,7 @@ RULES = [
         (PLAIN.read([{0: 1}]),),
         (
             Layout(3, None, GRID).read([{0: 1}]),
-            Layout(2, None, Grid.checked(0.0, 4.0, 5, "refuse")).read([{0: 1}]),
+            Layout(2, None, NumberGrid.create(0.0, 4.0, 5, "refuse")).read([{0: 1}]),
         ),
     ),
     rule(

@@ -9,17 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from rumor.core import table_files as tables
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 
 
-def _table(folder: Path, text: str | bytes, name: str = "t.csv") -> Table:
+def _table(folder: Path, text: str | bytes, name: str = "t.csv") -> AnswerTable:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return Table.open(path)
+    return AnswerTable.open(path)
 
 
-def _columns(table: Table, columns: list[str], cells: list[str] | None = None) -> dict[str, object]:
+def _columns(
+    table: AnswerTable, columns: list[str], cells: list[str] | None = None
+) -> dict[str, object]:
     batches = list(table.batches(columns, cells))
     return {name: [v for b in batches for v in b.column(name).to_pylist()] for name in columns}
 
@@ -50,7 +52,7 @@ def test_parquet_keeps_its_types_and_streams(
     monkeypatch.setattr(tables, "_BATCH_ROWS", 10)
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": range(25), "b": ["x"] * 25, "c": [0.5] * 25}), path)
-    batches = list(Table.open(path).batches(["b", "a"]))
+    batches = list(AnswerTable.open(path).batches(["b", "a"]))
     assert [len(batch) for batch in batches] == [10, 10, 5]
     assert batches[0].schema.names == ["b", "a"]
     assert batches[0].schema.types == [pa.string(), pa.int64()]
@@ -89,8 +91,8 @@ def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .zsav file; got"):
-        Table.open(tmp_path / "t.xlsx")
+        AnswerTable.open(tmp_path / "t.xlsx")
     with pytest.raises(InputError, match="must be a file that exists"):
-        Table.open(tmp_path / "t.csv")
+        AnswerTable.open(tmp_path / "t.csv")
     with pytest.raises(InputError, match="must be a complete Parquet file; this one is truncated"):
         _table(tmp_path, "something", "t.parquet")

@@ -27,7 +27,7 @@ from rumor.core.checks import (
     slug,
 )
 from rumor.core.columns import checked_labels, named_domain, split_domain
-from rumor.core.number_range import OUTSIDE, Grid
+from rumor.core.number_range import OUTSIDE, NumberGrid
 from rumor.core.randomness import Keyed, Seeded, Stream
 from rumor.core.reports import as_reports
 from rumor.core.types import checked_target
@@ -50,9 +50,9 @@ LABELS = ["x", "y"]
 ROWS = [[1, "a"], [2, "b", ""]]
 
 
-def grid(**more: Any) -> Grid:
+def grid(**more: Any) -> NumberGrid:
     said = {"low": 0.0, "high": 1.0, "steps": 1, "outside": "clip", **more}
-    return Grid.checked(**said)
+    return NumberGrid.create(**said)
 
 
 def part(id: object = "a", labels: object = LABELS) -> Parts:
@@ -283,7 +283,7 @@ RULES = [
     ),
     Rule(
         "range must be a list of two numbers; got ",
-        lambda v: Grid.from_parameters(v, 1, "clip"),
+        lambda v: NumberGrid.from_parameters(v, 1, "clip"),
         ([0, 1], (0, 1)),
         ([0], [0, 1, 2], "01", None),
     ),

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import rumor
 from rumor.core.errors import InputError
 from rumor.core.exact import log_up
-from rumor.core.number_range import Grid
+from rumor.core.number_range import NumberGrid
 from rumor.mechanisms import Mechanism, from_description
 from rumor.privacy.audit.enumeration import distribution
 from tests.javascript import node
@@ -66,10 +66,10 @@ def around(low: float, high: float) -> list[float]:
     return [*ends, low + (high - low) / 2, -math.inf, math.inf, 0.0, -0.0]
 
 
-def accepted(low: float, high: float, step_count: int) -> Grid | None:
+def accepted(low: float, high: float, step_count: int) -> NumberGrid | None:
     """The grid, or None where the range is refused in one sentence."""
     try:
-        return Grid.checked(low, high, step_count, "clip")
+        return NumberGrid.create(low, high, step_count, "clip")
     except InputError:
         return None
 
@@ -93,7 +93,7 @@ def test_which_ranges_are_accepted() -> None:
         assert accepted(low, high, 1 << 20) is not None
     for wrong, end in bad:
         with pytest.raises(InputError):
-            Grid.checked(wrong, end, 1 << 20, "clip")
+            NumberGrid.create(wrong, end, 1 << 20, "clip")
 
 
 @settings(max_examples=400)
@@ -135,7 +135,7 @@ def test_other_widths_of_numbers(dtype: Any) -> None:
     smallest = np.iinfo(kind).min if kind.kind in "iu" else np.finfo(kind).min
     values = np.array([smallest, 0, 1, largest], dtype=kind)
     for low, high in ((-1e100, 1e100), (0.0, 1e-60), (-1.0, 1.0)):
-        grid = Grid.checked(low, high, 1000, "clip")
+        grid = NumberGrid.create(low, high, 1000, "clip")
         expected = [grid.step(value) for value in values]
         clip = rumor.Harmony(low=low, high=high, epsilon=1.0, steps=1000, outside="clip")
         assert clip.encode(values).tolist() == expected
@@ -172,7 +172,9 @@ def test_the_loss_is_at_most_epsilon(
     """The reference draw, enumerated for these very numbers: no pair is told apart by more."""
     if accepted(*ends, step_count) is None:
         return
-    by_step = {Grid.checked(*ends, step_count, "clip").step(v): v for v in [*around(*ends), *more]}
+    by_step = {
+        NumberGrid.create(*ends, step_count, "clip").step(v): v for v in [*around(*ends), *more]
+    }
     for mechanism in small(ends, step_count):
         pairs = not isinstance(mechanism, rumor.Harmony | rumor.Piecewise)
         answers: Sequence[object] = list(by_step.values())

@@ -429,7 +429,7 @@ def test_every_call_takes_32_new_bytes_of_the_system(monkeypatch: pytest.MonkeyP
     oracle.privatize([1] * 1000)
     assert asked == [32] * 3
     rappor = rumor.Rappor.full(key=b"key", bits=8, hashes=1, cohorts=1)
-    rappor.answer("word", permanent=Keyed(bytes(16)))
+    rappor.report_memoised("word", permanent=Keyed(bytes(16)))
     assert asked == [32] * 4
     held, own = System().stream(), os.getpid()
     held.words(1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import (
     Validity,
     as_reports,
@@ -50,7 +50,7 @@ def test_a_batch_is_an_array_or_byte_strings() -> None:
         ([b"\1\2", b"\1\2\3"], "got 3 bytes at index 1"),
         ([[1, 2]], "got a list at index 0$"),
     ],
-    ids=shown,
+    ids=format_value,
 )
 def test_what_is_not_a_batch(batch: object, sentence: str) -> None:
     with pytest.raises(InputError, match=rf"reports must be 2 bytes each .*; {sentence}"):
@@ -111,6 +111,6 @@ def test_the_width_of_a_number(count: int, width: int) -> None:
 
 
 def test_errors_show_long_values_cut() -> None:
-    assert shown("a" * 100) == "'" + "a" * 56 + "..."
-    assert len(shown(list(range(1000)))) == 60
-    assert shown(1.5) == "1.5"
+    assert format_value("a" * 100) == "'" + "a" * 56 + "..."
+    assert len(format_value(list(range(1000)))) == 60
+    assert format_value(1.5) == "1.5"

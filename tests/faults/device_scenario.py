@@ -17,7 +17,7 @@ from rumor.collector.store.base import Store
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import key_name
 from rumor.core.blind_rsa import blind_sign
-from rumor.core.errors import InputError, Unavailable
+from rumor.core.errors import InputError, UnavailableError
 from tests.faults import shim
 from tests.issuers import SECRETS, blind_collection
 from tests.machine.books import look, records
@@ -61,7 +61,7 @@ def run(folder: str, url: str, at: int, mode: int) -> int:
             print(f"begun {name}", flush=True)
             try:
                 found = work()
-            except (Unavailable, InputError, OSError) as problem:
+            except (UnavailableError, InputError, OSError) as problem:
                 print(f"failed {name}: {problem}", flush=True)
             else:
                 print(f"done {name} {found}", flush=True)

@@ -20,9 +20,16 @@ import numpy as np
 
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Accepted, Batch, Registered, Store, Wanted, open_store
+from rumor.collector.store.base import (
+    BatchAccepted,
+    BlindedToken,
+    ReportBatch,
+    Store,
+    StoredCollection,
+    open_store,
+)
 from rumor.contract.collection import Collection
-from rumor.core.errors import InputError, Unavailable
+from rumor.core.errors import InputError, UnavailableError
 from rumor.core.reports import Reports
 from tests.faults import shim
 from tests.machine.books import Kept, check_counts, look
@@ -94,8 +101,8 @@ class Refused(Exception):  # noqa: N818 (an answer)
 def _write(store: Store, sent: Sent) -> object:
     setattr(ingest, "today", lambda: DAYS[sent.day])  # noqa: B010 (not for others to use)
     number = store.find(sent.contract.digest).questions[sent.question]
-    (outcome,) = store.write([Batch(number, sent.rows, sent.key)])
-    if not isinstance(outcome, Accepted):
+    (outcome,) = store.write([ReportBatch(number, sent.rows, sent.key)])
+    if not isinstance(outcome, BatchAccepted):
         raise Refused(outcome)
     return outcome
 
@@ -123,7 +130,7 @@ def run(folder: str, at: int, mode: int) -> int:
         for _ in range(_TRIES):
             try:
                 work()
-            except (Unavailable, InputError, OSError, Refused) as problem:
+            except (UnavailableError, InputError, OSError, Refused) as problem:
                 print(f"failed {name}: {problem}", flush=True)
             else:
                 print(f"done {name}", flush=True)
@@ -168,7 +175,7 @@ def _invited(store: Store) -> None:
 
 
 def _issued(store: Store, message: bytes) -> None:
-    outcome = store.issue(SERIES, _PERSON, [Wanted(b"k" * 16, 0, message)])
+    outcome = store.issue(SERIES, _PERSON, [BlindedToken(b"k" * 16, 0, message)])
     if outcome != ():
         raise Refused(outcome)
 
@@ -202,7 +209,7 @@ def _closed(store: Store) -> None:
         store.close_collection(SIDE.digest)
 
 
-def _known(store: Store, contract: Collection) -> Registered | None:
+def _known(store: Store, contract: Collection) -> StoredCollection | None:
     return next((each for each in store.registered() if each.collection == contract), None)
 
 
@@ -220,7 +227,7 @@ def verify(folder: Path, said: str) -> None:
     if "issue" in done:
         # What was signed is signed again, and nothing else for its number.
         _issued(store, b"m")
-        assert store.issue(SERIES, _PERSON, [Wanted(b"k" * 16, 0, b"other")]) == (0,)
+        assert store.issue(SERIES, _PERSON, [BlindedToken(b"k" * 16, 0, b"other")]) == (0,)
     # Whoever was not answered sends again; whoever was, might.
     if "invited" not in done or "revise" not in done:
         store.register(SIDE, revise=True)

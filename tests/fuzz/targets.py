@@ -28,7 +28,7 @@ from rumor.collector.http.wire import (
     parse_json,
     parse_withdrawal,
 )
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import ReportFile, write_reports
@@ -109,11 +109,11 @@ def body(data: bytes) -> None:
 
 
 @functools.cache
-def _issuing() -> Issuing:
+def _issuing() -> IssuerService:
     """An issuer that is asked what it would refuse, and never signs."""
     store = open_store(f"sqlite:///{_folder() / 'issuer.db'}")
     store.close()
-    return Issuing(store, contracts()[BLIND], KEYS)
+    return IssuerService(store, contracts()[BLIND], KEYS)
 
 
 def reports(data: bytes) -> None:

@@ -155,7 +155,7 @@ def crowd_of(name: str, id: str = ASKED, revision: int = 1, people: int = PEOPLE
     texts, days, groups = answers_of(name, id, revision, people)
     mechanism = question.mechanism
     rows = [
-        mechanism.report(kind.typed(mechanism, text), random=Keyed(SECRET, *context))
+        mechanism.report(kind.parse_answer(mechanism, text), random=Keyed(SECRET, *context))
         for text, context in zip(texts, contexts(name, id, revision, people), strict=True)
     ]
     reports = np.frombuffer(b"".join(rows), np.uint8).reshape(people, mechanism.width)
@@ -197,4 +197,4 @@ def _dealt(shares: Sequence[float], people: int) -> NDArray[np.int64]:
 
 def options_of(kind: Kind[Any]) -> Mapping[str, Any]:
     """What an estimate of the kind must be told: words, where it looks for some."""
-    return kind.served_with(kind.example().words)
+    return kind.collector_options(kind.example().words)

@@ -26,9 +26,9 @@ from rumor.collector import clock, service
 from rumor.collector.gateway import Gateway, read_keys
 from rumor.collector.http.server import background, free_port, listen
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store
+from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
@@ -162,7 +162,7 @@ def grow(sources: Sources, look: int) -> Sources:
 class Book:
     """What came under one contract, and what was taken back of it."""
 
-    def __init__(self, entry: Registered, kind: str) -> None:
+    def __init__(self, entry: StoredCollection, kind: str) -> None:
         contract = entry.collection
         self.entry, self.gone = entry, set[bytes]()
         self.crowd = crowd_of(kind, revision=contract.revision).renamed(contract.digest)
@@ -275,7 +275,7 @@ class Collecting:
 
     # What clients do
 
-    def _send(self, entry: Registered, crowd: Crowd) -> None:
+    def _send(self, entry: StoredCollection, crowd: Crowd) -> None:
         """Reports arrive as devices send them, some of them twice."""
         contract, id = entry.collection, crowd.question.id
         if not len(crowd):
@@ -295,7 +295,7 @@ class Collecting:
         of = self._relay.kind(contract.digest, id).number
         self._relay.store.keep(
             [
-                Arrived(of, kind.seal(row[:16].tobytes(), None, row[16:].tobytes()))
+                ArrivedEnvelope(of, kind.seal(row[:16].tobytes(), None, row[16:].tobytes()))
                 for row in crowd.records
             ]
         )
@@ -304,11 +304,11 @@ class Collecting:
         """Let the relay pass on what it has, still on the same day."""
         if self._relay is not None:
             self._set_clock(day, 2 * _RELEASES_S)
-            releaser = self._relay._turns
+            releaser = self._relay._task
             assert releaser is not None
-            releaser.turn(day)
+            releaser.run_once(day)
 
-    def _answer(self, entry: Registered, number: int) -> Crowd:
+    def _answer(self, entry: StoredCollection, number: int) -> Crowd:
         """A device answers by its own client; its report as a crowd of one."""
         kind, contract = KINDS[self._world.kind], entry.collection
         question = contract.question(ASKED)
@@ -319,7 +319,7 @@ class Collecting:
             take = self._worlds.browser.take
             assert take("fetch", url=f"{self._url}/v1/collection") == contract.digest
             take("open", **{"as": name})
-            value = _plain_answer(kind.typed(question.mechanism, typed))
+            value = _plain_answer(kind.parse_answer(question.mechanism, typed))
             (made,) = take("prepare", by=name, answers={ASKED: value})
             outcome = take("send", by=name, url=self._url, delay=0)
             assert (outcome["accepted"], outcome["pending"]) == (1, 0), outcome
@@ -335,14 +335,14 @@ class Collecting:
                     return seen
 
                 client._respondent.prepare = prepared  # type: ignore[method-assign]
-                receipt = client.answer({ASKED: kind.typed(question.mechanism, typed)})
+                receipt = client.answer({ASKED: kind.parse_answer(question.mechanism, typed)})
                 assert (receipt.sent, receipt.waiting) == (1, 0), receipt
                 (made,) = client._respondent.made()
                 key, report = made.key, seen[0].report
         row = np.frombuffer(report, np.uint8).reshape(1, -1)
         return Crowd(question, (key,), row, np.array([number]), np.array([0]))
 
-    def _withdraw(self, entry: Registered, crowd: Crowd) -> set[bytes]:
+    def _withdraw(self, entry: StoredCollection, crowd: Crowd) -> set[bytes]:
         """Keys take reports back, also those that wait at a relay."""
         keys = [base64.b64encode(key).decode() for key in crowd.keys]
         body = json.dumps({"question": ASKED, "keys": keys}).encode()
@@ -371,7 +371,7 @@ class Collecting:
         headers = {"Authorization": f"Bearer {self._worlds.token}"}
         return call(self._url, f"/v1/{route}", headers=headers)
 
-    def _look(self, entry: Registered, crowd: Crowd) -> None:
+    def _look(self, entry: StoredCollection, crowd: Crowd) -> None:
         """An analyst looks at one contract of the series, perhaps before everything is there."""
         known = estimate_of(crowd)  # first, since loops that are compiled now make nobody wait
         found = self._ask(f"estimates/{ASKED}?collection={entry.collection.digest}")
@@ -379,7 +379,7 @@ class Collecting:
         assert_same(found.json(), known)
         self._check_books(entry, crowd)
 
-    def _check_books(self, entry: Registered, crowd: Crowd) -> None:
+    def _check_books(self, entry: StoredCollection, crowd: Crowd) -> None:
         """The store has counted the reports of this crowd, each on its day, and nothing else."""
         contract, id = entry.collection, crowd.question.id
         assert self._store.summary(entry, id).to_bytes() == crowd.summary(contract).to_bytes()
@@ -394,7 +394,7 @@ class Collecting:
         )
         assert there == b"".join(sorted(row.tobytes() for row in crowd.ids))
 
-    def _export(self, entry: Registered, crowd: Crowd) -> Source:
+    def _export(self, entry: StoredCollection, crowd: Crowd) -> Source:
         contract = entry.collection
         folder = self._folder / f"export-{contract.revision}"
         run("export", folder, "--store", self._store_url, "--digest", contract.digest)

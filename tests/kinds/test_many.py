@@ -11,7 +11,7 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Target
 from rumor.kinds.choice.question import choose_oracle
-from rumor.kinds.planning.many import Many, plan_many
+from rumor.kinds.planning.many import StrategyComparison, plan_many
 from rumor.mechanisms import RandomizedResponse
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
@@ -37,7 +37,7 @@ def subset_variance(domain: int, epsilon: float, share: float) -> float:
     return best[1]
 
 
-def ratio(plan: Many) -> float:
+def ratio(plan: StrategyComparison) -> float:
     """The variance of asking all, as a multiple of asking one."""
     one, everything = plan.ways[:2]
     return (everything.error / one.error) ** 2

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.kinds.choice import simulate as module
 from rumor.kinds.choice.read import reader
 from rumor.kinds.choice.simulate import simulate
 from rumor.kinds.reading import Held, read_histogram
-from rumor.kinds.simulation import Trials, rescaled
+from rumor.kinds.simulation import SimulationSettings, rescaled
 from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
 
@@ -31,7 +31,7 @@ def _histogram(folder: Path, text: str, column: str | None = None) -> list[int]:
     path = folder / "h.csv"
     path.write_text(text)
     asked = oracle("homepage")
-    counts = read_histogram(asked, reader(asked), Held(Table.open(path), "homepage", column))
+    counts = read_histogram(asked, reader(asked), Held(AnswerTable.open(path), "homepage", column))
     return [int(count) for count in counts]
 
 
@@ -83,7 +83,7 @@ def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
     asked = oracle(id)
     counts = rescaled(np.bincount(np.arange(50) % 7) if id == "homepage" else np.arange(50), 2000)
     counts = counts[:5] if id == "homepage" else counts
-    result = simulate(asked, counts, Trials(200, method="inversion", random=Seeded(3)))
+    result = simulate(asked, counts, SimulationSettings(200, method="inversion", random=Seeded(3)))
     people = int(counts.sum())
     assert (result.people, result.trials) == (people, 200)
     np.testing.assert_allclose(result.truth, counts / people)
@@ -97,7 +97,8 @@ def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
 def test_a_seed_repeats_and_chunks_do_not_matter_to_the_total() -> None:
     asked = oracle("homepage")
     first, again, other = (
-        simulate(asked, COUNTS, Trials(random=Seeded(seed))).frequency for seed in (1, 1, 2)
+        simulate(asked, COUNTS, SimulationSettings(random=Seeded(seed))).frequency
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -105,7 +106,7 @@ def test_a_seed_repeats_and_chunks_do_not_matter_to_the_total() -> None:
 
 def test_it_prints_the_most_frequent_and_exports_all() -> None:
     asked = oracle("homepage")
-    result = simulate(asked, COUNTS, Trials(2, random=Seeded(1)))
+    result = simulate(asked, COUNTS, SimulationSettings(2, random=Seeded(1)))
     lines = result.table(3).splitlines()
     assert lines[0].split() == [
         "value", "truth", "mean", "estimate", "RMS", "error", "expected", "s.e.", "covered",
@@ -122,6 +123,6 @@ def test_it_prints_the_most_frequent_and_exports_all() -> None:
 def test_nobody_cannot_be_simulated() -> None:
     asked = oracle("homepage")
     with pytest.raises(InputError, match="at least one person; got none"):
-        simulate(asked, np.zeros(5, dtype=np.int64), Trials())
+        simulate(asked, np.zeros(5, dtype=np.int64), SimulationSettings())
     with pytest.raises(InputError, match="at least one trial; got 0"):
-        simulate(asked, COUNTS, Trials(0))
+        simulate(asked, COUNTS, SimulationSettings(0))

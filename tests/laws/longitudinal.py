@@ -222,8 +222,8 @@ class Record:
     """What the device says after each step that it is asked."""
 
 
-_SETTLE = {one: one.settle for one in PERMANENT}
-_RESTATE = {one: one.restate for one in PERMANENT}
+_SETTLE = {one: one.draw_permanent for one in PERMANENT}
+_RESTATE = {one: one.report_permanent for one in PERMANENT}
 
 
 @contextmanager
@@ -492,7 +492,9 @@ class Family:
             for (which, _), value in zip(order, sequence, strict=True):
                 mechanism = self.contracts[which][place]
                 said = mechanism.identity(value[place])
-                cells.setdefault((mechanism.permanence.cell, mechanism.round), []).append(said)
+                cells.setdefault((mechanism.permanence.memo_digest, mechanism.round), []).append(
+                    said
+                )
             found.append(tuple(tuple(map(said.index, said)) for said in cells.values()))
         return tuple(found)
 

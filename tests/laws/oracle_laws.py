@@ -267,8 +267,12 @@ def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
     assert named == oracle, "labels are the contract's, not the mechanism's"
     assert named.with_labels(None).labels is None
     # A permanent answer is of a label: asked for before or after, other labels are another cell.
-    assert oracle.permanence.cell != named.permanence.cell != backwards.permanence.cell
-    assert named.with_labels(oracle.labels).permanence.cell == oracle.permanence.cell
+    assert (
+        oracle.permanence.memo_digest
+        != named.permanence.memo_digest
+        != backwards.permanence.memo_digest
+    )
+    assert named.with_labels(oracle.labels).permanence.memo_digest == oracle.permanence.memo_digest
     assert "label" in refused(lambda: named.privatize(["value -1"]))
     assert "no labels" in refused(lambda: oracle.privatize(["value 0"]))
     refused(lambda: oracle.with_labels(labels[:-1]))

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumor import Collection, KeyValueBlock, RandomizedResponse
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.pairs import LongTable
 from rumor.kinds import KINDS
@@ -48,7 +48,7 @@ def _table(collection: Collection, path: Path) -> list[int]:
     return [
         code
         for codes, _ in KINDS[question.kind].read(
-            "rating", question.mechanism, Table.open(path), None
+            "rating", question.mechanism, AnswerTable.open(path), None
         )
         for code in codes.tolist()
     ]

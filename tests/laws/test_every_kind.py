@@ -24,7 +24,7 @@ from rumor.contract.collection import Collection
 from rumor.core.reports import Reports, as_reports
 from rumor.kinds import KINDS, NAMES, kind_of
 from rumor.kinds.base import Kind
-from rumor.kinds.planning.planned import Size, Wish
+from rumor.kinds.planning.planned import BudgetSpec, Size
 from rumor.mechanisms import REGISTRY, Mechanism
 
 OWN_METHODS = {"was published for", "is for subset selection"}
@@ -83,14 +83,14 @@ def test_a_contract_says_all_that_there_is_to_know(kind: Kind[Any]) -> None:
 
 
 def test_typed_answers_are_what_a_table_holds(kind: Kind[Any], desk: Desk) -> None:
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
 
     mechanism = collection_of(kind).question("asked").mechanism
-    read = kind.read("asked", mechanism, Table.open(desk.answers), None)
+    read = kind.read("asked", mechanism, AnswerTable.open(desk.answers), None)
     people = sum(len(mechanism.unlabelled().privatize(values)) for values, _ in read)
     assert people == len(desk.example.typed)
     for text in desk.example.typed:
-        assert mechanism.validate([mechanism.report(kind.typed(mechanism, text))]).all
+        assert mechanism.validate([mechanism.report(kind.parse_answer(mechanism, text))]).all
     assert kind.hint(mechanism)
 
 
@@ -165,7 +165,7 @@ def test_a_plan_compares_every_mechanism_of_its_kind(kind: Kind[Any]) -> None:
     """Asked again, and with a cap, so that none is left out for a wish that was not made."""
     wished: dict[str, Any] = {"domain": 4, "users": 10_000, "cap": 2, **kind.example().plan}
     size = Size(**wished)
-    found = kind.planned(size).candidates(Wish(1.0, reports=2))
+    found = kind.planned(size).candidates(BudgetSpec(1.0, reports=2))
     assert {candidate.mechanism.name for candidate in found} == set(kind.mechanisms())
 
 
@@ -179,12 +179,12 @@ def test_it_is_served_answered_estimated_exported_and_imported(
     with background(Service(store, contract.series, dictionary=desk.example.words)) as url:
         for number, text in enumerate(desk.example.typed):
             with Client(url, tmp_path / f"device-{number}") as client:
-                sent = client.answer({"asked": kind.typed(mechanism, text)})
+                sent = client.answer({"asked": kind.parse_answer(mechanism, text)})
                 assert sent.sent == 1
     store.summarize()
     summary = store.summary(entry, "asked")
     assert summary.reports == len(desk.example.typed)
-    options = kind.served_with(desk.example.words)
+    options = kind.collector_options(desk.example.words)
     found = kind.estimate(mechanism, summary, "auto", options)
     assert found.to_dict()["reports"] == len(desk.example.typed)
     assert found.table()
@@ -220,7 +220,7 @@ def _estimated(
     kind: Kind[Any], mechanism: Mechanism, reports: Reports, method: str
 ) -> tuple[Any, str]:
     words = kind.example().words
-    options = {} if words is None else kind.served_with(words)
+    options = {} if words is None else kind.collector_options(words)
     try:
         return kind.estimate(mechanism, reports, method, options), ""
     except rumor.InputError as problem:

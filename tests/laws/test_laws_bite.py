@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rumor.core.exact import WORD
-from rumor.core.randomness import Draws, Seeded, Source, StreamDraws
+from rumor.core.randomness import Draws, RandomSource, Seeded, StreamDraws
 from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism, RandomizedResponse, UnaryEncoding
 from tests.laws import laws, oracle_laws
@@ -38,7 +38,7 @@ from tests.laws.oracle_laws import (
 )
 
 
-def one_by_one(mechanism: Mechanism, values: object, source: Source) -> Reports:
+def one_by_one(mechanism: Mechanism, values: object, source: RandomSource) -> Reports:
     """A bulk randomiser made of reference draws, so that both forms have the same mistake."""
     draws = StreamDraws(source.stream())
     reports = [mechanism.draw(value, draws) for value in values]  # type: ignore[attr-defined]
@@ -54,7 +54,7 @@ class NeverCleared(UnaryEncoding):
         noisy[code >> 3] |= 1 << (code & 7)
         return bytes(noisy)
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         reports, codes = super()._privatize(values, source), self.encode(values)
         reports[np.arange(codes.size), codes >> 3] |= np.left_shift(1, codes & 7).astype(np.uint8)
         return reports
@@ -78,14 +78,14 @@ class OffByOne(RandomizedResponse):
             code = other + (other >= code - 1)
         return code.to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         return one_by_one(self, values, source)
 
 
 class OffByOneInBulk(RandomizedResponse):
     """The reference draw is right; the bulk form alone has the mistake."""
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         return one_by_one(OffByOne.from_parameters(self.parameters()), values, source)
 
 
@@ -102,7 +102,7 @@ class FloatThresholds(RandomizedResponse):
 class Repeating(RandomizedResponse):
     """Every block of 1000 people gets the same noise."""
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream = self.encode(values), source.stream()
         draws = [
             (bool(truth), int(other))

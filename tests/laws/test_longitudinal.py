@@ -253,7 +253,7 @@ def by_value_and_filter(self: PermanentAnswers, value: object, permanent: Keyed)
 
 
 def by_contract_and_filter(self: PermanentAnswers, value: object, permanent: Keyed) -> Keyed:
-    return permanent.extend(self.cell, _filter(self, value))
+    return permanent.extend(self.memo_digest, _filter(self, value))
 
 
 class BitByBit(Keyed):
@@ -286,7 +286,7 @@ class BitsInWorld(InWorld):
 
 
 def by_contract_and_bit(self: PermanentAnswers, value: object, permanent: Keyed) -> Keyed:
-    return BitByBit(permanent, self.cell, _filter(self, value))
+    return BitByBit(permanent, self.memo_digest, _filter(self, value))
 
 
 Mutant = Callable[[pytest.MonkeyPatch], object]
@@ -373,7 +373,7 @@ def test_no_sum_of_answers_is_stopped_within_the_contract(number: int, tmp_path:
         return  # a later round needs the earlier ones
     values = [(value,) for value in list(mechanism.inputs())[:3]]
     # A mechanism without permanent noise may be asked once, if it is RAPPOR.
-    reports = 4 if mechanism.permanence.settles or not hasattr(mechanism, "noise") else 1
+    reports = 4 if mechanism.permanence.is_memoised or not hasattr(mechanism, "noise") else 1
     kind = KINDS_OF.get(mechanism.name, "choice")
     question = Question("q0", kind, "", mechanism, reports, None)
     contract = Collection("A law", "law", "nobody", (question,))

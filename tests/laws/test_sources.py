@@ -14,7 +14,7 @@ import pytest
 
 from rumor.core.coins import bernoulli_words, keep_or_replace
 from rumor.core.exact import WORD
-from rumor.core.randomness import Keyed, Seeded, Source, StreamDraws, System
+from rumor.core.randomness import Keyed, RandomSource, Seeded, StreamDraws, System
 from tests.laws.chance import NEVER, UNLIKELY, chi_squared, largest_autocorrelation, normal_tail
 from tests.laws.laws import forced
 
@@ -37,7 +37,7 @@ PROBABILITIES = [
 ]
 BOUNDS = [1, 2, 3, 7, 10, 255, 256, 1000]
 
-Make = Callable[[], Source]
+Make = Callable[[], RandomSource]
 
 
 @pytest.mark.parametrize(("make", "unlikely"), SOURCES)

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.mean import MeanMechanism
@@ -74,7 +74,7 @@ class Shrug(MeanMechanism):
             return bytes([NOTHING])
         return bytes([UP if draws.coin(self._threshold(step)) else DOWN])
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         steps, stream = self.encode(values), source.stream()
         thresholds = np.array([self._threshold(int(j)) for j in steps], dtype=np.uint64)
         silent = stream.words(steps.size) < np.uint64(_SILENT)

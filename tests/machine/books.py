@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Dropped, Registered, Store
+from rumor.collector.store.base import ID_BYTES, DroppedReports, Store, StoredCollection
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import LEAST_KEPT
 from rumor.contract.issuing import admitted_id, key_name
@@ -46,7 +46,7 @@ class Seen:
     spent: frozenset[bytes]
     days: Mapping[datetime.date, Summary]
     spans: Mapping[datetime.date, datetime.date]
-    dropped: Dropped | None
+    dropped: DroppedReports | None
 
     def held_by(self, day: datetime.date) -> datetime.date | None:
         """The first day of the summary that a day's reports are in."""
@@ -123,7 +123,7 @@ def observe(store: Store) -> dict[str, Shown]:
     }
 
 
-def look(store: Store, entry: Registered, question: str) -> Seen:
+def look(store: Store, entry: StoredCollection, question: str) -> Seen:
     """A question as a store shows it now."""
     with store.snapshot() as seen:
         mark, days = seen.counted(entry, question)

@@ -6,7 +6,7 @@ import functools
 import os
 
 from rumor.collector.http.server import free_port
-from rumor.collector.issuer_keys import Keys
+from rumor.collector.issuer_keys import IssuerKeys
 from rumor.contract.collection import Collection
 from tests.issuers import SECRETS
 from tests.relay.tools import PUBLIC
@@ -18,7 +18,7 @@ CROWD = 4
 """How many envelopes of a question the relay waits for: more than one person may send."""
 
 
-KEYS = Keys(SERIES, dict(zip(QUESTIONS, SECRETS, strict=True)))
+KEYS = IssuerKeys(SERIES, dict(zip(QUESTIONS, SECRETS, strict=True)))
 """The issuer's."""
 
 

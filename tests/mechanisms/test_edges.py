@@ -134,9 +134,9 @@ def test_what_a_mechanism_does_not_have_is_refused() -> None:
     fresh = rumor.RandomizedResponse(domain=3, epsilon=1.0)
     key = rumor.Keyed(bytes(32), "edges")
     with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
-        fresh.permanence.settle(1, person=key, noise=key)
+        fresh.permanence.draw_permanent(1, person=key, noise=key)
     with pytest.raises(InputError, match="only mechanisms with permanent noise settle answers"):
-        fresh.permanence.restate(b"\1")
+        fresh.permanence.report_permanent(b"\1")
     once = rumor.PrivKV(keys=1, epsilon=1.0)
     with pytest.raises(InputError, match="only PrivKVM has rounds; got 'privkv'"):
         once.next([0.0])

@@ -930,10 +930,10 @@ RULES = [
         lambda v: v(),
         (),
         (
-            lambda: RR.permanence.settle(
+            lambda: RR.permanence.draw_permanent(
                 1, person=rumor.Keyed(bytes(32), "a"), noise=rumor.Keyed(bytes(32), "a")
             ),
-            lambda: RR.permanence.restate(b""),
+            lambda: RR.permanence.report_permanent(b""),
         ),
         shows=False,
     ),

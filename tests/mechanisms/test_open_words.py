@@ -118,10 +118,10 @@ def test_level_and_cohort_stay_whatever_the_word_is() -> None:
     reports: set[bytes] = set()
     for word in ("one", "two", "three", "one"):
         person = Keyed(secret, "rumor permanent answer 2", "series", "question")
-        reports.add(mechanism.answer(word, permanent=person, random=Seeded(len(reports))))
+        reports.add(mechanism.report_memoised(word, permanent=person, random=Seeded(len(reports))))
     assert len({mechanism.split(report)[:2] for report in reports}) == 1
     person = Keyed(secret, "rumor permanent answer 2", "series", "question")
-    again = {mechanism.answer("one", permanent=person, random=Seeded(n)) for n in range(9)}
+    again = {mechanism.report_memoised("one", permanent=person, random=Seeded(n)) for n in range(9)}
     assert len(again) == 1, "a word has one report"
     assert mechanism.epsilon_after(1000) == mechanism.epsilon == mechanism.epsilon_permanent
 

@@ -52,7 +52,7 @@ def test_every_table_is_unbiased_and_private_in_fractions(below: float) -> None:
 
 
 def law(mechanism: rumor.Window, step: int) -> list[Fraction]:
-    value = float(mechanism.grid.at(step))
+    value = float(mechanism.grid.value_at(step))
     assert mechanism.code(value) == step
     return [mechanism.probability(bytes([cell]), value) for cell in range(mechanism.alphabet)]
 
@@ -62,7 +62,10 @@ def test_variances_are_those_of_the_law() -> None:
     mechanism = rumor.Window(low=-2.0, high=6.0, epsilon=2.0, steps=STEPS)
     alone = mechanism.estimates(mechanism.outputs())
     for step in range(0, STEPS + 1, 5):
-        row, value = np.array(law(mechanism, step), dtype=float), float(mechanism.grid.at(step))
+        row, value = (
+            np.array(law(mechanism, step), dtype=float),
+            float(mechanism.grid.value_at(step)),
+        )
         assert row @ alone == pytest.approx(value, abs=1e-12)
         spread = row @ (alone - value) ** 2
         assert float(mechanism.variance(value)) == pytest.approx(spread, rel=1e-9)

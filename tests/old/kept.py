@@ -18,7 +18,7 @@ import pytest
 
 from rumor.collector.http.server import background, listen
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import Arrived, Batch, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, open_store
 from rumor.contract.collection import Collection
@@ -91,8 +91,8 @@ def quiet_relay(folder: Path, collection: Collection) -> Iterator[RelayStore]:
 def holds(store: RelayStore, sealed: bytes) -> bool:
     """Whether exactly one envelope waits at a relay, and has these bytes."""
     (kind,) = store.classes()
-    alone = store.waiting(Batch(kind)) == 1
-    return alone and store.keep([Arrived(kind.number, sealed)]) == [False]
+    alone = store.waiting(EnvelopeBatch(kind)) == 1
+    return alone and store.keep([ArrivedEnvelope(kind.number, sealed)]) == [False]
 
 
 def received(store: Store, collection: Collection) -> dict[str, tuple[str, str]]:

@@ -32,12 +32,18 @@ import pyarrow as pa
 from rumor.cli import main as rumor
 from rumor.collector.backup import export_collection
 from rumor.collector.gateway import add_key
-from rumor.collector.issuer_keys import Keys
-from rumor.collector.issuing import Issuing
-from rumor.collector.relay.store import Arrived, RelayStore
-from rumor.collector.relay.store import Batch as RelayBatch
+from rumor.collector.issuer_keys import IssuerKeys
+from rumor.collector.issuing import IssuerService
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
+from rumor.collector.relay.store import EnvelopeBatch as RelayBatch
 from rumor.collector.store import ingest
-from rumor.collector.store.base import Batch, Registered, Store, Wanted, open_store
+from rumor.collector.store.base import (
+    BlindedToken,
+    ReportBatch,
+    Store,
+    StoredCollection,
+    open_store,
+)
 from rumor.collector.tokens import add_token
 from rumor.contract.admission import admission_key, admission_keys, read_invitation, token
 from rumor.contract.collection import Collection
@@ -256,9 +262,9 @@ def on_day(year: int, month: int, day: int) -> contextlib.AbstractContextManager
 def fill(store: Store, known: dict[str, Collection]) -> None:
     """Write two revisions, the first closed; reports withdrawn, expired and not counted yet."""
 
-    def write(entry: Registered, question: str, count: int, seed: int) -> Reports:
+    def write(entry: StoredCollection, question: str, count: int, seed: int) -> Reports:
         made = rows(entry.collection, question, [n % 3 for n in range(count)], seed)
-        store.write([Batch(entry.questions[question], made)])
+        store.write([ReportBatch(entry.questions[question], made)])
         return made
 
     first = store.register(known["survey"])
@@ -284,7 +290,9 @@ def fill(store: Store, known: dict[str, Collection]) -> None:
     with on_day(2026, 11, 15):
         shown = token(read_invitation(INVITATIONS[0]), "club", "colour", 0)
         made = rows(club.collection, "colour", [1], 18)
-        store.write([Batch(club.questions["colour"], made, admission_key("club", "colour", shown))])
+        store.write(
+            [ReportBatch(club.questions["colour"], made, admission_key("club", "colour", shown))]
+        )
     store.summarize()
     with on_day(2026, 11, 16):
         write(second, "colour", 3, 19)
@@ -314,7 +322,7 @@ def contents(store: Store) -> dict[str, Any]:
     }
 
 
-def reports_in(store: Store, entry: Registered, question: str) -> dict[str, list[str]]:
+def reports_in(store: Store, entry: StoredCollection, question: str) -> dict[str, list[str]]:
     """By their ids, the day and the bytes of reports that are still there."""
     found = {
         bytes(id).hex(): [part.day.isoformat(), bytes(report).hex()]
@@ -380,7 +388,7 @@ def make_relay(folder: Path) -> dict[str, Any]:
             kind = EnvelopeClass.of(collection, collection.question(of.question))
             sealed = [kind.seal(r[:16].tobytes(), None, r[16:].tobytes()) for r in made]
             told[name] = {r[:16].tobytes().hex(): r[16:].tobytes().hex() for r in made}
-            assert all(store.keep([Arrived(of.number, each) for each in sealed]))
+            assert all(store.keep([ArrivedEnvelope(of.number, each) for each in sealed]))
             return sealed
 
         delivered = keep(colour, "delivered", 4, 21)
@@ -425,9 +433,9 @@ def make_envelopes(folder: Path) -> dict[str, Any]:
 def make_issuer(folder: Path) -> dict[str, Any]:
     """Keys, and a store in which one of two invited people has had a token signed."""
     collection = Collection.load(folder / "contracts" / "blind.json")
-    keys = Keys("blind", dict(zip(("colour", "other"), SECRETS, strict=True)))
+    keys = IssuerKeys("blind", dict(zip(("colour", "other"), SECRETS, strict=True)))
     keys.save(folder / "issuer.json")
-    wanted = Wanted(
+    wanted = BlindedToken(
         key_name(keys.secrets["colour"].public),
         0,
         blind(keys.secrets["colour"].public, token_message(bytes(range(48)))).message,
@@ -435,7 +443,7 @@ def make_issuer(folder: Path) -> dict[str, Any]:
     with closing(open_store(f"sqlite:///{folder / 'issuer.db'}")) as store:
         invite(store, *INVITATIONS, series="blind")
         shown = credential(read_invitation(INVITATIONS[0]), "blind")
-        (signed,) = asyncio.run(Issuing(store, collection, keys).sign(shown, [wanted]))
+        (signed,) = asyncio.run(IssuerService(store, collection, keys).sign(shown, [wanted]))
     return {
         "key": wanted.key.hex(),
         "number": wanted.number,

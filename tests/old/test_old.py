@@ -18,20 +18,20 @@ from rumor.client.transport import Transport
 from rumor.collector.gateway import Gateway, read_keys
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.server import background
-from rumor.collector.issuer_keys import Keys
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuer_keys import IssuerKeys
+from rumor.collector.issuing import IssuerService
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    Closed,
-    Conflict,
-    NotAdmitted,
-    Registered,
+    BatchAccepted,
+    BlindedToken,
+    CollectionClosed,
+    IdConflict,
+    ReportBatch,
     Store,
-    Wanted,
+    StoredCollection,
+    TokenRefused,
     open_store,
 )
 from rumor.collector.tokens import Tokens
@@ -156,16 +156,16 @@ def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
         yield opened
 
 
-def entry_of(store: Store, told: Told, name: str) -> Registered:
+def entry_of(store: Store, told: Told, name: str) -> StoredCollection:
     return store.find(told["contracts"][name]["digest"])
 
 
-def again(entry: Registered, question: str, said: Told, change: int = 0) -> Batch:
+def again(entry: StoredCollection, question: str, said: Told, change: int = 0) -> ReportBatch:
     """All reports that a store holds of a question, once more or with other bytes."""
     rows = [bytes.fromhex(id + report) for id, (_, report) in said["reports"].items()]
     made = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1).copy()
     made[:, 16:] ^= change
-    return Batch(entry.questions[question], made)
+    return ReportBatch(entry.questions[question], made)
 
 
 def test_stores_hold_what_they_held(store: Store, told: Told) -> None:
@@ -178,16 +178,16 @@ def test_stores_go_on(store: Store, told: Told) -> None:
     entry = entry_of(store, told, "survey-2")
     said = told["store"]["collections"][entry.collection.digest]["questions"]
     known = again(entry, "colour", said["colour"])
-    assert store.write([known]) == [Accepted(0, len(known))]
+    assert store.write([known]) == [BatchAccepted(0, len(known))]
     other = again(entry, "colour", said["colour"], change=1)
-    assert store.write([other]) == [Conflict(tuple(range(len(other))))]
+    assert store.write([other]) == [IdConflict(tuple(range(len(other))))]
     spent = [bytes.fromhex(id) + b"\x00" for id in said["colour"]["spent"]]
     rows = np.frombuffer(b"".join(spent), np.uint8).reshape(len(spent), -1)
     number = entry.questions["colour"]
-    assert store.write([Batch(number, rows)]) == [Accepted(0, len(spent))]
-    assert store.write([batch(entry, "colour", [0, 1])]) == [Accepted(2, 0)]
+    assert store.write([ReportBatch(number, rows)]) == [BatchAccepted(0, len(spent))]
+    assert store.write([batch(entry, "colour", [0, 1])]) == [BatchAccepted(2, 0)]
     closed = entry_of(store, told, "survey")
-    assert store.write([batch(closed, "many", [0])]) == [Closed()]
+    assert store.write([batch(closed, "many", [0])]) == [CollectionClosed()]
     store.summarize()
     assert store.summary(entry, "colour").reports == said["colour"]["counted"] + 2
     assert store.withdraw(entry, "colour", known.rows[:2, :16].copy()) == 2
@@ -209,12 +209,12 @@ def test_tokens_in_stores_admit_once(store: Store, told: Told) -> None:
         shown = token(read_invitation(invitation), "club", "colour", 0)
         made = batch(entry, "colour", [1])
         key = admission_key("club", "colour", shown)
-        return list(store.write([Batch(made.question, made.rows, key)]))
+        return list(store.write([ReportBatch(made.question, made.rows, key)]))
 
     used, fresh = told["invitations"]
-    assert sent(used) == [NotAdmitted()]
-    assert sent(fresh) == [Accepted(1, 0)]
-    assert sent(fresh) == [NotAdmitted()]
+    assert sent(used) == [TokenRefused()]
+    assert sent(fresh) == [BatchAccepted(1, 0)]
+    assert sent(fresh) == [TokenRefused()]
     assert store.admissions("club") == told["store"]["admissions"] - 1
 
 
@@ -244,7 +244,9 @@ def takes_nothing_twice(store: Store, told: Told) -> None:
         width = entry.collection.question(question).mechanism.width
         for id in said["spent"]:
             row = np.frombuffer(bytes.fromhex(id) + bytes(width), np.uint8).reshape(1, -1)
-            assert store.write([Batch(entry.questions[question], row)]) == [Accepted(0, 1)]
+            assert store.write([ReportBatch(entry.questions[question], row)]) == [
+                BatchAccepted(0, 1)
+            ]
         store.summarize()
         assert store.summary(entry, question).reports == said["counted"]
 
@@ -332,13 +334,17 @@ def test_token_files_admit_whom_they_admitted(folder: Path, told: Told) -> None:
 def test_an_issuer_goes_on(folder: Path, told: Told) -> None:
     """The token that was signed is signed again, no other in its place; others get theirs."""
     said, (first, second) = told["issuer"], told["invitations"]
-    wanted = Wanted(bytes.fromhex(said["key"]), said["number"], bytes.fromhex(said["blinded"]))
-    other = Wanted(wanted.key, wanted.number, wanted.blinded[:-1] + b"\x01")
+    wanted = BlindedToken(
+        bytes.fromhex(said["key"]), said["number"], bytes.fromhex(said["blinded"])
+    )
+    other = BlindedToken(wanted.key, wanted.number, wanted.blinded[:-1] + b"\x01")
     with closing(open_store(f"sqlite:///{folder / 'issuer.db'}")) as store:
         assert store.invited("blind") == said["invited"]
-        issuer = Issuing(store, read_contracts(folder)["blind"], Keys.load(folder / "issuer.json"))
+        issuer = IssuerService(
+            store, read_contracts(folder)["blind"], IssuerKeys.load(folder / "issuer.json")
+        )
 
-        def sign(invitation: str, token: Wanted) -> str:
+        def sign(invitation: str, token: BlindedToken) -> str:
             shown = credential(read_invitation(invitation), "blind")
             return asyncio.run(issuer.sign(shown, [token]))[0].hex()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor.collector.store.base import Accepted, Batch, Repaired, Store, open_store
+from rumor.collector.store.base import BatchAccepted, RepairResult, ReportBatch, Store, open_store
 from tests.collector.conftest import postgres
 from tests.collector.tools import batch
 from tests.old.kept import HERE, copied, store_in
@@ -43,7 +43,7 @@ def test_older_stores_go_on(store: Store, old: tuple[Path, dict[str, Any]]) -> N
     told = old[1]
     assert contents(store) == told["collections"]
     assert store.admissions("club") == told["admissions"]
-    assert store.repair() == Repaired(0, 0)
+    assert store.repair() == RepairResult(0, 0)
     (entry, *_) = store.registered()
     said = told["collections"][entry.collection.digest]["questions"]["colour"]
     known = [bytes.fromhex(id + report) for id, (_, report) in said["reports"].items()]
@@ -53,8 +53,8 @@ def test_older_stores_go_on(store: Store, old: tuple[Path, dict[str, Any]]) -> N
     flat = b"".join([*known, *spent])
     rows = np.frombuffer(flat, np.uint8).reshape(len(known) + len(spent), -1)
     number = entry.questions["colour"]
-    assert store.write([Batch(number, rows)]) == [Accepted(0, len(rows))]
-    assert store.write([batch(entry, "colour", [0])]) == [Accepted(1, 0)]
+    assert store.write([ReportBatch(number, rows)]) == [BatchAccepted(0, len(rows))]
+    assert store.write([batch(entry, "colour", [0])]) == [BatchAccepted(1, 0)]
     assert store.withdraw(entry, "colour", rows[:1, :16].copy()) == 1
     store.summarize()
     assert store.summary(entry, "colour").reports == said["counted"]

@@ -13,7 +13,7 @@ import pytest
 from rumor.cli import main
 from rumor.papers import DOCUMENTS
 from rumor.papers.checklist import items, rows, said
-from rumor.papers.model import Entry
+from rumor.papers.model import ChecklistItem
 
 ITEMS = list(items())
 # Commands are told from the root of the project, where examples/ is.
@@ -74,4 +74,4 @@ def test_commands_that_fail_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None
         printed('python -c "1 / 0"')
     with pytest.raises(AssertionError):
         printed("rumor papers cell css2020 nothing")
-    assert Entry("x", "y").shown == ""
+    assert ChecklistItem("x", "y").shown == ""

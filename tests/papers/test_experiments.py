@@ -218,7 +218,7 @@ def test_subset_selection_is_on_the_bound() -> None:
 
 def test_the_package_keeps_less_than_its_label_where_blocks_are_missing() -> None:
     """D = 1,000: 2 of 2, 4 of 4, but 16 of 32 blocks at epsilon 4."""
-    layouts = [hadamard_package.Layout.of(1000, epsilon) for epsilon in (1.0, 2.0, 4.0)]
+    layouts = [hadamard_package.BlockLayout.of(1000, epsilon) for epsilon in (1.0, 2.0, 4.0)]
     assert [(x.asked, x.existing, x.block) for x in layouts] == [
         (2, 2, 512),
         (4, 4, 256),
@@ -233,7 +233,7 @@ def test_the_packages_decoder_is_right_where_all_blocks_exist(domain: int, epsil
 
     Everybody holds value 3. Where blocks are missing, all other values get the same too much.
     """
-    layout, own = hadamard_package.Layout.of(domain, epsilon), 3
+    layout, own = hadamard_package.BlockLayout.of(domain, epsilon), 3
     flat = 2 * layout.asked / (2 * layout.asked - 1 + math.exp(epsilon))
     law = np.full((layout.existing, layout.block), flat / layout.existing / layout.block)
     parity = np.bitwise_count((own + 1) & np.arange(layout.block)) % 2

@@ -13,13 +13,13 @@ from rumor.papers import MODULES, paper
 from rumor.papers.charts import digest, picture
 from rumor.papers.model import (
     Cell,
+    ChecklistItem,
     Claim,
-    Entry,
-    Measured,
     Numbers,
     Paper,
     Parameters,
     Results,
+    TrialMean,
     Verdict,
 )
 from rumor.papers.render import UNRESOLVED, blocks, counts, in_short, said
@@ -74,7 +74,7 @@ def found(request: pytest.FixtureRequest) -> Paper:
 # --- Checklists -------------------------------------------------------------------------------
 
 
-def resolves(entry: Entry, cells: list[str]) -> list[str]:
+def resolves(entry: ChecklistItem, cells: list[str]) -> list[str]:
     """The names of an entry that lead nowhere."""
     lost = []
     for name in entry.code:
@@ -101,7 +101,9 @@ def test_every_item_of_a_document_has_code_or_an_explanation(found: Paper) -> No
 
 
 def test_the_check_of_checklists_bites() -> None:
-    entry = Entry("x", "y", ("rumor.papers.model:Nothing", "cell:none", "rumor.papers.model:Cell"))
+    entry = ChecklistItem(
+        "x", "y", ("rumor.papers.model:Nothing", "cell:none", "rumor.papers.model:Cell")
+    )
     assert resolves(entry, ["some"]) == ["rumor.papers.model:Nothing", "cell:none"]
 
 
@@ -116,13 +118,13 @@ def test_names_of_cells_are_distinct_and_claims_name_cells(found: Paper) -> None
 # --- The rule ---------------------------------------------------------------------------------
 
 
-def verdict(published: float, found: Measured, trials: int | None, rounding: float = 0) -> Verdict:
+def verdict(published: float, found: TrialMean, trials: int | None, rounding: float = 0) -> Verdict:
     return Verdict(Claim("", "", "", published, "", "", trials, rounding), found, None)
 
 
 def test_a_number_within_three_standard_errors_is_reproduced() -> None:
     """Spread 2: over 4 published and 16 own trials, the error is 2 sqrt(1/4 + 1/16) = 1.118."""
-    found = Measured(10.0, 2.0, 16)
+    found = TrialMean(10.0, 2.0, 16)
     assert verdict(10, found, 4).stderr == pytest.approx(math.sqrt(1.25))
     assert verdict(13.35, found, 4).holds
     assert not verdict(13.36, found, 4).holds
@@ -130,10 +132,10 @@ def test_a_number_within_three_standard_errors_is_reproduced() -> None:
 
 
 def test_a_number_without_chance_must_agree_to_its_last_digit() -> None:
-    assert verdict(0.25, Measured(0.2549, 0, 1), None, 0.005).holds
-    assert not verdict(0.25, Measured(0.2551, 0, 1), None, 0.005).holds
-    assert verdict(764, Measured(764, 0, 1), None).holds
-    assert not verdict(764, Measured(765, 0, 1), None).holds
+    assert verdict(0.25, TrialMean(0.2549, 0, 1), None, 0.005).holds
+    assert not verdict(0.25, TrialMean(0.2551, 0, 1), None, 0.005).holds
+    assert verdict(764, TrialMean(764, 0, 1), None).holds
+    assert not verdict(764, TrialMean(765, 0, 1), None).holds
 
 
 # --- The results that come with the project -----------------------------------------------------
@@ -270,7 +272,7 @@ def test_results_as_text_come_back(tmp_path: Path) -> None:
 def few(name: str, explanation: str = "") -> Verdict:
     """A number far off, of three trials."""
     return Verdict(
-        Claim(name, "", "", 9, "", "", 10, explanation=explanation), Measured(1, 1, 3), None
+        Claim(name, "", "", 9, "", "", 10, explanation=explanation), TrialMean(1, 1, 3), None
     )
 
 
@@ -301,7 +303,7 @@ def test_a_run_of_few_trials_is_read_beside_the_full_one() -> None:
     found = paper("css2020")
     full = results(*committed("css2020"))
     cell = "zipf/Rappor/epsilon 4/1000"
-    off = {name: Measured(10 * m.mean, m.spread / 10, 3) for name, m in full.numbers[cell].items()}
+    off = {name: TrialMean(10 * m.mean, m.spread / 10, 3) for name, m in full.numbers[cell].items()}
     quick = Results({**full.numbers, cell: off}, full.made)
     page = {block.name: block for block in blocks(found, quick)}
     rows = {row[0]: row[-1] for row in page["explained"].rows}

@@ -15,7 +15,7 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.core.exact import WORD
-from rumor.core.randomness import Draws, Keyed, Source
+from rumor.core.randomness import Draws, Keyed, RandomSource
 from rumor.core.reports import Reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.privacy.audit.certificate import certify
@@ -108,7 +108,7 @@ def test_mechanisms_of_numbers_pass_and_the_game_comes_close(mechanism: Mechanis
 class NeverClears(rumor.UnaryEncoding):
     """A client that only ever sets bits: a 0 excludes the value."""
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         reports, codes = super()._privatize(values, source), self.encode(values)
         ones = np.left_shift(1, codes & 7).astype(np.uint8)
         reports[np.arange(codes.size), codes >> 3] |= ones
@@ -129,7 +129,9 @@ class SkipsAValue(rumor.RandomizedResponse):
 class ForgetsItsBits(rumor.mechanisms.BasicRappor):
     """A device that draws its permanent bits anew for every report."""
 
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+    def report_memoised(
+        self, value: object, *, permanent: Keyed, random: RandomSource | None = None
+    ) -> bytes:
         return self.report(value)
 
 

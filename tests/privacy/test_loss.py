@@ -180,7 +180,7 @@ def test_reports_of_one_answer_cost_what_brute_force_says(
     ones, zeros = _ln(_ratio(noises, flip, 1)), -_ln(_ratio(noises, flip, 0))
     apart = [(2, 2)] if bits == 8 else [(2, 0), (0, 2)]
     exact = max(a * ones + b * zeros for a, b in apart)
-    found = one.permanence.epsilon_together(made)
+    found = one.permanence.epsilon_composed(made)
     assert Decimal(found) >= exact
     assert Decimal(math.nextafter(found, 0)) < exact * (1 + Decimal("1e-30"))
 
@@ -190,7 +190,7 @@ def test_fresh_reports_cost_no_less_than_their_number(mechanism: type[Mechanism]
     for example in mechanism.examples():
         for reports in (1, 2, 3, 7, 10, 365):
             found = Fraction(example.epsilon_after(reports))
-            if example.permanence.settles:
+            if example.permanence.is_memoised:
                 assert found <= Fraction(example.permanence.epsilon_permanent)
                 assert found >= Fraction(example.epsilon)
             elif example.name not in ("rappor", "basic-rappor"):  # without f: asked once
@@ -223,7 +223,7 @@ def _splits(reports: int, answers: int) -> Iterator[tuple[int, ...]]:
 def test_shared_out_reports_cost_the_worst_of_all_ways(answers: int) -> None:
     (_, question) = collection().questions
     mechanism = question.mechanism
-    assert mechanism.permanence.settles
+    assert mechanism.permanence.is_memoised
     worst = max(sum_up(mechanism.epsilon_after(n) for n in split) for split in _splits(7, answers))
     assert changing_loss(question, 7, answers - 1).epsilon == pytest.approx(worst, rel=1e-12)
     assert changing_loss(question, 7, answers - 1).epsilon >= worst * (1 - 1e-15)

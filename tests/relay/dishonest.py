@@ -29,10 +29,10 @@ from rumor.collector import clock
 from rumor.collector.gateway import Gateway, add_key, read_keys
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Turns
+from rumor.collector.periodic import PeriodicTask
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
-from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store, today
 from rumor.collector.tokens import Tokens, add_token
@@ -193,7 +193,9 @@ class Play:
             made, self.heap = self.heap[before:], self.heap[:before]
             part = self.chance.choice((0.5, 0.6, 0.94, 0.95, 0.99))
             self.clocks.now = float(round((turn + 1 + part) * TURN_HOURS * HOUR))
-            relay.keep([Arrived(numbers[each.question], each.sealed, each.turn) for each in made])
+            relay.keep(
+                [ArrivedEnvelope(numbers[each.question], each.sealed, each.turn) for each in made]
+            )
             self.look(relay, gateway)
             for question in QUESTIONS:
                 ids = {each.id for each in made if each.question == question}
@@ -206,9 +208,9 @@ class Play:
         """The honest relay is started with some period, looks once, and is stopped."""
         every = self.chance.choice((1.0, 6.0, 24.0, 1000.0)) * HOUR
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Turns, "_run", lambda self: None)
+            patch.setattr(PeriodicTask, "_run", lambda self: None)
             metrics = Metrics(OUTCOMES, "envelopes")
-            Releaser(relay, gateway, lambda: self.token, metrics, every).turn(today())
+            Releaser(relay, gateway, lambda: self.token, metrics, every).run_once(today())
 
 
 def play(

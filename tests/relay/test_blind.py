@@ -11,7 +11,7 @@ import pytest
 
 from rumor.client.respondent import Respondent
 from rumor.collector.http.server import background, listen
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuing import IssuerService
 from rumor.collector.store.base import Store, open_store
 from rumor.core.errors import InputError
 from tests.collector.tools import stored
@@ -44,7 +44,7 @@ def whole_path(
     ) as path:
         people = open_store(f"sqlite:///{folder / 'issuer.db'}")
         people.register(path.collection)
-        with background(Issuing(people, path.collection, KEYS), listener=listener):
+        with background(IssuerService(people, path.collection, KEYS), listener=listener):
             yield path, people
 
 

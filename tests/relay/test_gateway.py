@@ -14,8 +14,8 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.collector.gateway import Gateway, add_key, read_keys
-from rumor.collector.relay.store import Arrived
-from rumor.collector.store.base import Batch, Outcome
+from rumor.collector.relay.store import ArrivedEnvelope
+from rumor.collector.store.base import Outcome, ReportBatch
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.admission import admission_key
 from rumor.contract.envelope import EnvelopeClass
@@ -82,7 +82,7 @@ def test_a_batch_is_one_commit_in_the_order_of_ids(
         commits: list[int] = []
         write = path.store.write
 
-        def counted(batches: Sequence[Batch]) -> list[Outcome]:
+        def counted(batches: Sequence[ReportBatch]) -> list[Outcome]:
             commits.append(len(batches))
             return write(batches)
 
@@ -194,7 +194,7 @@ def test_envelopes_of_an_earlier_key_open_after_a_rotation(tmp_path: Path) -> No
                 for each in path.relay.store.classes()
                 if (each.digest, each.question) == (contract.digest, "colour")
             ]
-            batch = [Arrived(kind.number, each) for each in envelopes(contract, 2)]
+            batch = [ArrivedEnvelope(kind.number, each) for each in envelopes(contract, 2)]
             assert path.relay.store.keep(batch) == [True, True]
         path.release()
         for contract in (first, second):

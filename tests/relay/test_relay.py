@@ -20,7 +20,14 @@ from rumor.collector.relay import release
 from rumor.collector.relay import store as relay_store
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.service import OUTCOMES
-from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release, Released, _name
+from rumor.collector.relay.store import (
+    ArrivedEnvelope,
+    BatchRelease,
+    EnvelopeBatch,
+    LastRelease,
+    RelayStore,
+    _name,
+)
 from rumor.collector.store.base import StoreDamaged, open_store
 from rumor.contract.collection import Collection
 from tests.collector.tools import call
@@ -40,28 +47,28 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RelayStore
 
 def filled(
     kept: RelayStore, contract: Collection, count: int, turn: int | None = None
-) -> tuple[Batch, list[bytes]]:
+) -> tuple[EnvelopeBatch, list[bytes]]:
     """A batch with fresh envelopes in it."""
     kept.register(contract)
     (kind,) = [c for c in kept.classes() if (c.digest, c.question) == (contract.digest, "colour")]
-    batch, made = Batch(kind, turn), envelopes(contract, count, turn=turn)
+    batch, made = EnvelopeBatch(kind, turn), envelopes(contract, count, turn=turn)
     assert kept.keep(arrived(batch, made)) == [True] * count
     return batch, made
 
 
-def arrived(batch: Batch, made: Iterable[bytes]) -> list[Arrived]:
+def arrived(batch: EnvelopeBatch, made: Iterable[bytes]) -> list[ArrivedEnvelope]:
     """Envelopes as a batch takes them in."""
-    return [Arrived(batch.kind.number, each, batch.turn) for each in made]
+    return [ArrivedEnvelope(batch.kind.number, each, batch.turn) for each in made]
 
 
-def last(kept: RelayStore) -> Release:
+def last(kept: RelayStore) -> LastRelease:
     """The last release, of a schedule that has started."""
     found = kept.last_release()
     assert found is not None
     return found
 
 
-def released(found: list[Released] | None) -> list[int]:
+def released(found: list[BatchRelease] | None) -> list[int]:
     """How many envelopes of each batch a release let go."""
     assert found is not None
     return [each.released for each in found]
@@ -89,7 +96,7 @@ class Desk(Transport):
 def releaser(kept: RelayStore, desk: Desk) -> Iterator[Releaser]:
     """One that only works when it is told to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rumor.collector.periodic.Turns._run", lambda self: None)
+        patch.setattr("rumor.collector.periodic.PeriodicTask._run", lambda self: None)
         # By this clock nothing is ever due, unless a test sets another.
         patch.setattr("rumor.collector.clock.now", lambda: last(kept).time)
         yield Releaser(kept, desk, lambda: "token", Metrics(OUTCOMES, "envelopes"), 1)
@@ -111,7 +118,7 @@ def test_a_gateway_that_goes_away_again_and_again_is_handed_what_it_lacks(
     with releaser(kept, desk) as work:
         kept.release(1, 1, DAY)
         for _ in range(3):
-            work.turn(DAY)
+            work.run_once(DAY)
             desk.trouble = None
     assert [len(piece) for piece in desk.taken] == [4, 4, 3]
     assert [each for piece in desk.taken for each in piece] == sorted(made)
@@ -143,14 +150,14 @@ class TestCrowd:
         with releaser(kept, desk) as work:
             desk.trouble = rumor.client.transport.Unreachable("gone")
             kept.release(1, 1, DAY)
-            work.turn(DAY)
+            work.run_once(DAY)
             late = envelopes(relayed(crowd=3), 2)
             kept.keep(arrived(batch, late))
             desk.trouble = None
-            work.turn(DAY)
+            work.run_once(DAY)
             assert desk.taken == [sorted(made)]
             kept.release(2, 1, DAY)
-            work.turn(DAY)
+            work.run_once(DAY)
             assert desk.taken == [sorted(made)]
             assert kept.waiting(batch) == 2
 
@@ -160,7 +167,7 @@ class TestCrowd:
         batch, made = filled(kept, relayed(crowd=3, days=2), 3)
         with releaser(kept, desk := Desk()) as work:
             kept.release(1, 1, DAY)
-            work.turn(DAY)
+            work.run_once(DAY)
             assert len(desk.taken) == 1
             again = arrived(batch, made)
             assert kept.keep(again) == [False] * 3
@@ -188,7 +195,7 @@ class TestCrowd:
                 with pytest.MonkeyPatch.context() as patch:
                     number = float(days)
                     patch.setattr("rumor.collector.clock.now", lambda n=number: n)
-                    work.turn(DAY + datetime.timedelta(days=days))
+                    work.run_once(DAY + datetime.timedelta(days=days))
                 assert kept.waiting(batch) == left
             assert work._metrics.reports["dropped"] == 99
             assert 'rumor_envelopes_total{outcome="dropped"} 99' in work._metrics.text()
@@ -221,8 +228,8 @@ class TestCrowd:
         desk.trouble = rumor.client.transport.Refused("closed", "it is closed")
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
             kept.release(1, 1, DAY)
-            work.turn(DAY)
-            work.turn(DAY)
+            work.run_once(DAY)
+            work.run_once(DAY)
         assert [record.message.partition(": ")[2] for record in caplog.records] == [
             "the collection is closed"
         ]
@@ -236,10 +243,10 @@ class TestCrowd:
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
             kept.release(1, 1, DAY)
             for _ in range(3):
-                work.turn(DAY + datetime.timedelta(days=10))
+                work.run_once(DAY + datetime.timedelta(days=10))
             assert kept.under_way(batch, 9) == sorted(made)
             desk.trouble = None
-            work.turn(DAY)
+            work.run_once(DAY)
         assert desk.taken == [sorted(made)]
         assert [record.message for record in caplog.records] == [
             "the gateway refuses envelopes, which wait: who are you"
@@ -254,7 +261,7 @@ class TestCrowd:
         with releaser(kept, desk) as work, caplog.at_level(logging.WARNING):
             kept.release(1, 1, DAY)
             for days, left in ((10, 3), (11, 0)):
-                work.turn(DAY + datetime.timedelta(days=days))
+                work.run_once(DAY + datetime.timedelta(days=days))
                 assert len(kept.under_way(batch, 9)) == left
             assert work._metrics.reports["dropped"] == 3
         assert caplog.messages[-1].endswith(": not delivered within 10 days")

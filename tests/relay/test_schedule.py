@@ -19,11 +19,11 @@ from rumor.client.transport import Transport
 from rumor.collector import clock
 from rumor.collector.http.server import background
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Turns
+from rumor.collector.periodic import PeriodicTask
 from rumor.collector.relay.release import Releaser
 from rumor.collector.relay.release_times import last_moment
 from rumor.collector.relay.service import OUTCOMES, RelayService
-from rumor.collector.relay.store import Arrived, Batch, RelayStore, Release
+from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, LastRelease, RelayStore
 from rumor.contract.relay import turn_at
 from tests.collector.tools import call
 from tests.relay.tools import envelopes, relayed, running
@@ -44,7 +44,7 @@ def kept(tmp_path: Path) -> Iterator[RelayStore]:
 
 def fill(kept: RelayStore, count: int = 3) -> None:
     """Envelopes of the first class."""
-    kept.keep([Arrived(1, each) for each in envelopes(relayed(crowd=3), count)])
+    kept.keep([ArrivedEnvelope(1, each) for each in envelopes(relayed(crowd=3), count)])
 
 
 def count(found: object) -> int:
@@ -56,7 +56,7 @@ class TestRelease:
     def test_the_first_look_starts_the_schedule(self, kept: RelayStore) -> None:
         fill(kept)
         assert kept.release(START + 5, HOUR, DAY) is None
-        assert kept.last_release() == Release(START, HOUR)
+        assert kept.last_release() == LastRelease(START, HOUR)
         assert kept.release(START + HOUR - 1, HOUR, DAY) == []
         assert count(kept.release(START + HOUR, HOUR, DAY)) == 3
 
@@ -110,12 +110,12 @@ class TestRelease:
             opened.register(contract)
             (kind,) = [each for each in opened.classes() if each.question == "colour"]
             assert kind.turn_hours is None
-            assert opened.waiting(Batch(kind)) == 4
+            assert opened.waiting(EnvelopeBatch(kind)) == 4
             # The same bytes are still known, and new ones are added to them.
-            assert opened.keep([Arrived(kind.number, made[0])]) == [False]
+            assert opened.keep([ArrivedEnvelope(kind.number, made[0])]) == [False]
             opened.release(START, HOUR, DAY)
             assert count(opened.release(START + HOUR, HOUR, DAY)) == 4
-            assert opened.under_way(Batch(kind), 9) == sorted(made)
+            assert opened.under_way(EnvelopeBatch(kind), 9) == sorted(made)
             opened.close()
 
     def test_the_version_before_on_the_same_file_loses_and_releases_nothing(
@@ -139,7 +139,7 @@ class TestRelease:
                     )
         earlier.close()
         opened = RelayStore(f"sqlite:///{path}")
-        assert opened.waiting(Batch(opened.classes()[0])) == 3
+        assert opened.waiting(EnvelopeBatch(opened.classes()[0])) == 3
         opened.close()
 
 
@@ -150,7 +150,7 @@ class TestOverdue:
         contract = relayed(crowd=3)
         store = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
         store.register(contract)
-        store.keep([Arrived(1, each) for each in envelopes(contract, 3)])
+        store.keep([ArrivedEnvelope(1, each) for each in envelopes(contract, 3)])
         with socket.create_server(("127.0.0.1", 0)) as silent, caplog.at_level(logging.ERROR):
             gateway = f"http://127.0.0.1:{silent.getsockname()[1]}"
             service = RelayService(store, gateway, lambda: "t", 0.3, 0.02, overdue_seconds=0.5)
@@ -184,7 +184,7 @@ class TestOverdue:
             for jump in (30 * 24 * HOUR, -30 * 24 * HOUR, 0.0):
                 now[0] += jump
                 time.sleep(0.2)
-            assert path.relay.store.last_release() == Release(START, HOUR)
+            assert path.relay.store.last_release() == LastRelease(START, HOUR)
             assert call(path.relay_url, "/healthz").status == 200
         assert "the schedule of releases starts anew" in caplog.text
 
@@ -243,7 +243,7 @@ class TestMoments:
                     ]
                     turn = turn_at(now, hours)
                     made = envelopes(contract, 5, turn=turn)
-                    store.keep([Arrived(kind.number, each, turn) for each in made])
+                    store.keep([ArrivedEnvelope(kind.number, each, turn) for each in made])
             store.release(now, every * HOUR, DAY)
             store.release_turns(now)
             lost += sum(each.waiting + each.under_way for each in store.drop_over(now))
@@ -264,7 +264,7 @@ class TestMoments:
             store = RelayStore(url)
             store.register(contract)
             made = envelopes(contract, 3, turn=turn)
-            store.keep([Arrived(1, each, turn) for each in made])
+            store.keep([ArrivedEnvelope(1, each, turn) for each in made])
             found = store.release_turns(start + part * 24 * HOUR)
             released.append(sum(each.released for each in found))
             store.close()
@@ -305,7 +305,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         self.now, self.every = START, HOUR
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(clock, "now", lambda: self.now)
-        self.patch.setattr(Turns, "_run", lambda self: None)
+        self.patch.setattr(PeriodicTask, "_run", lambda self: None)
         self.folder = tempfile.TemporaryDirectory(prefix="rumor-schedule-")
         self.contracts = (relayed(crowd=CROWD), relayed(crowd=CROWD, turn_hours=TURN_HOURS))
         self.store = RelayStore(f"sqlite:///{Path(self.folder.name) / 'relay.db'}")
@@ -328,13 +328,13 @@ class ScheduleMachine(RuleBasedStateMachine):
         day = datetime.datetime.fromtimestamp(self.now, datetime.UTC).date()
         kind, last = self.kinds[1], turn_at(self.now, TURN_HOURS) - 1
         turns = {turn for turn in self.sent.values() if turn is not None and turn >= last} | {last}
-        expected = {turn: self.store.waiting(Batch(kind, turn)) for turn in turns}
+        expected = {turn: self.store.waiting(EnvelopeBatch(kind, turn)) for turn in turns}
         if self.is_moment(last) and expected[last] >= CROWD:
             expected[last] = 0
         dropped, over = self.metrics.reports["dropped"], self.waiting_before(last)
-        plain = self.store.waiting(Batch(self.kinds[0]))
-        self.releaser.turn(day)
-        assert {turn: self.store.waiting(Batch(kind, turn)) for turn in turns} == expected
+        plain = self.store.waiting(EnvelopeBatch(self.kinds[0]))
+        self.releaser.run_once(day)
+        assert {turn: self.store.waiting(EnvelopeBatch(kind, turn)) for turn in turns} == expected
         assert self.waiting_before(last) == 0  # nothing of a turn that is over stays
         assert dropped + over <= self.metrics.reports["dropped"] <= dropped + over + plain
 
@@ -352,7 +352,7 @@ class ScheduleMachine(RuleBasedStateMachine):
     def waiting_before(self, turn: int) -> int:
         """How many envelopes of earlier turns are there."""
         earlier = {each for each in self.sent.values() if each is not None and each < turn}
-        return sum(self.store.waiting(Batch(self.kinds[1], each)) for each in earlier)
+        return sum(self.store.waiting(EnvelopeBatch(self.kinds[1], each)) for each in earlier)
 
     @rule(place=st.sampled_from([0, 1]), many=st.integers(1, 4), late=st.booleans())
     def send(self, place: int, many: int, late: bool) -> None:
@@ -360,7 +360,7 @@ class ScheduleMachine(RuleBasedStateMachine):
         kind = self.kinds[place]
         turn = None if place == 0 else turn_at(self.now, TURN_HOURS) - late
         made = envelopes(self.contracts[place], many, turn=turn)
-        self.store.keep([Arrived(kind.number, each, turn) for each in made])
+        self.store.keep([ArrivedEnvelope(kind.number, each, turn) for each in made])
         self.sent |= dict.fromkeys(made, turn)
 
     @rule(hours=st.sampled_from(MOVES))
@@ -407,10 +407,10 @@ class ScheduleMachine(RuleBasedStateMachine):
     def one_period_on(self) -> None:
         """Within one period from any state, whatever is a crowd is released."""
         kind = self.kinds[0]
-        waits = self.store.waiting(Batch(kind))
+        waits = self.store.waiting(EnvelopeBatch(kind))
         self.now = (self.now // self.every + 1) * self.every
         self.look()
-        left = self.store.waiting(Batch(kind))
+        left = self.store.waiting(EnvelopeBatch(kind))
         assert left == 0 if waits >= CROWD else left in (0, waits)
 
     @invariant()
@@ -422,7 +422,7 @@ class ScheduleMachine(RuleBasedStateMachine):
             assert len(batch) >= CROWD
             assert {self.sent[each] for each in batch} == {turn}
         waiting = sum(
-            self.store.waiting(Batch(kind, turn))
+            self.store.waiting(EnvelopeBatch(kind, turn))
             for kind in self.kinds
             for turn in {None, *self.sent.values()}
         )

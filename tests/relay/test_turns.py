@@ -20,7 +20,7 @@ from rumor.client import respondent
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector import clock
-from rumor.collector.relay.store import Arrived, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.store.base import StoreDamaged, open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
@@ -202,7 +202,7 @@ class TestRelay:
     ) -> None:
         with running(tmp_path, crowd=3, turn_hours=24) as path:
             path.relay.token = lambda: "a word that the gateway does not know"
-            path.relay._turns._token = path.relay.token  # type: ignore[union-attr]
+            path.relay._task._token = path.relay.token  # type: ignore[union-attr]
             turn = now.turn
             for sealed in envelopes(path.collection, 3, turn=turn):
                 post(path, sealed, turn)
@@ -220,7 +220,7 @@ class TestRelay:
         kept = RelayStore(f"sqlite:///{tmp_path / 'relay.db'}")
         kept.register(contract)
         made = envelopes(contract, 3, turn=now.turn)
-        kept.keep([Arrived(1, each, now.turn) for each in made])
+        kept.keep([ArrivedEnvelope(1, each, now.turn) for each in made])
         now.pass_hours(16 + 12)
         kept.release_turns(now.seconds)
         with sqlite3.connect(tmp_path / "relay.db") as database:

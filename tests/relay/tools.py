@@ -14,9 +14,9 @@ from rumor.collector import clock
 from rumor.collector.gateway import Gateway, add_key, public_of, read_keys
 from rumor.collector.http.server import background, free_port, listen
 from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import Batch, RelayStore
+from rumor.collector.relay.store import EnvelopeBatch, RelayStore
 from rumor.collector.service import Service
-from rumor.collector.store.base import Registered, Store, open_store, today
+from rumor.collector.store.base import Store, StoredCollection, open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
@@ -80,9 +80,9 @@ class Path3:
     relay_url: str
     service: Service
     collector_url: str
-    entry: Registered
+    entry: StoredCollection
 
-    def batch(self, question: str = "colour", turn: str | None = None) -> Batch:
+    def batch(self, question: str = "colour", turn: str | None = None) -> EnvelopeBatch:
         """What the relay keeps of a question, and of a turn that it takes now."""
         return self.relay.batch(self.relay.kind(self.collection.digest, question), turn)
 

@@ -39,7 +39,7 @@ def options_of(kind: Kind[Any]) -> dict[str, Any]:
 def reports_of(name: str, weights: Sequence[int] = (4, 3, 2, 1), seed: int = 1) -> Reports:
     """Reports of people who give the example's answers, so many for each of them."""
     kind, mechanism = KINDS[name], mechanism_of(KINDS[name])
-    typed = [kind.typed(mechanism, text) for text in kind.example().typed]
+    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed]
     each = PEOPLE // sum(weights)
     people = [one for one, weight in zip(typed, weights, strict=True) for _ in range(weight * each)]
     return mechanism.privatize(people, random=rumor.Seeded(seed))
@@ -55,7 +55,7 @@ def groups_of(name: str) -> dict[str, Reports]:
 def estimated(name: str) -> Tabular:
     kind, mechanism = KINDS[name], mechanism_of(KINDS[name])
     words = kind.example().words
-    options = {} if words is None else kind.served_with(words)
+    options = {} if words is None else kind.collector_options(words)
     return kind.estimate(mechanism, reports_of(name), "auto", options)
 
 

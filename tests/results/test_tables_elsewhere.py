@@ -13,7 +13,7 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.core.parts_needed import Missing, needed
+from rumor.core.parts_needed import MissingExtraError, import_optional
 from rumor.results.rows import Tabular
 
 LABELS = ["blank", "<b>news</b>", "search"]
@@ -117,6 +117,8 @@ def test_sets_take_labels() -> None:
 
 
 def test_a_missing_part_is_named() -> None:
-    assert needed("numpy", "anything") is np
-    with pytest.raises(Missing, match=r"^a thing needs not_there \(pip install not_there\)"):
-        needed("not_there", "a thing")
+    assert import_optional("numpy", "anything") is np
+    with pytest.raises(
+        MissingExtraError, match=r"^a thing needs not_there \(pip install not_there\)"
+    ):
+        import_optional("not_there", "a thing")

@@ -223,22 +223,22 @@ def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
                     "value": value,
                     "context": ["client vector", name, number, place, turn],
                     "report": mechanism.report(given, random=stream).hex(),
-                    "answer": mechanism.permanence.answer(
+                    "answer": mechanism.permanence.report_memoised(
                         given, permanent=permanent, random=stream
                     ).hex(),
                 }
             )
-    once = isinstance(mechanism, PermanentAnswers) and not mechanism.permanence.settles
+    once = isinstance(mechanism, PermanentAnswers) and not mechanism.permanence.is_memoised
     counts = REPORTS[:1] if once else REPORTS
     return {
         "mechanism": mechanism.describe(),
         "labels": labels(mechanism),
         "width": mechanism.width,
-        "cell": mechanism.permanence.cell,
+        "cell": mechanism.permanence.memo_digest,
         "losses": {n: mechanism.epsilon_after(n) for n in counts},
         "in_all": {n: mechanism.epsilon_in_all(n) for n in counts},
         "permanent": ["rumor permanent answer 2", SERIES, question],
-        **(_settled(mechanism, question, permanent) if mechanism.permanence.settles else {}),
+        **(_settled(mechanism, question, permanent) if mechanism.permanence.is_memoised else {}),
         "reports": reports,
     }
 
@@ -248,18 +248,18 @@ def _settled(mechanism: Mechanism, question: str, person: Keyed) -> dict[str, ob
     assert isinstance(mechanism, PermanentAnswers)
     answers = []
     for value in values(mechanism):
-        own = (SERIES, question, mechanism.cell)
+        own = (SERIES, question, mechanism.memo_digest)
         identity = mechanism.identity(value)
         tag = Keyed(SECRET, "rumor value tag 2", *own, identity)
         noise = Keyed(SECRET, "rumor period answer 1", *own, PERIOD, identity)
-        settled = mechanism.settle(value, person=person, noise=noise)
+        settled = mechanism.draw_permanent(value, person=person, noise=noise)
         answers.append({"value": value, "tag": tag.digest()[:16].hex(), "period": settled.hex()})
     mixed: list[dict[str, object]] = []
     for low, high in REVISED if mechanism.FRESH else ():
         fresh: dict[str, object] = {"low": str(low), "high": str(high)}
         other = from_description({**mechanism.describe(), **fresh})
         for before, since in TOGETHER:
-            loss = mechanism.epsilon_together([(mechanism, before), (other, since)])
+            loss = mechanism.epsilon_composed([(mechanism, before), (other, since)])
             mixed.append({"fresh": fresh, "made": [before, since], "loss": loss})
     return {"period": PERIOD, "settled": answers, "mixed": mixed}
 

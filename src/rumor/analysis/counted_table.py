@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from rumor.contract.collection import Collection, Question
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
@@ -25,7 +25,7 @@ _IN_ALL = "reports"
 _MAX_COUNT = 1 << 62
 
 
-def summary_of_counts(collection: Collection, question: Question, table: Table) -> Summary:
+def summary_of_counts(collection: Collection, question: Question, table: AnswerTable) -> Summary:
     """What was counted elsewhere, checked to be what so many reports can count to."""
     names = set(table.schema.names)
     if set(BY_REPORT) <= names:
@@ -47,12 +47,12 @@ def summary_of_counts(collection: Collection, question: Question, table: Table) 
     return Summary(mechanism, reports, tally, collection.digest, question.id)
 
 
-def _by_report(question: Question, table: Table) -> tuple[int, Tally]:
+def _by_report(question: Question, table: AnswerTable) -> tuple[int, Tally]:
     mechanism = question.mechanism
     tally = np.zeros(mechanism.tally_size, dtype=np.int64)
     total = 0
     for batch in table.batches(BY_REPORT, ["text", "integer"]):
-        with table.placing("report"):
+        with table.locate_errors("report"):
             reports = _bytes(batch.column(0), mechanism.width)
             mechanism.validate(reports).require()
         counts = _counts(table, batch.column(1))
@@ -82,7 +82,7 @@ def _bytes(column: pa.Array, width: int) -> Reports:
     return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, width)
 
 
-def _by_value(question: Question, table: Table) -> tuple[int, Tally]:
+def _by_value(question: Question, table: AnswerTable) -> tuple[int, Tally]:
     mechanism = question.mechanism
     if not isinstance(mechanism, FrequencyOracle) or not mechanism.counts_supports:
         raise InputError(
@@ -111,7 +111,7 @@ def _by_value(question: Question, table: Table) -> tuple[int, Tally]:
     )
 
 
-def _counts(table: Table, column: pa.Array) -> Tally:
+def _counts(table: AnswerTable, column: pa.Array) -> Tally:
     numbers = column.to_pylist()
     if any(
         isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= _MAX_COUNT for n in numbers

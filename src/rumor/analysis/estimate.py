@@ -20,7 +20,7 @@ from rumor.analysis.sources import ParquetSource
 from rumor.contract.asking import check_apart
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_choice
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
 from rumor.core.types import Days, Progress
@@ -219,7 +219,7 @@ def analyse(
         counted = stack.enter_context(count(collection, path, **chosen))
         asked, totals = counted.question, counted.totals
         kind = KINDS[asked.kind]
-        known = kind.dictionary(asked.id, asked.mechanism, words, chosen.get("on_progress"))
+        known = kind.candidate_options(asked.id, asked.mechanism, words, chosen.get("on_progress"))
         settings = {**known, **(options or {})}
         estimates = {
             stratum: kind.estimate(
@@ -389,7 +389,7 @@ def _question_of(
         )
     if asked is not None and summary.question != asked.id:
         raise InputError(
-            f"{path}: the summary must be of question {asked.id!r}; got {shown(summary.question)}"
+            f"{path}: the summary must be of question {asked.id!r}; got {format_value(summary.question)}"
         )
     return collection.question(summary.question)
 

@@ -17,7 +17,7 @@ def require_different(question: Question, what: str, said: bool) -> list[str]:
     """
     if said or not _again(question):
         return []
-    if question.mechanism.permanence.settles:
+    if question.mechanism.permanence.is_memoised:
         raise InputError(
             f"{what} must be of different people to be compared: memoised answers of the same "
             f"person share their noise, so they are no independent samples. Compare groups of a "

@@ -27,7 +27,7 @@ from rumor.contract.report_file import (
     find_files,
     report_bytes,
 )
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.reports import Mask, Reports
 from rumor.core.types import Days, Rows
@@ -244,7 +244,7 @@ def _check_public(file: ReportFile, by: str, what: str) -> None:
     if by not in public:
         raise InputError(
             f"{file.path}: {what} must be a public column of the reports "
-            f"({', '.join(public)}); got {shown(by)}"
+            f"({', '.join(public)}); got {format_value(by)}"
         )
     kind = file.schema.field(by).type
     if not (

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rumor.cli.guarded import guarded_output
-from rumor.core.errors import Damaged, InputError, Unavailable
-from rumor.core.parts_needed import missing_part
+from rumor.core.errors import DamagedError, InputError, UnavailableError
+from rumor.core.parts_needed import missing_extra_message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,9 +41,9 @@ def _run(app: Callable[..., object], arguments: Sequence[str] | None) -> int:
         return 130
     except InputError as problem:
         return _refuse(str(problem))
-    except Damaged as problem:
+    except DamagedError as problem:
         return _refuse(str(problem))
-    except Unavailable as problem:
+    except UnavailableError as problem:
         return _refuse(f"the store cannot be used just now; try again ({problem})")
     except OSError as problem:
         return _refuse(_file_trouble(problem))
@@ -67,7 +67,7 @@ def _refuse(sentence: str) -> int:
 
 def _lacking(problem: ModuleNotFoundError) -> int:
     """Name what to install; a module of Rumor's own that is missing is a bug."""
-    sentence = missing_part(problem, "this command")
+    sentence = missing_extra_message(problem, "this command")
     return _bug(problem) if sentence is None else _refuse(sentence)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import print_json
-from rumor.cli.options import AsJson, Crowd, argument, count, option
+from rumor.cli.options import AsJson, ShuffledBatch, argument, count, option
 
 AccountCollections = Annotated[
     list[str], argument("COLLECTION...", "The collections one person takes part in.")
@@ -22,7 +22,7 @@ def account(
     changes: Annotated[int, count("--changes R", "How often the answer changes meanwhile.")] = 0,
     *,
     relay: Relay = False,
-    crowd: Crowd,
+    crowd: ShuffledBatch,
     as_json: AsJson = False,
 ) -> None:
     """Say what one person spends, at most.

@@ -11,15 +11,15 @@ from rumor.cli.common import keep_inputs, print_json, started_engine
 from rumor.cli.estimate import (
     Assume,
     Candidates,
+    CountedRows,
     DayRange,
     DistinctIds,
     Engine,
-    How,
+    EstimateFiles,
+    EstimationOptions,
     Master,
     Plot,
-    Rows,
     SkipInvalid,
-    Written,
 )
 from rumor.cli.options import AsJson, opt, option
 
@@ -35,7 +35,7 @@ DifferentPeople = Annotated[
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountingOptions:
     """Which reports are counted, and where."""
 
     days: DayRange = field(default_factory=DayRange)
@@ -54,7 +54,7 @@ class Counted:
         window = self.days.window()
         with started_engine(self.engine, self.master) as (start, on_progress):
             # A new engine for each file that is counted.
-            engine: Any = _Started(start)
+            engine: Any = _RestartableEngine(start)
             yield Counting(
                 engine,
                 window,
@@ -66,7 +66,7 @@ class Counted:
             )
 
 
-class _Started:
+class _RestartableEngine:
     """An engine that starts anew whenever it is entered."""
 
     def __init__(self, start: Any) -> None:
@@ -82,7 +82,7 @@ class _Started:
 
 
 @dataclass(frozen=True)
-class Files:
+class OutputFiles:
     """Files that are written, and how the rest is printed."""
 
     plot: Plot = None
@@ -115,11 +115,11 @@ def weighed(
     collection: str,
     reports: str,
     question: str | None,
-    how: How,
-    rows: Rows,
+    how: EstimationOptions,
+    rows: CountedRows,
     skip_invalid: bool,
     view: View,
-    written: Written,
+    written: EstimateFiles,
     as_json: bool,
 ) -> None:
     """`rumor estimate --weights`: groups weighted to a population."""
@@ -133,7 +133,7 @@ def weighed(
             "--save-summary"
         )
     assert rows.weights is not None
-    counted = Counted(
+    counted = CountingOptions(
         rows.days,
         rows.distinct_ids,
         skip_invalid,
@@ -145,4 +145,4 @@ def weighed(
     with counted.counting() as counting:
         stored = Stored(collection, reports, question, counting=counting)
         found = weigh_reports(stored, rows.weights, by=rows.by, of=view.of)
-    Files(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)
+    OutputFiles(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)

@@ -43,7 +43,7 @@ MaxEpsilon = Annotated[
 
 
 @dataclass(frozen=True)
-class Terms:
+class AnswerTerms:
     """On what terms the person takes part."""
 
     digest: str | None = opt("--digest HEX", "The contract's digest must be this one.")
@@ -63,7 +63,7 @@ def answer(
     state_dir: StateDir = None,
     max_epsilon: MaxEpsilon = None,
     *,
-    terms: Terms,
+    terms: AnswerTerms,
     as_json: AsJson = False,
 ) -> None:
     """Answer a collector; only randomised reports are sent.
@@ -194,7 +194,7 @@ def _prompted(asked: Sequence[Question]) -> Iterator[tuple[str, object]]:
 def _read(question: Question, text: str) -> object:
     from rumor.kinds import KINDS
 
-    return KINDS[question.kind].typed(question.mechanism, text)
+    return KINDS[question.kind].parse_answer(question.mechanism, text)
 
 
 def _hint(question: Question) -> str:
@@ -217,7 +217,7 @@ def _typed(question: Question, text: str, place: str) -> object:
     try:
         return _read(question, text)
     except AnswerError as problem:
-        raise problem.within(place) from None
+        raise problem.located_in(place) from None
 
 
 def _from_lines(collection: Collection, text: str) -> dict[str, object]:

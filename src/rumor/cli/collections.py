@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, argument, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 if TYPE_CHECKING:
-    from rumor.collector.store.base import Registered, Store
+    from rumor.collector.store.base import Store, StoredCollection
 
 
 Action = Annotated[str, argument("ACTION", "What to do: list, revise, advance, close or delete.")]
@@ -50,10 +50,10 @@ def collections(
     """
     if action not in _STEPS and action != "list":
         names = ", ".join(("list", *_STEPS))
-        raise InputError(f"an action must be one of {names}; got {shown(action)}")
+        raise InputError(f"an action must be one of {names}; got {format_value(action)}")
     if (what is None) != (action == "list"):
         wanted = "nothing after it" if action == "list" else "a collection after it"
-        raise InputError(f"{action} needs {wanted}; got {shown(what)}")
+        raise InputError(f"{action} needs {wanted}; got {format_value(what)}")
     with closing(store_at(store)) as opened:
         said = None
         if what is not None:
@@ -118,7 +118,7 @@ _STEPS: dict[str, Callable[[Store, str, bool], str]] = {
 }
 
 
-def _facts(entry: Registered, counts: dict[str, int]) -> dict[str, object]:
+def _facts(entry: StoredCollection, counts: dict[str, int]) -> dict[str, object]:
     return {
         "digest": entry.collection.digest,
         "series": entry.collection.series,
@@ -128,7 +128,7 @@ def _facts(entry: Registered, counts: dict[str, int]) -> dict[str, object]:
     }
 
 
-def _table(entries: list[Registered], counts: list[dict[str, int]]) -> str:
+def _table(entries: list[StoredCollection], counts: list[dict[str, int]]) -> str:
     from rumor.core.plain_text import aligned, one_line
 
     rows = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.analyst_options import Counted, DifferentPeople, Files
-from rumor.cli.estimate import Shown
+from rumor.cli.analyst_options import CountingOptions, DifferentPeople, OutputFiles
+from rumor.cli.estimate import IntervalOptions
 from rumor.cli.options import QuestionId, argument, opt
 from rumor.core.errors import InputError
 
@@ -17,7 +17,7 @@ Sources = Annotated[
 
 
 @dataclass(frozen=True)
-class Weighing:
+class SourceWeights:
     """What each source counts for."""
 
     chosen: bool = opt(
@@ -34,11 +34,11 @@ def combine(
     sources: Sources,
     question: QuestionId = None,
     *,
-    weighing: Weighing,
+    weighing: SourceWeights,
     different_people: DifferentPeople = False,
-    counted: Counted,
-    shown: Shown,
-    written: Files,
+    counted: CountingOptions,
+    shown: IntervalOptions,
+    written: OutputFiles,
 ) -> None:
     """Estimate from several collections that ask the same.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rumor.cli.guarded import unguarded
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 
 def parse_day(name: str, text: str | None) -> datetime.date | None:
@@ -24,7 +24,9 @@ def parse_day(name: str, text: str | None) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{name} must be a day written YYYY-MM-DD; got {shown(text)}") from None
+        raise InputError(
+            f"{name} must be a day written YYYY-MM-DD; got {format_value(text)}"
+        ) from None
 
 
 def past_day(name: str, text: str | None) -> datetime.date | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.analyst_options import Counted, DifferentPeople, Files
-from rumor.cli.estimate import Shown
+from rumor.cli.analyst_options import CountingOptions, DifferentPeople, OutputFiles
+from rumor.cli.estimate import IntervalOptions
 from rumor.cli.options import CollectionFile, QuestionId, argument, opt
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
@@ -14,7 +14,7 @@ B = Annotated[str | None, argument("B", "Another one; the differences are B's le
 
 
 @dataclass(frozen=True)
-class Groups:
+class ComparedGroups:
     """What is compared."""
 
     by: str | None = opt("--by COLUMN", "Compare the groups of a public column of A, or its days.")
@@ -34,10 +34,10 @@ def compare(
     another: B = None,
     question: QuestionId = None,
     *,
-    groups: Groups,
-    counted: Counted,
-    shown: Shown,
-    written: Files,
+    groups: ComparedGroups,
+    counted: CountingOptions,
+    shown: IntervalOptions,
+    written: OutputFiles,
 ) -> None:
     """What differs between groups, days or files.
 

@@ -68,7 +68,7 @@ SkipInvalid = Annotated[
 
 
 @dataclass(frozen=True)
-class How:
+class EstimationOptions:
     """How it is estimated: by which method, where, and with which words."""
 
     method: Method = "auto"
@@ -107,7 +107,7 @@ class DayRange:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CountedRows:
     """Which reports are counted, and into what."""
 
     counts: bool = opt(
@@ -134,7 +134,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Shown:
+class IntervalOptions:
     """What is shown of an estimate: the fields of a View, in their order."""
 
     level: Level = CONFIDENCE
@@ -151,7 +151,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Written:
+class EstimateFiles:
     """Files that are written."""
 
     plot: Plot = None
@@ -166,11 +166,11 @@ def estimate(
     reports: Reports,
     question: QuestionId = None,
     *,
-    how: How,
-    rows: Rows,
-    shown: Shown,
+    how: EstimationOptions,
+    rows: CountedRows,
+    shown: IntervalOptions,
     share: Share = None,
-    written: Written,
+    written: EstimateFiles,
     skip_invalid: SkipInvalid = False,
     as_json: AsJson = False,
 ) -> None:
@@ -235,8 +235,8 @@ def _counted(
     collection: str,
     reports: str,
     question: str | None,
-    how: How,
-    rows: Rows,
+    how: EstimationOptions,
+    rows: CountedRows,
     common: Mapping[str, Any],
 ) -> Analysis:
     """One question, counted by an engine."""
@@ -246,10 +246,10 @@ def _counted(
     if rows.counts:
         from rumor.analysis.counted_table import summary_of_counts
         from rumor.contract.collection import Collection
-        from rumor.core.answer_table import Table
+        from rumor.core.answer_table import AnswerTable
 
         contract = Collection.load(collection)
-        source = summary_of_counts(contract, contract.question(question), Table.open(reports))
+        source = summary_of_counts(contract, contract.question(question), AnswerTable.open(reports))
     with started_engine(how.engine, how.master) as (start, on_progress):
         return analyse(
             collection,
@@ -269,9 +269,9 @@ def _joined(
     collection: str,
     reports: str,
     question: str | None,
-    how: How,
-    rows: Rows,
-    written: Written,
+    how: EstimationOptions,
+    rows: CountedRows,
+    written: EstimateFiles,
     common: Mapping[str, Any],
 ) -> Analysis:
     """Two questions, joined person by person; what goes with one question alone is refused."""

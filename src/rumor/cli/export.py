@@ -11,7 +11,7 @@ from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store, store_at
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rumor.collector.backup import Exported
+    from rumor.collector.backup import ExportResult
 
 
 Digest = Annotated[
@@ -99,7 +99,7 @@ def import_(
     _say(done, f"from {folder!r}", as_json)
 
 
-def _say(done: Exported, where: str, as_json: bool) -> None:
+def _say(done: ExportResult, where: str, as_json: bool) -> None:
     if as_json:
         print_json(
             {

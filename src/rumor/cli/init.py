@@ -19,7 +19,7 @@ From = Annotated[
 
 
 @dataclass(frozen=True)
-class Said:
+class InitOptions:
     """What need not be asked for, or found in a table."""
 
     name: str | None = opt("--name NAME", "What the collection is called.")
@@ -34,7 +34,7 @@ def init(
     file: File = "collection.toml",
     table: From = None,
     *,
-    said: Said,
+    said: InitOptions,
     as_json: AsJson = False,
 ) -> None:
     """Write a collection to start from, by asking a few questions.
@@ -72,7 +72,7 @@ def init(
     print(f"{file}: {asked}. See what it promises: rumor show {file}")
 
 
-def _interviewed(said: Said) -> Any:
+def _interviewed(said: InitOptions) -> Any:
     """Everything, from the keyboard."""
     from rumor.contract.drafting import Draft
     from rumor.kinds.interviews import whole

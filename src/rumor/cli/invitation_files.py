@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class HandedOut:
+class InvitationPage:
     """A page to print and cut, with a code for telephones on each invitation."""
 
     page: str | None = opt(

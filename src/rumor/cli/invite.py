@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rumor.cli.common import ending_cleanly, print_json, progress
-from rumor.cli.invitation_files import HandedOut
+from rumor.cli.invitation_files import InvitationPage
 from rumor.cli.options import AsJson, CollectionFile, count, option
 from rumor.cli.serve import DEFAULT_STORE, StoreUrl, made_store
 from rumor.core.errors import InputError
@@ -20,7 +20,7 @@ def invite(
     count: Annotated[int, count("--count -n N", "How many to make.", min=1, max=1_000_000)] = 1,
     store: StoreUrl = DEFAULT_STORE,
     *,
-    handed_out: HandedOut,
+    handed_out: InvitationPage,
     as_json: AsJson = False,
 ) -> None:
     """Make invitations, one for each person.

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rumor.cli.common import ending_cleanly, print_json
-from rumor.cli.invitation_files import HandedOut
+from rumor.cli.invitation_files import InvitationPage
 from rumor.cli.options import AsJson, CollectionFile, argument, opt, opt_count, option
 from rumor.cli.serve import MaxConnections, Port, announced, made_store, needs_server, registered
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 if TYPE_CHECKING:
-    from rumor.collector.issuer_keys import Keys
+    from rumor.collector.issuer_keys import IssuerKeys
     from rumor.contract.collection import Collection
 
 _DEFAULT_STORE = "sqlite:///issuer.db"
@@ -37,7 +37,7 @@ IssuerStore = Annotated[
 
 
 @dataclass(frozen=True)
-class Making:
+class IssueOptions:
     """What keys and invitations are made of."""
 
     url: str | None = opt("--url URL", "Where devices will find the issuer (keys).")
@@ -55,7 +55,7 @@ class Making:
 
 
 @dataclass(frozen=True)
-class Listening:
+class ListenOptions:
     """Where the issuer listens."""
 
     host: str = opt("--host ADDRESS", "The address to listen on (serve).", default="127.0.0.1")
@@ -69,9 +69,9 @@ def issue(
     keys: KeyFile = "issuer.keys",
     store: IssuerStore = _DEFAULT_STORE,
     *,
-    making: Making,
-    handed_out: HandedOut,
-    listening: Listening,
+    making: IssueOptions,
+    handed_out: InvitationPage,
+    listening: ListenOptions,
     as_json: AsJson = False,
 ) -> None:
     """Sign tokens of the invited that nobody can trace.
@@ -96,7 +96,9 @@ def issue(
         _serve(collection, keys, store, listening, as_json)
         return
     else:
-        raise InputError(f"an action must be one of keys, invite, serve; got {shown(action)}")
+        raise InputError(
+            f"an action must be one of keys, invite, serve; got {format_value(action)}"
+        )
     if as_json:
         print_json(said)
     else:
@@ -105,7 +107,7 @@ def issue(
 
 def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
     """Make the keys that are missing, and write what everybody may know into the collection."""
-    from rumor.collector.issuer_keys import Keys
+    from rumor.collector.issuer_keys import IssuerKeys
     from rumor.contract.addresses import checked_url
     from rumor.contract.collection import Collection
     from rumor.contract.issuing import Issuer
@@ -126,7 +128,7 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
     if wish.get("admission") != "blind":
         raise InputError(
             f'keys need a collection with admission = "blind"; '
-            f"got {shown(wish.get('admission', 'open'))}"
+            f"got {format_value(wish.get('admission', 'open'))}"
         )
     if "issuer" in wish:
         raise InputError(
@@ -137,7 +139,7 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
         open_one = Collection.resolve({**wish, "admission": "open"})
     except InputError as problem:
         raise InputError(f"{collection}: {problem}") from None
-    held = Keys.load(keys) if Path(keys).exists() else Keys(open_one.series, {})
+    held = IssuerKeys.load(keys) if Path(keys).exists() else IssuerKeys(open_one.series, {})
     if held.series != open_one.series:
         raise InputError(
             f"a key file is of one series; {keys!r} is of {held.series!r}, and this collection of "
@@ -176,7 +178,7 @@ def _blind(collection: str) -> Collection:
 
 
 def _invite(
-    collection: str, store: str, making: Making, handed_out: HandedOut
+    collection: str, store: str, making: IssueOptions, handed_out: InvitationPage
 ) -> dict[str, object]:
     """Make invitations; the store keeps of each person what nobody can enrol with."""
     from rumor.contract.admission import new_invitation
@@ -199,17 +201,17 @@ def _invite(
     return {"said": said, "invitations": making.count, "file": out, "invited": invited}
 
 
-def _serve(collection: str, keys: str, store: str, listening: Listening, as_json: bool) -> None:
+def _serve(collection: str, keys: str, store: str, listening: ListenOptions, as_json: bool) -> None:
     contract = _blind(collection)
     try:
         from rumor.collector.http.limits import Limits
         from rumor.collector.http.server import listen
         from rumor.collector.http.server import serve as run
-        from rumor.collector.issuer_keys import Keys
-        from rumor.collector.issuing import Issuing
+        from rumor.collector.issuer_keys import IssuerKeys
+        from rumor.collector.issuing import IssuerService
     except ImportError as problem:
         raise needs_server(problem) from None
-    held: Keys = Keys.load(keys)
+    held: IssuerKeys = IssuerKeys.load(keys)
     held.of(contract)
     with ExitStack() as running:
         socket = listen(listening.host, listening.port, "an issuer")
@@ -218,7 +220,7 @@ def _serve(collection: str, keys: str, store: str, listening: Listening, as_json
         limits = Limits(requests_per_second=100, connections=listening.max_connections)
         what = f"issuing tokens of {contract.name!r} ({contract.digest[:16]}...)"
         run(
-            Issuing(opened, contract, held, limits),
+            IssuerService(opened, contract, held, limits),
             listener,
             lambda url: announced(what, url, contract, as_json),
         )

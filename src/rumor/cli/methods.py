@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from rumor.cli.help_text import PlainCommand
 from rumor.cli.options import option
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 Method = Annotated[str, option("--method -m NAME", "How to estimate. {methods}.")]
 MethodOptions = Annotated[
@@ -30,9 +30,11 @@ def read_options(given: Sequence[str] | None, assume: str | None = None) -> dict
     for one in given or ():
         name, equals, value = one.partition("=")
         if not equals or not name:
-            raise InputError(f"--option must be NAME=VALUE; got {shown(one)}")
+            raise InputError(f"--option must be NAME=VALUE; got {format_value(one)}")
         if name in _NOT_TYPED:
-            raise InputError(f"{name} is given {_NOT_TYPED[name]}; got --option {shown(one)}")
+            raise InputError(
+                f"{name} is given {_NOT_TYPED[name]}; got --option {format_value(one)}"
+            )
         if name in found:
             raise InputError(f"--option {name} must be given once; got it twice")
         found[name] = _read(value)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 # More digits than any count has: a number of a thousand zeros is not worth its memory.
 _DIGITS = 18
 
 if TYPE_CHECKING:
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
 
 
 def option(usage: str, help: str) -> Any:
@@ -43,7 +43,9 @@ def count(usage: str, help: str, *, min: int | None = None, max: int | None = No
         found = _whole(str(given))
         if found is None or (min is not None and found < min) or (max is not None and found > max):
             example = "" if found is not None else ", such as 20000 or 1e5"
-            raise typer.BadParameter(f"{rule}{example}; got {shown(given)}", param_hint=[names[0]])
+            raise typer.BadParameter(
+                f"{rule}{example}; got {format_value(given)}", param_hint=[names[0]]
+            )
         return found
 
     return typer.Option(*names, metavar=value, help=help, parser=read)
@@ -146,7 +148,7 @@ def _gathered(group: Any, given: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ShuffledBatch:
     """The batch in which a relay shuffles reports."""
 
     crowd: int | None = opt_count(
@@ -180,11 +182,11 @@ class TableReading:
         "--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."
     )
 
-    def open(self, path: str) -> Table:
+    def open(self, path: str) -> AnswerTable:
         """The table, looked at."""
-        from rumor.core.answer_table import Table
+        from rumor.core.answer_table import AnswerTable
 
-        return Table.open(path, self.mark, self.missing, separated(self.separator))
+        return AnswerTable.open(path, self.mark, self.missing, separated(self.separator))
 
 
 CollectionFile = Annotated[

@@ -10,7 +10,7 @@ from typing import Annotated
 from rumor.cli.common import print_json
 from rumor.cli.guarded import unguarded
 from rumor.cli.options import AsJson, argument, count, option
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 PapersTrials = Annotated[
     int | None, count("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
@@ -57,12 +57,14 @@ def papers(
     from rumor.papers import MODULES
 
     if action not in _ACTIONS:
-        raise InputError(f"an action must be one of {', '.join(_ACTIONS)}; got {shown(action)}")
+        raise InputError(
+            f"an action must be one of {', '.join(_ACTIONS)}; got {format_value(action)}"
+        )
     if part is not None and action not in ("show", "cell"):
-        raise InputError(f"{action} takes no part; got {shown(part)}")
+        raise InputError(f"{action} takes no part; got {format_value(part)}")
     if action == "list":
         if name is not None:
-            raise InputError(f"list needs nothing after it; got {shown(name)}")
+            raise InputError(f"list needs nothing after it; got {format_value(name)}")
         _list(as_json)
         return
     if action == "checklist":
@@ -143,7 +145,9 @@ def _show(name: str, part: str | None, as_json: bool) -> None:
             print("\n".join(found))
         return
     if part not in found and part not in short:
-        raise InputError(f"a part of {name} must be one of {', '.join(found)}; got {shown(part)}")
+        raise InputError(
+            f"a part of {name} must be one of {', '.join(found)}; got {format_value(part)}"
+        )
     block = found[part if part in found else short[part]]
     points = [] if block.figure is None else block.figure.points
     head: tuple[str, ...] = tuple(block.head) or ("panel", "series", "x", "y")
@@ -168,7 +172,7 @@ def _cell(name: str, part: str | None, trials: int | None, quick: bool, as_json:
 
     cells = [cell for cell in paper(name).cells if part is not None and cell.id.startswith(part)]
     if not cells:
-        raise InputError(f"a cell of {name} must begin as one does; got {shown(part)}")
+        raise InputError(f"a cell of {name} must begin as one does; got {format_value(part)}")
     told = []
     for cell in cells:
         settings, times = cell.asked(trials=trials, quick=quick)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rumor.cli.common import check_new_collection, print_json, progress
-from rumor.cli.options import AsJson, Crowd, Curves, opt, opt_count
+from rumor.cli.options import AsJson, Curves, ShuffledBatch, opt, opt_count
 from rumor.kinds import NAMES
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionOptions:
     """What is asked, and of how many."""
 
     kind: str = opt(
@@ -31,7 +31,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PrecisionOptions:
     """How well it is to be learned, and what reports may cost, one and all."""
 
     epsilon: float | None = opt("--epsilon E", "The loss of one report.")
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupOptions:
     """Groups that are to be compared; people are those of each."""
 
     difference: float | None = opt(
@@ -69,7 +69,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ValueOptions:
     """What is known of numbers, and of keys with numbers."""
 
     low: float = opt("--low X", "The low end of a number's range.", default=0.0)
@@ -83,7 +83,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Further:
+class OtherQuestions:
     """What other questions there are, before this one and beside it."""
 
     cap_from: str | None = opt(
@@ -96,7 +96,7 @@ class Further:
 
 
 @dataclass(frozen=True)
-class Made:
+class PlanOutput:
     """What is made of a plan, beside its table or in its place."""
 
     simulate: bool = opt(
@@ -108,13 +108,13 @@ class Made:
 
 
 def plan(
-    asked: Asked,
-    wanted: Wanted,
-    groups: Groups,
-    numbers: Numbers,
-    crowd: Crowd,
-    further: Further,
-    also: Made,
+    asked: QuestionOptions,
+    wanted: PrecisionOptions,
+    groups: GroupOptions,
+    numbers: ValueOptions,
+    crowd: ShuffledBatch,
+    further: OtherQuestions,
+    also: PlanOutput,
 ) -> None:
     """Choose people, epsilon and error: any two give the third.
 

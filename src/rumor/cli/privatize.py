@@ -48,7 +48,7 @@ Answers = Annotated[
 
 
 @dataclass(frozen=True)
-class Written:
+class ReportOptions:
     """What reports are written with, and how."""
 
     keep: list[str] | None = opt(
@@ -71,7 +71,7 @@ def privatize(
     column: Column = None,
     *,
     reading: TableReading,
-    written: Written,
+    written: ReportOptions,
     as_json: AsJson = False,
 ) -> None:
     """Turn answers into private reports, every row another person.
@@ -155,7 +155,7 @@ def privatize(
     facts = [
         {
             "reports": made[q.id].reports,
-            "missing": made[q.id].missing.rows,
+            "missing": made[q.id].missing.affected_rows,
             "out": outs[q.id],
             "collection": contract.digest,
             "question": q.id,
@@ -174,7 +174,7 @@ def privatize(
             f"{one.reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
             f"{outs[q.id]!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
         )
-        if (said := one.missing.said()) is not None:
+        if (said := one.missing.sentence()) is not None:
             print(f"  {said}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from rumor.cli.analyst_options import DifferentPeople, Files
+from rumor.cli.analyst_options import DifferentPeople, OutputFiles
 from rumor.cli.estimate import DayRange, SkipInvalid
 from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
 from rumor.core.exact import CONFIDENCE
@@ -19,7 +19,7 @@ Formula = Annotated[
 
 
 @dataclass(frozen=True)
-class Explained:
+class RegressionOptions:
     """What is explained: the answers to a question, against one of them."""
 
     question: QuestionId = None
@@ -33,12 +33,12 @@ def regress(
     reports: Reports,
     formula: Formula,
     *,
-    explained: Explained,
+    explained: RegressionOptions,
     days: DayRange,
     level: Level = CONFIDENCE,
     different_people: DifferentPeople = False,
     skip_invalid: SkipInvalid = False,
-    written: Files,
+    written: OutputFiles,
 ) -> None:
     """Explain a private choice by public columns.
 

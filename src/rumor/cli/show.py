@@ -124,7 +124,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
     if labels is not None:
         few = ", ".join(one_line(label) for label in labels[:8])
-        of = KINDS[question.kind].how_many(mechanism)
+        of = KINDS[question.kind].choice_limit_text(mechanism)
         lines.append(f"  answers   {of}{len(labels):,}: {few}{', ...' if len(labels) > 8 else ''}")
     else:
         lines.append(f"  answers   {KINDS[question.kind].hint(mechanism)}")

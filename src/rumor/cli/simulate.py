@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rumor.contract.collection import Question
     from rumor.core.types import Progress
     from rumor.kinds.reading import Held
-    from rumor.kinds.simulation import Trials
+    from rumor.kinds.simulation import SimulationSettings
 
 Histogram = Annotated[
     str,
@@ -49,7 +49,7 @@ Plot = Annotated[
 
 
 @dataclass(frozen=True)
-class People:
+class TrueValues:
     """Whose answers a crowd holds: those of a table, and how it is read."""
 
     column: Column = None
@@ -66,7 +66,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialOptions:
     """How a crowd is tried."""
 
     candidates: str | None = opt(
@@ -83,13 +83,13 @@ class Tried:
     level: Level = CONFIDENCE
     assume: Assume = None
 
-    def as_trials(self, on_progress: Progress) -> Trials:
+    def as_trials(self, on_progress: Progress) -> SimulationSettings:
         """The same as a dry run takes it, words read and randomness made."""
         from rumor.core.randomness import Seeded
-        from rumor.kinds.simulation import Trials
+        from rumor.kinds.simulation import SimulationSettings
         from rumor.kinds.word_lists import default_cache, read_words
 
-        return Trials(
+        return SimulationSettings(
             count=self.trials,
             people=self.people,
             method=self.method,
@@ -107,8 +107,8 @@ def simulate(
     histogram: Histogram,
     question: QuestionId = None,
     *,
-    whose: People,
-    tried: Tried,
+    whose: TrueValues,
+    tried: TrialOptions,
     top: Top = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -137,7 +137,7 @@ def simulate(
     kind = KINDS[asked.kind]
     kind.check_missing(asked.mechanism, whose.reading.missing)
     if tried.candidates is not None:
-        kind.takes_words(asked.id)
+        kind.check_accepts_candidates(asked.id)
     with progress("simulating") as update:
         trials = tried.as_trials(update)
         held = whose.held(histogram, asked)
@@ -151,11 +151,15 @@ def simulate(
         result.plot(plot, rows=top, title=asked.text or asked.id)
     words = question_promise(asked).in_words()
     if as_json:
-        found = {"question": asked.id, "missing": held.table.missing.rows, "privacy": words}
+        found = {
+            "question": asked.id,
+            "missing": held.table.missing_rule.affected_rows,
+            "privacy": words,
+        }
         print_json({**found, **result.to_dict(top)})
     else:
         print(f"{asked.id}: {asked.text}\n")
-        if (said := held.table.missing.said()) is not None:
+        if (said := held.table.missing_rule.sentence()) is not None:
             print(f"{said}\n")
         print(result.table(top or ROWS_SHOWN))
         print(wrapped(words))

@@ -12,7 +12,7 @@ from rumor.core.errors import InputError
 
 
 @dataclass(frozen=True)
-class Files:
+class StatementFiles:
     """Files that are written."""
 
     html: str | None = opt("--html FILE", "Write a page that can be printed.")
@@ -32,7 +32,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Beside:
+class StatementContents:
     """What stands in a statement beside the collection's own."""
 
     audit: str | None = opt("--audit FILE", "Add what `rumor audit --certificate FILE.json` found.")
@@ -45,8 +45,8 @@ class Beside:
 def statement(
     collection: CollectionFile,
     *,
-    written: Files,
-    beside: Beside,
+    written: StatementFiles,
+    beside: StatementContents,
     as_json: AsJson = False,
 ) -> None:
     """Say on one page what a collection asks, stores and promises.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rumor.cli.analyst_options import Counted, DifferentPeople, Files
+from rumor.cli.analyst_options import CountingOptions, DifferentPeople, OutputFiles
 from rumor.cli.options import CollectionFile, Level, QuestionId, Top, argument, option
 from rumor.core.exact import CONFIDENCE
 
@@ -21,8 +21,8 @@ def trend(
     top: Top = None,
     *,
     different_people: DifferentPeople = False,
-    counted: Counted,
-    written: Files,
+    counted: CountingOptions,
+    written: OutputFiles,
 ) -> None:
     """How answers move over time, and where they changed.
 

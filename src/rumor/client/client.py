@@ -31,7 +31,7 @@ from rumor.client.respondent import Respondent
 from rumor.client.tables import Made
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
-from rumor.core.errors import InputError, Unavailable, shown
+from rumor.core.errors import InputError, UnavailableError, format_value
 from rumor.core.files import OWNER_ONLY, Closing, write_whole
 
 _Found = TypeVar("_Found")
@@ -128,7 +128,7 @@ class Client(Closing):
         delay: float = 5.0,
     ) -> None:
         if attempts < 1:
-            raise InputError(f"attempts must be 1 or more; got {shown(attempts)}")
+            raise InputError(f"attempts must be 1 or more; got {format_value(attempts)}")
         self._timeout, self._delay = timeout, delay
         self._transport, self._attempts = Transport(url, timeout), attempts
         if collection is not None and not isinstance(collection, Collection):
@@ -313,7 +313,7 @@ class Client(Closing):
                         self._respondent.acknowledge(group)
                         sent += len(group)
                         break
-            except (Unreachable, Unavailable) as trouble:
+            except (Unreachable, UnavailableError) as trouble:
                 # Not sent; or sent, and the device could not note that: it goes out again.
                 return Receipt(sent, len(self.waiting()), refused, str(trouble), dropped=dropped)
         return Receipt(sent, len(self.waiting()), refused, problem, dropped=dropped)

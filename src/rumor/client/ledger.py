@@ -34,7 +34,7 @@ from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.way import Way
-from rumor.core.errors import InputError, Unavailable
+from rumor.core.errors import InputError, UnavailableError
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
 
@@ -316,7 +316,7 @@ class Ledger:
                         self._database.execute("ROLLBACK")
                     raise
             except sqlite3.OperationalError as problem:
-                raise Unavailable(
+                raise UnavailableError(
                     f"the ledger {str(self._path)!r} cannot be written just now ({problem})"
                 ) from None
 
@@ -663,14 +663,14 @@ def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
 def _together(made: _Made) -> float:
     """What the reports of a row cost together."""
     of = list(made.values())
-    return of[0][0].permanence.epsilon_together(of) if of else 0.0
+    return of[0][0].permanence.epsilon_composed(of) if of else 0.0
 
 
 def _with_one_more(made: _Made, kind: str, mechanism: Mechanism) -> tuple[int, float]:
     """How many reports a mechanism has made with one more, and what all of the row cost then."""
     reports = 1 + made.get(kind, (mechanism, 0))[1]
     others = [each for name, each in made.items() if name != kind]
-    return reports, mechanism.permanence.epsilon_together([(mechanism, reports), *others])
+    return reports, mechanism.permanence.epsilon_composed([(mechanism, reports), *others])
 
 
 def _above(losses: list[float], ceiling: float) -> bool:

@@ -33,10 +33,10 @@ from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.issuing import enrolment_credential, person_of
-from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.exact import sum_up
 from rumor.core.files import Closing
-from rumor.core.randomness import Keyed, Source
+from rumor.core.randomness import Keyed, RandomSource
 from rumor.privacy.loss import series_ceiling
 
 _FIRST_DAY = datetime.date(1970, 1, 1)
@@ -78,7 +78,7 @@ class Respondent(Closing):
         elsewhere then holds up nothing (without it, the contact alone tells collectors apart).
         """
         if max_epsilon is not None and not max_epsilon > 0:
-            raise InputError(f"max_epsilon must be a number above 0; got {shown(max_epsilon)}")
+            raise InputError(f"max_epsilon must be a number above 0; got {format_value(max_epsilon)}")
         self.max_epsilon, self._consent = max_epsilon, consent
         self._given_today, self._given_now = today, now
         self._collector = origin_of(collector)
@@ -152,7 +152,7 @@ class Respondent(Closing):
         collection: Collection,
         answers: Mapping[str, object],
         *,
-        random: Source | None = None,
+        random: RandomSource | None = None,
         invitation: str | None = None,
     ) -> list[Envelope]:
         """Reports of these answers, by question id: debited and durable, ready to be sent.
@@ -185,7 +185,7 @@ class Respondent(Closing):
         self,
         collection: Collection,
         answers: Mapping[str, object],
-        random: Source | None,
+        random: RandomSource | None,
         invitation: bytes | None,
     ) -> list[Envelope]:
         with self._ledger.transaction():
@@ -210,7 +210,7 @@ class Respondent(Closing):
         id: str,
         value: object,
         ceilings: Ceilings,
-        random: Source | None,
+        random: RandomSource | None,
         invitation: bytes | None,
         turn: int | None,
     ) -> Envelope:
@@ -224,7 +224,7 @@ class Respondent(Closing):
             debit = replace(debit, scope=scope)
             notes = question.mechanism.notes(value)
         except AnswerError as problem:
-            raise problem.within(f"question {id!r}") from None
+            raise problem.located_in(f"question {id!r}") from None
         envelope = self._ledger.debit(
             debit, ceilings, self._admits(scope, collection, id, invitation)
         )
@@ -279,13 +279,13 @@ class Respondent(Closing):
         collection: Collection,
         question: Question,
         value: object,
-        random: Source | None,
+        random: RandomSource | None,
         turn: int | None,
     ) -> Debit:
         """The report of one answer, and which permanent answer it is of."""
         mechanism, context = question.mechanism, (collection.series, question.id)
         permanence, identity = mechanism.permanence, mechanism.identity(value)
-        cell = permanence.cell
+        cell = permanence.memo_digest
         make = functools.partial(
             Debit,
             mechanism=mechanism,
@@ -299,8 +299,8 @@ class Respondent(Closing):
         row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
         if question.period_days is None:
-            report = permanence.answer(value, permanent=person, random=random)
-            if not permanence.settles:
+            report = permanence.report_memoised(value, permanent=person, random=random)
+            if not permanence.is_memoised:
                 # Fresh noise costs the same whatever was answered before: no tag tells values
                 # apart, and no rounding of a sum can depend on which of them were equal.
                 return make(row("", b""), report=report)
@@ -313,8 +313,8 @@ class Respondent(Closing):
             # The identity is part of the key, so that a ledger that was restored from a copy
             # never covers two values by the same noise.
             noise = Keyed(self._secret, "rumor period answer 1", *context, cell, period, identity)
-            settled = permanence.settle(value, person=person, noise=noise)
-        return make(mine, report=permanence.restate(settled, random=random), settled=settled)
+            settled = permanence.draw_permanent(value, person=person, noise=noise)
+        return make(mine, report=permanence.report_permanent(settled, random=random), settled=settled)
 
     def _day_number(self) -> int:
         return (self._today() - _FIRST_DAY).days

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from rumor.client.deadline import handlers
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.plain_text import visible
 
 _PROBLEM = "urn:rumor:problem:"
@@ -84,7 +84,7 @@ class Transport:
             or (parts.query and not page)
         ):
             # What follows a # may be an invitation, which is a secret.
-            given = shown(str(url).partition("#")[0])
+            given = format_value(str(url).partition("#")[0])
             raise InputError(f"a collector's URL must be http(s)://HOST[:PORT]; got {given}")
         # The address of the answer page is the one that people are given.
         path = path.removesuffix(_PAGE).rstrip("/")

@@ -16,7 +16,7 @@ from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.collection import Collection, Question
 from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, admitted_id
 from rumor.contract.relay import turn_at
-from rumor.core.errors import shown
+from rumor.core.errors import format_value
 from rumor.core.reports import Reports
 
 _TURN = re.compile("0|[1-9][0-9]{0,14}")
@@ -28,7 +28,7 @@ def accepted_turn(turn_hours: int | None, given: str | None) -> int | None:
         if given is not None:
             raise Problem(
                 "wrong-turn",
-                f"envelopes of a contract without turns must name no turn; got {shown(given)}",
+                f"envelopes of a contract without turns must name no turn; got {format_value(given)}",
             )
         return None
     current = turn_at(clock.now(), turn_hours)
@@ -39,7 +39,7 @@ def accepted_turn(turn_hours: int | None, given: str | None) -> int | None:
     if given is None:
         raise Problem("wrong-turn", f"{rule}; got none")
     if not _TURN.fullmatch(given) or int(given) not in (current, current - 1):
-        raise Problem("wrong-turn", f"{rule}; got {shown(given)}")
+        raise Problem("wrong-turn", f"{rule}; got {format_value(given)}")
     return int(given)
 
 

@@ -36,10 +36,10 @@ import pyarrow.parquet as pq
 
 from rumor.collector.store.base import (
     ID_BYTES,
-    Contents,
-    Dropped,
-    Registered,
+    DroppedReports,
+    QuestionContents,
     Store,
+    StoredCollection,
     StoredReports,
     StoreReader,
 )
@@ -63,7 +63,7 @@ _DAY_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportResult:
     """What an export holds."""
 
     collection: Collection
@@ -71,7 +71,7 @@ class Exported:
     counted: int
 
 
-def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
+def export_collection(store: Store, digest: str, folder: PathLike) -> ExportResult:
     """Write a collection with all its reports, summaries and ids to a new folder."""
     target = Path(folder)
     if target.exists():
@@ -99,11 +99,11 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> Exported:
         sync_folder(target.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Exported(entry.collection, sum(a for a, _ in totals), sum(b for _, b in totals))
+    return ExportResult(entry.collection, sum(a for a, _ in totals), sum(b for _, b in totals))
 
 
 def _export_question(
-    store: StoreReader, entry: Registered, question: Question, folder: Path
+    store: StoreReader, entry: StoredCollection, question: Question, folder: Path
 ) -> tuple[int, int]:
     mark, days = store.counted(entry, question.id)
     counted = folder / "_counted" / question.id
@@ -136,7 +136,7 @@ def _export_question(
 
 
 def _export_merged(
-    store: StoreReader, entry: Registered, question: Question, counted: Path
+    store: StoreReader, entry: StoredCollection, question: Question, counted: Path
 ) -> None:
     early = store.early_withdrawals(entry, question.id)
     if early:
@@ -153,7 +153,7 @@ def _export_merged(
         write_whole(counted / "spans.json", json.dumps(found).encode())
 
 
-def import_collection(store: Store, folder: PathLike) -> Exported:
+def import_collection(store: Store, folder: PathLike) -> ExportResult:
     """Put an exported collection into a store that does not have it."""
     source = Path(folder)
     try:
@@ -167,11 +167,12 @@ def import_collection(store: Store, folder: PathLike) -> Exported:
         )
     collection = Collection.load(source / "contract.json")
     found = {
-        question.id: _Found.read(source, collection, question) for question in collection.questions
+        question.id: _QuestionFolder.read(source, collection, question)
+        for question in collection.questions
     }
     contents = {id: each.contents() for id, each in found.items()}
     store.restore(collection, contents, open=bool(state.get("open", True)))
-    return Exported(
+    return ExportResult(
         collection,
         sum(each.reports for each in found.values()),
         sum(each.counted for each in found.values()),
@@ -179,7 +180,7 @@ def import_collection(store: Store, folder: PathLike) -> Exported:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _QuestionFolder:
     """What a folder has of one question, checked as far as that goes without reading it all."""
 
     days: dict[datetime.date, Summary]
@@ -203,11 +204,11 @@ class _Found:
             file.require(collection, question)
         return cls(days, files, counted)
 
-    def contents(self) -> Contents:
+    def contents(self) -> QuestionContents:
         spans, dropped = _read_spans(self.counted_in / "spans.json", self.days)
         early = _read_early(self.counted_in / "early.bin")
         ids = _spent(self.counted_in / "ids.bin")
-        return Contents(stored_in(self.files), ids, self.days, spans, dropped, early)
+        return QuestionContents(stored_in(self.files), ids, self.days, spans, dropped, early)
 
     @property
     def reports(self) -> int:
@@ -220,7 +221,7 @@ class _Found:
 
 def _read_spans(
     path: Path, days: Mapping[datetime.date, Summary]
-) -> tuple[dict[datetime.date, datetime.date], Dropped | None]:
+) -> tuple[dict[datetime.date, datetime.date], DroppedReports | None]:
     if not path.exists():
         return {}, None
     day = datetime.date.fromisoformat
@@ -228,7 +229,11 @@ def _read_spans(
         found = json.loads(path.read_text())
         spans = {day(first): day(last) for first, last in found["spans"].items()}
         without = found["dropped"]
-        dropped = None if without is None else Dropped(day(without[0]), day(without[1]), without[2])
+        dropped = (
+            None
+            if without is None
+            else DroppedReports(day(without[0]), day(without[1]), without[2])
+        )
         whole = all(first in days and first < last for first, last in spans.items())
         if dropped is not None:
             whole &= dropped.first <= dropped.last and isinstance(dropped.reports, int)

@@ -38,7 +38,7 @@ def make_estimate(
     `rounds` are the summaries of all rounds, where the mechanism has such (PrivKVM).
     """
     kind = KINDS[question.kind]
-    options = kind.served_with(dictionary)
+    options = kind.collector_options(dictionary)
     if rounds is not None:
         return kind.estimate_rounds(rounds, method)
     return kind.estimate(question.mechanism, summary, method, options)
@@ -67,7 +67,7 @@ def comparison_data(
         if summary.reports == 0:
             raise InputError(f"a comparison needs reports of both periods; got none of {name!r}")
     groups = [Group(name, summary) for name, summary in periods.items()]
-    options = kind.served_with(dictionary)
+    options = kind.collector_options(dictionary)
     return compare_groups(kind, groups, options=options, notes=notes, of=view.of).to_dict(view)
 
 
@@ -81,13 +81,13 @@ def trend_data(
 ) -> Mapping[str, Any]:
     """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
     from rumor.analysis.people import require_different
-    from rumor.analysis.trend.method import follow
+    from rumor.analysis.trend.method import estimate_trend
 
     kind = KINDS[question.kind]
     notes = require_different(question, "days", different_people)
     some = {day: summary for day, summary in days.items() if summary.reports}
-    options = kind.served_with(dictionary)
-    found = follow(kind, some, every=every, options=options, notes=notes, spans=spans)
+    options = kind.collector_options(dictionary)
+    found = estimate_trend(kind, some, every=every, options=options, notes=notes, spans=spans)
     return found.to_dict()
 
 

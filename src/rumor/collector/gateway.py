@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from rumor.collector.http.problems import Problem
-from rumor.collector.store.base import Batch, Registered
+from rumor.collector.store.base import ReportBatch, StoredCollection
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeClass
@@ -97,8 +97,8 @@ class Gateway:
         return self._keys[relay.key]
 
     def opened(
-        self, entry: Registered, question: Question, envelopes: bytes, turn: int | None = None
-    ) -> tuple[list[Batch], int]:
+        self, entry: StoredCollection, question: Question, envelopes: bytes, turn: int | None = None
+    ) -> tuple[list[ReportBatch], int]:
         """The reports in good envelopes, each for itself, and how many envelopes were bad."""
         collection, mechanism = entry.collection, question.mechanism
         kind, key = EnvelopeClass.of(collection, question, turn), self.key_of(collection)
@@ -116,7 +116,7 @@ class Gateway:
         valid = mechanism.validate(reports).valid
         number = entry.questions[question.id]
         batches = [
-            Batch(number, rows[i : i + 1], admitted.key)
+            ReportBatch(number, rows[i : i + 1], admitted.key)
             for i, (admitted, _) in enumerate(found)
             if valid[i]
         ]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rumor.contract.collection import Collection
 from rumor.core.blind_rsa import KEY_BITS, SecretKey, new_key
+from rumor.core.deprecation import old_name
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, readable, write_whole
 
@@ -21,16 +22,16 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Keys:
+class IssuerKeys:
     """The keys of a series, by question."""
 
     series: str
     secrets: Mapping[str, SecretKey]
 
-    def with_new(self, ids: Sequence[str]) -> Keys:
+    def with_new(self, ids: Sequence[str]) -> IssuerKeys:
         """The same, and a new key for each of these questions that has none."""
         more = {id: new_key() for id in ids if id not in self.secrets}
-        return Keys(self.series, {**self.secrets, **more})
+        return IssuerKeys(self.series, {**self.secrets, **more})
 
     def of(self, collection: Collection) -> Mapping[str, SecretKey]:
         """The secret keys of a collection, which must be those that its contract promises."""
@@ -54,7 +55,7 @@ class Keys:
         write_whole(path, f"{text}\n".encode(), mode=0o600)
 
     @classmethod
-    def load(cls, path: PathLike) -> Keys:
+    def load(cls, path: PathLike) -> IssuerKeys:
         """The keys in a file, or the sentence that says why they cannot be trusted."""
         with readable("a key file", path):
             text = Path(path).read_text(encoding="utf-8")
@@ -81,3 +82,10 @@ class Keys:
         if any(key.public.modulus.bit_length() != KEY_BITS for key in secrets.values()):
             raise InputError(f"a key must have {KEY_BITS} bits; one of {str(path)!r} has not")
         return cls(series, secrets)
+
+
+def __getattr__(name: str) -> object:
+    if name == "Keys":
+        old_name("rumor.collector.issuer_keys.Keys", "IssuerKeys")
+        return IssuerKeys
+    raise AttributeError(name)

@@ -13,39 +13,40 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.problems import Problem, unavailable
-from rumor.collector.issuer_keys import Keys
+from rumor.collector.issuer_keys import IssuerKeys
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Pulse
-from rumor.collector.store.base import Store, StoreUnavailable, Wanted
+from rumor.collector.periodic import StoreHealth
+from rumor.collector.store.base import BlindedToken, Store, StoreUnavailable
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
 from rumor.core.blind_rsa import SecretKey, blind_sign
+from rumor.core.deprecation import old_name
 
 MOST_TOKENS = 50
 """The most tokens of one request: signing one takes milliseconds."""
 
 
 @dataclass
-class Issuing:
+class IssuerService:
     """The issuer of one collection, over one store."""
 
     store: Store
     collection: Collection
-    keys: Keys
+    keys: IssuerKeys
     limits: Limits = field(default_factory=lambda: Limits(requests_per_second=100))
 
     def __post_init__(self) -> None:
         self.metrics = Metrics()
-        self.bucket = Bucket(self.limits.requests_per_second)
+        self.bucket = RateLimiter(self.limits.requests_per_second)
         self._secrets: Mapping[bytes, tuple[SecretKey, int]] = {
             key_name(key.public): (key, self.collection.question(id).reports_in_all)
             for id, key in self.keys.of(self.collection).items()
         }
         # One at a time: integers keep the interpreter to themselves anyhow.
         self._signing = asyncio.Semaphore(1)
-        self._pulse = Pulse(self.store)
+        self._pulse = StoreHealth(self.store)
 
     def app(self) -> ASGIApp:
         """Its HTTP face."""
@@ -60,7 +61,7 @@ class Issuing:
         """Let go of the store."""
         await asyncio.to_thread(self.store.close)
 
-    async def sign(self, credential: bytes, wanted: Sequence[Wanted]) -> list[bytes]:
+    async def sign(self, credential: bytes, wanted: Sequence[BlindedToken]) -> list[bytes]:
         """Signatures of all that a person wants signed; or none, and a Problem."""
         self._check(credential, wanted)
         async with self._signing:
@@ -69,7 +70,7 @@ class Issuing:
             except StoreUnavailable:
                 raise unavailable("the store cannot be written to just now; try again") from None
 
-    def _check(self, credential: bytes, wanted: Sequence[Wanted]) -> None:
+    def _check(self, credential: bytes, wanted: Sequence[BlindedToken]) -> None:
         if len(credential) != CREDENTIAL_BYTES:
             raise Problem("malformed", f"a credential must have {CREDENTIAL_BYTES} bytes")
         if not 0 < len(wanted) <= MOST_TOKENS:
@@ -96,7 +97,7 @@ class Issuing:
                     f"a blinded message must be {SIGNATURE_BYTES} bytes of a number below its key",
                 )
 
-    def _sign(self, credential: bytes, wanted: Sequence[Wanted]) -> list[bytes]:
+    def _sign(self, credential: bytes, wanted: Sequence[BlindedToken]) -> list[bytes]:
         against = self.store.issue(self.collection.series, person_of(credential), wanted)
         if against is None:
             raise Problem(
@@ -111,6 +112,13 @@ class Issuing:
             )
         return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
 
-    async def healthy(self) -> bool:
+    async def is_healthy(self) -> bool:
         """Whether the store takes writes, asked at most once a second."""
-        return await self._pulse.well()
+        return await self._pulse.takes_writes()
+
+
+def __getattr__(name: str) -> object:
+    if name == "Issuing":
+        old_name("rumor.collector.issuing.Issuing", "IssuerService")
+        return IssuerService
+    raise AttributeError(name)

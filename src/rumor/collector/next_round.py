@@ -7,7 +7,7 @@ estimate joins the rounds by the parents that their contracts name.
 
 from __future__ import annotations
 
-from rumor.collector.store.base import Registered, Store
+from rumor.collector.store.base import Store, StoredCollection
 from rumor.core.errors import InputError
 from rumor.core.types import Days
 from rumor.kinds import KINDS
@@ -15,7 +15,7 @@ from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.summary import Summary
 
 
-def advance(store: Store, digest: str) -> Registered:
+def advance(store: Store, digest: str) -> StoredCollection:
     """Publish the means of a round and open the next one."""
     from rumor.privacy.rounds import next_round
 
@@ -37,7 +37,7 @@ def advance(store: Store, digest: str) -> Registered:
 
 
 def chain(
-    store: Store, entry: Registered, question: str, window: Days = (None, None)
+    store: Store, entry: StoredCollection, question: str, window: Days = (None, None)
 ) -> list[Summary] | None:
     """The summaries of all rounds up to this one, or None where there are no rounds before it.
 
@@ -58,6 +58,6 @@ def chain(
     return [*before, store.summary(entry, question, window)]
 
 
-def _parent(entry: Registered, question: str) -> str | None:
+def _parent(entry: StoredCollection, question: str) -> str | None:
     mechanism = entry.collection.question(question).mechanism
     return mechanism.parent if isinstance(mechanism, KeyValueMechanism) else None

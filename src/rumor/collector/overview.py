@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rumor.collector.store.base import Registered, StoreReader
+from rumor.collector.store.base import StoredCollection, StoreReader
 from rumor.contract.collection import Collection, Question
 from rumor.kinds import KINDS
 from rumor.privacy.promise import collection_promise, question_promise
 
 
-def overview(store: StoreReader, entry: Registered, series: Sequence[Registered]) -> dict[str, Any]:
+def overview(
+    store: StoreReader, entry: StoredCollection, series: Sequence[StoredCollection]
+) -> dict[str, Any]:
     """One collection with its questions, and the names of the others of its series."""
     collection = entry.collection
     return {
@@ -52,7 +54,7 @@ def _asks(collection: Collection) -> str | None:
     )
 
 
-def _question(store: StoreReader, entry: Registered, question: Question) -> dict[str, Any]:
+def _question(store: StoreReader, entry: StoredCollection, question: Question) -> dict[str, Any]:
     days, spans = store.days(entry, question.id), store.spans(entry, question.id)
     dropped = store.dropped(entry, question.id)
     mechanism = question.mechanism

@@ -17,7 +17,7 @@ from rumor.core.files import Closable
 _log = logging.getLogger("rumor.collector")
 
 
-class Turns(abc.ABC):
+class PeriodicTask(abc.ABC):
     """Whatever the store refuses now is done at the next turn, without a hand."""
 
     what: ClassVar[str]
@@ -30,7 +30,7 @@ class Turns(abc.ABC):
         self._thread.start()
 
     @abc.abstractmethod
-    def turn(self, day: datetime.date) -> None:
+    def run_once(self, day: datetime.date) -> None:
         """What is to be done on this day."""
 
     def stop(self) -> None:
@@ -41,7 +41,7 @@ class Turns(abc.ABC):
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self.turn(today())
+                self.run_once(today())
             except StoreUnavailable as problem:
                 _log.warning("%s now: %s", self.what, problem)
             except Exception:
@@ -49,7 +49,7 @@ class Turns(abc.ABC):
             self._stop.wait(self._seconds)
 
 
-class Keeper(Turns):
+class StoreMaintenance(PeriodicTask):
     """Counts new reports every few seconds, and deletes old ones once a day."""
 
     what = "reports could not be counted"
@@ -59,7 +59,7 @@ class Keeper(Turns):
         self._expired: datetime.date | None = None
         super().__init__(seconds)
 
-    def turn(self, day: datetime.date) -> None:
+    def run_once(self, day: datetime.date) -> None:
         """What is to be done on this day."""
         self._store.summarize()
         self._store.forget_tokens(thorough=self._expired != day)
@@ -71,21 +71,21 @@ class Keeper(Turns):
 _FRESH_SECONDS = 1.0
 
 
-class Pinged(Protocol):
+class Pingable(Protocol):
     """What can be asked."""
 
     def ping(self) -> object:
         """Write something small, or raise StoreUnavailable."""
 
 
-class Pulse:
+class StoreHealth:
     """What was found out last; whoever asks again within the second hears the same."""
 
-    def __init__(self, store: Pinged) -> None:
+    def __init__(self, store: Pingable) -> None:
         self._store = store
         self._felt, self._well = -1e9, False
 
-    async def well(self) -> bool:
+    async def takes_writes(self) -> bool:
         """Whether the store takes writes."""
         if time.monotonic() - self._felt > _FRESH_SECONDS:
             self._felt = time.monotonic()
@@ -97,17 +97,17 @@ class Pulse:
         return self._well
 
 
-class Running:
+class WriterService:
     """A writer to a store, and what takes its turn there: both end before the store closes."""
 
     store: Closable
     _writer: Writer[Any, Any] | None = None
-    _turns: Turns | None = None
+    _task: PeriodicTask | None = None
 
     async def stop(self) -> None:
         """Write what is waiting and let go."""
         if self._writer is not None:
             await self._writer.stop()
-        if self._turns is not None:
-            await asyncio.to_thread(self._turns.stop)
+        if self._task is not None:
+            await asyncio.to_thread(self._task.stop)
         await asyncio.to_thread(self.store.close)

@@ -6,8 +6,8 @@ import html
 import urllib.parse
 from collections.abc import Sequence
 
-from rumor.core.errors import InputError, shown
-from rumor.core.parts_needed import needed
+from rumor.core.errors import InputError, format_value
+from rumor.core.parts_needed import import_optional
 
 _STYLE = """
   :root { color-scheme: light; }
@@ -26,14 +26,14 @@ def invitation_links(address: str, codes: Sequence[str]) -> list[str]:
     parts = urllib.parse.urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.fragment:
         raise InputError(
-            f"the address of the page must be http(s)://HOST/answer; got {shown(address)}"
+            f"the address of the page must be http(s)://HOST/answer; got {format_value(address)}"
         )
     return [f"{address}#invitation={urllib.parse.quote(code)}" for code in codes]
 
 
 def printed_invitations(name: str, contact: str, address: str, codes: Sequence[str]) -> str:
     """A page to print and cut: for each person a link, as a text and as a code to be read."""
-    segno = needed("segno", "a page of codes for telephones")
+    segno = import_optional("segno", "a page of codes for telephones")
     cards = []
     for link in invitation_links(address, codes):
         code = segno.make(link, error="m").svg_inline(scale=3, border=2, omitsize=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import datetime
 
-from rumor.collector.backup import Exported, stored_in
-from rumor.collector.store.base import Contents, Store
+from rumor.collector.backup import ExportResult, stored_in
+from rumor.collector.store.base import QuestionContents, Store
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import NO_STRATA, ReportFile, find_files
 from rumor.core.errors import InputError
@@ -17,7 +17,7 @@ from rumor.core.files import PathLike
 from rumor.mechanisms.summary import Summary
 
 
-def import_reports(store: Store, path: PathLike, collection: Collection) -> Exported:
+def import_reports(store: Store, path: PathLike, collection: Collection) -> ExportResult:
     """Put the reports of a file, or of a folder of them, into a store; all of them or none."""
     if any(entry.collection.digest == collection.digest for entry in store.registered()):
         raise InputError(
@@ -36,10 +36,10 @@ def import_reports(store: Store, path: PathLike, collection: Collection) -> Expo
         file.require(collection, asked)
         of[asked.id].append(file)
     days = {q.id: _counted(collection, q, of[q.id]) for q in collection.questions}
-    contents = {id: Contents(stored_in(of[id]), iter(()), days[id]) for id in of}
+    contents = {id: QuestionContents(stored_in(of[id]), iter(()), days[id]) for id in of}
     store.restore(collection, contents, open=True)
     reports = sum(file.footer.num_rows for file in files)
-    return Exported(collection, reports, reports)
+    return ExportResult(collection, reports, reports)
 
 
 def strata_of(path: PathLike) -> list[str]:

@@ -20,30 +20,30 @@ from starlette.types import ASGIApp
 from rumor.collector.admission import accepted_turn, admission_of
 from rumor.collector.gateway import Gateway
 from rumor.collector.group_commit import Writer
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
 from rumor.collector.next_round import chain
 from rumor.collector.overview import overview
-from rumor.collector.periodic import Keeper, Pulse, Running
+from rumor.collector.periodic import StoreHealth, StoreMaintenance, WriterService
 from rumor.collector.store.base import (
-    Accepted,
-    Batch,
-    Closed,
-    Conflict,
-    EarlyRefused,
-    NotAdmitted,
+    BatchAccepted,
+    CollectionClosed,
+    CollectionUnknown,
+    EarlyWithdrawalsRefused,
+    IdConflict,
     Outcome,
-    Registered,
+    ReportBatch,
     Store,
     StoreDamaged,
+    StoredCollection,
     StoreUnavailable,
-    Unknown,
+    TokenRefused,
 )
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeClass
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports
 from rumor.core.types import Days
 from rumor.results.view import View
@@ -71,7 +71,7 @@ class EstimateQuery:
 
 
 @dataclass
-class Service(Running):
+class Service(WriterService):
     """One series of collections over one store."""
 
     store: Store
@@ -84,17 +84,17 @@ class Service(Running):
 
     def __post_init__(self) -> None:
         self.metrics = Metrics()
-        self.bucket = Bucket(self.limits.requests_per_second)
-        self.withdrawals = Bucket(self.limits.withdrawals_per_second)
-        self._early = Bucket(
+        self.bucket = RateLimiter(self.limits.requests_per_second)
+        self.withdrawals = RateLimiter(self.limits.withdrawals_per_second)
+        self._early = RateLimiter(
             self.limits.early_withdrawals_per_second, burst=self.limits.early_withdrawals_at_once
         )
-        self._entries: dict[str, Registered] = {}
-        self._current: Registered | None = None
+        self._entries: dict[str, StoredCollection] = {}
+        self._current: StoredCollection | None = None
         self._checked = -1e9
         self._trouble: StoreUnavailable | None = None
-        self._pulse = Pulse(self.store)
-        self._writer: Writer[Batch, Outcome] | None = None
+        self._pulse = StoreHealth(self.store)
+        self._writer: Writer[ReportBatch, Outcome] | None = None
         self._estimating = asyncio.Semaphore(1)
         self._tested: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
         self._looking = asyncio.Semaphore(1)
@@ -111,7 +111,7 @@ class Service(Running):
         await asyncio.to_thread(self._warm_up)
         await self._refresh()
         self._writer = Writer(self.store.write, self.metrics, self.limits.waiting_reports)
-        self._turns = Keeper(self.store, self.summarize_seconds)
+        self._task = StoreMaintenance(self.store, self.summarize_seconds)
         # Analysts wait less for their first answer; reports do not wait for this.
         threading.Thread(target=_load_estimators, name="rumor-loader", daemon=True).start()
 
@@ -146,7 +146,7 @@ class Service(Running):
             self._checked = time.monotonic()
             await self._refresh()
 
-    async def current(self) -> Registered:
+    async def current(self) -> StoredCollection:
         """The newest contract of the series."""
         await self._fresh()
         if self._current is None:
@@ -158,7 +158,7 @@ class Service(Running):
             )
         return self._current
 
-    async def entry(self, digest: str) -> Registered:
+    async def entry(self, digest: str) -> StoredCollection:
         """The contract that a sender says its reports are of."""
         entry = self._entries.get(digest)
         if entry is None:
@@ -178,7 +178,7 @@ class Service(Running):
         return Problem(
             "unknown-collection",
             "the header Rumor-Collection must be the digest of a contract that this collector "
-            f"knows; it does not know {shown(digest)} just now, keep the reports and try later",
+            f"knows; it does not know {format_value(digest)} just now, keep the reports and try later",
             headers=_LATER,
             current=None if self._current is None else self._current.collection.digest,
         )
@@ -194,8 +194,8 @@ class Service(Running):
     # Reports
 
     async def take(
-        self, entry: Registered, question: Question, rows: Reports, token: str = ""
-    ) -> Accepted:
+        self, entry: StoredCollection, question: Question, rows: Reports, token: str = ""
+    ) -> BatchAccepted:
         """Make reports durable; all of them, or none with a problem that says why."""
         if entry.collection.relay is not None:
             raise Problem(
@@ -203,15 +203,15 @@ class Service(Running):
                 f"reports of {entry.collection.name!r} come through its relay; got one directly",
             )
         key = admission_of(entry.collection, question, rows, token)
-        batch = Batch(entry.questions[question.id], rows, key)
+        batch = ReportBatch(entry.questions[question.id], rows, key)
         entry, (outcome,) = await self._written(entry, question, [batch])
         counts = self.metrics.reports
-        if isinstance(outcome, Accepted):
+        if isinstance(outcome, BatchAccepted):
             counts["accepted"] += outcome.new
             counts["duplicate"] += outcome.duplicates
             return outcome
         counts["refused"] += len(rows)
-        if isinstance(outcome, Conflict):
+        if isinstance(outcome, IdConflict):
             raise Problem(
                 "id-conflict",
                 f"a report's id must not have been used with other bytes; got "
@@ -219,7 +219,7 @@ class Service(Running):
                 f"and took none of this body",
                 refused=list(outcome.indices),
             )
-        if isinstance(outcome, NotAdmitted):
+        if isinstance(outcome, TokenRefused):
             raise Problem(
                 "not-admitted",
                 "a report must come with the token of an invitation that is known here and not "
@@ -228,12 +228,12 @@ class Service(Running):
         raise self._shut(entry, outcome)
 
     async def _written(
-        self, entry: Registered, question: Question, batches: Sequence[Batch]
-    ) -> tuple[Registered, list[Outcome]]:
+        self, entry: StoredCollection, question: Question, batches: Sequence[ReportBatch]
+    ) -> tuple[StoredCollection, list[Outcome]]:
         """What becomes of batches of one question in one commit, and the collection as it is."""
         assert self._writer is not None
         outcomes = await self._writer.submit(*batches)
-        if any(isinstance(outcome, Unknown) for outcome in outcomes):
+        if any(isinstance(outcome, CollectionUnknown) for outcome in outcomes):
             # Deleted; and perhaps put back since, under other numbers.
             entry = await self._again(entry)
             number = entry.questions[question.id]
@@ -241,11 +241,11 @@ class Service(Running):
             outcomes = await self._writer.submit(*again)
         return entry, outcomes
 
-    def _shut(self, entry: Registered, outcome: Outcome) -> Problem | StoreUnavailable:
+    def _shut(self, entry: StoredCollection, outcome: Outcome) -> Problem | StoreUnavailable:
         """Why a collection takes nothing."""
-        if isinstance(outcome, Unknown):
+        if isinstance(outcome, CollectionUnknown):
             return self._unknown(entry.collection.digest)
-        assert isinstance(outcome, Closed)
+        assert isinstance(outcome, CollectionClosed)
         return Problem(
             "closed",
             f"the collection must be open to take reports; {entry.collection.name!r} is closed",
@@ -265,7 +265,7 @@ class Service(Running):
         return accepted_turn(None if relay is None else relay.turn_hours, named)
 
     async def take_batch(
-        self, entry: Registered, question: Question, envelopes: bytes, turn: int | None = None
+        self, entry: StoredCollection, question: Question, envelopes: bytes, turn: int | None = None
     ) -> int:
         """Make durable what is good of a relay's envelopes, in one commit; how many there were."""
         assert self.gateway is not None
@@ -285,17 +285,17 @@ class Service(Running):
         if batches:
             entry, outcomes = await self._written(entry, question, batches)
             for outcome in outcomes:
-                if isinstance(outcome, Accepted):
+                if isinstance(outcome, BatchAccepted):
                     counts["accepted"] += outcome.new
                     counts["duplicate"] += outcome.duplicates
-                elif isinstance(outcome, (Conflict, NotAdmitted)):
+                elif isinstance(outcome, (IdConflict, TokenRefused)):
                     bad += 1
                 else:
                     raise self._shut(entry, outcome)
         counts["dropped"] += bad
         return count
 
-    async def _again(self, entry: Registered) -> Registered:
+    async def _again(self, entry: StoredCollection) -> StoredCollection:
         """A collection that the store no longer knows as it was: as it is now."""
         await self._refresh()
         digest = entry.collection.digest
@@ -305,7 +305,7 @@ class Service(Running):
         return found
 
     async def withdraw(
-        self, entry: Registered, question: Question, ids: Reports, token: str = ""
+        self, entry: StoredCollection, question: Question, ids: Reports, token: str = ""
     ) -> int:
         """Delete reports from store and counts; how many were there.
 
@@ -321,28 +321,28 @@ class Service(Running):
         async with self._withdrawing:
             try:
                 found = await self._withdrawn(entry, question, ids, most, charge)
-                if isinstance(found, Unknown):
+                if isinstance(found, CollectionUnknown):
                     entry = await self._again(entry)
                     found = await self._withdrawn(entry, question, ids, most, charge)
             except StoreUnavailable:
                 raise unavailable("the store cannot be written to just now; try again") from None
-        if isinstance(found, Unknown):
+        if isinstance(found, CollectionUnknown):
             raise self._unknown(entry.collection.digest)
         self.metrics.reports["withdrawn"] += (
-            found.withdrawn if isinstance(found, EarlyRefused) else found
+            found.withdrawn if isinstance(found, EarlyWithdrawalsRefused) else found
         )
-        if isinstance(found, EarlyRefused):
+        if isinstance(found, EarlyWithdrawalsRefused):
             raise _no_early(found, most, self.limits.early_withdrawals_per_second)
         return found
 
     async def _withdrawn(
         self,
-        entry: Registered,
+        entry: StoredCollection,
         question: Question,
         ids: Reports,
         most: int,
         charge: Callable[[int], float],
-    ) -> int | Unknown | EarlyRefused:
+    ) -> int | CollectionUnknown | EarlyWithdrawalsRefused:
         work = functools.partial(
             self.store.withdraw, entry, question.id, ids, most_early=most, charge=charge
         )
@@ -380,7 +380,7 @@ class Service(Running):
             question = self.question(entry.collection, query.question)
             return await _analysed(self._estimate, entry, question, query, shape)
 
-    async def _named(self, wanted: str | None) -> Registered:
+    async def _named(self, wanted: str | None) -> StoredCollection:
         """The collection whose digest begins so; the newest where none is wanted."""
         if wanted is None:
             return await self.current()
@@ -390,12 +390,12 @@ class Service(Running):
         raise Problem(
             "not-found",
             f"a collection must be named by a digest of series {self.series!r}; "
-            f"got {shown(wanted)}",
+            f"got {format_value(wanted)}",
         )
 
     def _estimate(
         self,
-        entry: Registered,
+        entry: StoredCollection,
         question: Question,
         query: EstimateQuery,
         shape: Callable[[Any, Question], Mapping[str, Any]],
@@ -420,7 +420,7 @@ class Service(Running):
     async def overview(self, collection: str | None) -> Mapping[str, Any]:
         """The collections of the series, and the questions of one with their reports by day."""
 
-        def seen(entry: Registered) -> Mapping[str, Any]:
+        def seen(entry: StoredCollection) -> Mapping[str, Any]:
             self.store.summarize()
             with self.store.snapshot() as moment:
                 return overview(moment, entry, list(self._entries.values()))
@@ -439,7 +439,7 @@ class Service(Running):
     ) -> Mapping[str, Any]:
         """What differs between two periods of days, each written FIRST..LAST."""
 
-        def compared(entry: Registered, asked: Question) -> Mapping[str, Any]:
+        def compared(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.analysis.compare.method import period_name, read_period
             from rumor.collector.estimating import comparison_data
 
@@ -454,7 +454,7 @@ class Service(Running):
     ) -> Mapping[str, Any]:
         """How the answers to a question moved from day to day, or from week to week."""
 
-        def followed(entry: Registered, asked: Question) -> Mapping[str, Any]:
+        def followed(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import trend_data
 
             with self.store.snapshot() as seen:
@@ -468,11 +468,11 @@ class Service(Running):
         self,
         question: str,
         collection: str | None,
-        work: Callable[[Registered, Question], Mapping[str, Any]],
+        work: Callable[[StoredCollection, Question], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
         """What is made of a question's counts, everything stored so far among them."""
 
-        def made(entry: Registered, asked: Question) -> Mapping[str, Any]:
+        def made(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             self.store.summarize()
             told = {"collection": entry.collection.digest, "question": asked.id}
             return {**told, **work(entry, asked)}
@@ -506,20 +506,23 @@ class Service(Running):
 
     # Health
 
-    async def healthy(self) -> bool:
+    async def is_healthy(self) -> bool:
         """Whether the store takes writes, asked at most once a second.
 
         A small write may pass where reports just failed (a disk that is nearly full): that
         counts as ill for a while.
         """
-        return await self._pulse.well() and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+        return (
+            await self._pulse.takes_writes()
+            and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+        )
 
 
 def _uncharged(count: int) -> float:
     return 0.0
 
 
-def _no_early(found: EarlyRefused, most: int, per_second: float) -> Problem:
+def _no_early(found: EarlyWithdrawalsRefused, most: int, per_second: float) -> Problem:
     """Say why withdrawals of reports that have not arrived are not kept."""
     if most == 0:
         return Problem(

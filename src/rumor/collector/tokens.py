@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rumor.core.checks import checked_slug
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike, append_for_owner, new_file, readable
 
 _PREFIX = "rumor-"
@@ -68,7 +68,7 @@ def read_tokens(path: Path) -> list[tuple[str, bytes]]:
         if len(digest) != 32:
             raise InputError(
                 f"{path}, line {number}: a token file must have a name and 64 hexadecimal digits "
-                f"in each line; got {shown(line)}"
+                f"in each line; got {format_value(line)}"
             )
         found.append((name, digest))
     return found

@@ -9,7 +9,7 @@ import socket
 import unicodedata
 import urllib.parse
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 # An origin and a plain path: nothing that a header or a policy of a page could take otherwise.
 _URL = re.compile(
@@ -24,7 +24,7 @@ def checked_url(given: object, whose: str) -> str:
     if not isinstance(given, str) or len(given) > _MOST or not _URL.fullmatch(given):
         raise InputError(
             f"the url of {whose} must be http(s)://HOST[:PORT][/PATH] in plain letters, the host "
-            f"in small ones, without a slash at its end; got {shown(given)}"
+            f"in small ones, without a slash at its end; got {format_value(given)}"
         )
     return given
 

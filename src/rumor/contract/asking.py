@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size, known_keys
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import sum_up
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ def checked_ask(given: object, questions: Sequence[Question], *, resolved: bool)
         return None
     if not isinstance(given, Mapping):
         raise InputError(
-            f"ask must be a table such as {{questions = 1, days = 30}}; got {shown(given)}"
+            f"ask must be a table such as {{questions = 1, days = 30}}; got {format_value(given)}"
         )
     known_keys("ask", given, _KEYS)
     if not {"questions", "days"} & set(given):
-        raise InputError(f"ask must say how many questions, or days, or both; got {shown(given)}")
+        raise InputError(f"ask must say how many questions, or days, or both; got {format_value(given)}")
     ask = Ask(_questions(given, len(questions), resolved), *_days(given))
     if ask == Ask():
         return None
@@ -116,7 +116,7 @@ def _questions(given: Mapping[str, object], there_are: int, resolved: bool) -> i
     count = given["questions"]
     rule = f"questions of ask must be from 1 to the {there_are} that the collection has"
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= there_are:
-        raise InputError(f"{rule}; got {shown(count)}")
+        raise InputError(f"{rule}; got {format_value(count)}")
     if count < there_are:
         return count
     if resolved:
@@ -129,7 +129,7 @@ def _days(given: Mapping[str, object]) -> tuple[int | None, datetime.date | None
         if "starts" in given:
             raise InputError(
                 f"starts of ask goes with days, of which it is the first; got "
-                f"{shown(given['starts'])} without them"
+                f"{format_value(given['starts'])} without them"
             )
         return None, None
     days = checked_size("days of ask", given["days"], 2, _MAX_DAYS)
@@ -146,7 +146,7 @@ def _day(starts: object) -> datetime.date:
     if day is None or day.isoformat() != str(starts) or not _FIRST <= day <= _LAST:
         raise InputError(
             f"starts of ask must be a day written YYYY-MM-DD, from {_FIRST} to {_LAST}; "
-            f"got {shown(str(starts))}"
+            f"got {format_value(str(starts))}"
         )
     return day
 

@@ -34,7 +34,7 @@ from rumor.core.checks import (
     exact_text,
     known_keys,
 )
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import readable, write_whole
 from rumor.kinds import KINDS
 from rumor.kinds.base import Kind
@@ -126,7 +126,7 @@ class Question:
             "id": self.id,
             "kind": self.kind,
             "text": self.text,
-            **KINDS[self.kind].named(self.mechanism),
+            **KINDS[self.kind].contract_fields(self.mechanism),
             "epsilon": self.epsilon,
             "mechanism": self.mechanism.describe(),
             "reports_per_person": self.reports_per_person,
@@ -188,7 +188,7 @@ class Collection:
         questions = wish.get("questions")
         if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
             raise InputError(
-                f"a collection must have at least one [[questions]] table; got {shown(questions)}"
+                f"a collection must have at least one [[questions]] table; got {format_value(questions)}"
             )
         series = checked_slug(wish, "series", "a collection")
         users = people_each(users, wish.get("ask"), len(questions))
@@ -252,10 +252,10 @@ class Collection:
         keys = ("rumor", "name", "series", "contact", "questions")
         table = exact_keys("a contract", contract, keys, _USUAL)
         if table["rumor"] is True or table["rumor"] != VERSION:
-            raise InputError(f"a contract's version must be {VERSION}; got {shown(table['rumor'])}")
+            raise InputError(f"a contract's version must be {VERSION}; got {format_value(table['rumor'])}")
         questions = table["questions"]
         if not isinstance(questions, list) or not questions:
-            raise InputError(f"a contract must have questions; got {shown(questions)}")
+            raise InputError(f"a contract must have questions; got {format_value(questions)}")
         return cls._checked(
             exact_text(table, "name", "a contract"),
             checked_slug(table, "series", "a contract"),
@@ -327,7 +327,7 @@ class Collection:
             raise InputError(
                 f"the revision of a contract must say so, or devices refuse it: revision = "
                 f'{other.revision + 1} and previous = "{other.digest}"; got revision = '
-                f"{self.revision} and previous = {shown(self.previous)}"
+                f"{self.revision} and previous = {format_value(self.previous)}"
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -348,13 +348,13 @@ class Collection:
             raise InputError(
                 f"{self.name!r} asks {len(self.questions)} questions ({ids}); one must be named"
             )
-        raise InputError(f"a question must be named as one of {ids}; got {shown(id)}")
+        raise InputError(f"a question must be named as one of {ids}; got {format_value(id)}")
 
 
 def _resolved(wish: object, users: int | None, series: str) -> Question:
     """A question as a TOML table says it, resolved."""
     if not isinstance(wish, Mapping):
-        raise InputError(f"a question must be a table; got {shown(wish)}")
+        raise InputError(f"a question must be a table; got {format_value(wish)}")
     id = checked_slug(wish, "id", "a question")
     try:
         kind = KINDS[_kind(wish).effective_kind(wish)]
@@ -376,29 +376,29 @@ def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
     if kind.many_columns is not None:
         raise InputError(
             f"column is for questions whose answers are in one column, not of kind "
-            f"{kind.name!r}; got {shown(wish['column'])}"
+            f"{kind.name!r}; got {format_value(wish['column'])}"
         )
     column = wish["column"]
     if not isinstance(column, str) or not column:
-        raise InputError(f"column of a question must be a non-empty text; got {shown(column)}")
+        raise InputError(f"column of a question must be a non-empty text; got {format_value(column)}")
     return column
 
 
 def _contracted(contract: object) -> Question:
     """A question as a contract says it, every value checked and none computed anew."""
     if not isinstance(contract, Mapping):
-        raise InputError(f"a contract's question must be an object; got {shown(contract)}")
+        raise InputError(f"a contract's question must be an object; got {format_value(contract)}")
     kind = _kind(contract)
     keys = ("id", "kind", "text", *kind.names, "epsilon", "mechanism", *_LIMITS)
     table = exact_keys("a contract's question", contract, keys, _USUAL_QUESTION)
     description = table["mechanism"]
     if not isinstance(description, Mapping):
-        raise InputError(f"a contract's mechanism must be an object; got {shown(description)}")
+        raise InputError(f"a contract's mechanism must be an object; got {format_value(description)}")
     mechanism = kind.restore(from_description(description), table)
     if table["epsilon"] is True or table["epsilon"] != mechanism.epsilon:
         raise InputError(
             f"a contract's epsilon must be its mechanism's, {mechanism.epsilon!r}; "
-            f"got {shown(table['epsilon'])}"
+            f"got {format_value(table['epsilon'])}"
         )
     id, text = (
         checked_slug(table, "id", "a question"),
@@ -410,7 +410,7 @@ def _contracted(contract: object) -> Question:
         if canonical_json(said[name]) != canonical_json(cast(Json, table[name])):
             raise InputError(
                 f"{name} of a contract's question must be written as contracts write it, texts in "
-                f"Unicode normal form C; got {shown(table[name])}"
+                f"Unicode normal form C; got {format_value(table[name])}"
             )
     return question
 
@@ -440,9 +440,9 @@ def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
     """How long a period is, where there are periods."""
     if memo == MEMOS[0]:
         if days is not None:
-            raise InputError(f'period_days goes with memo = "period"; got {shown(days)} without it')
+            raise InputError(f'period_days goes with memo = "period"; got {format_value(days)} without it')
         return None
-    if not mechanism.permanence.settles:
+    if not mechanism.permanence.is_memoised:
         raise InputError(
             f'memo = "period" needs a mechanism with permanent noise; got {mechanism.name!r}, '
             f"whose noise is always fresh"
@@ -454,12 +454,12 @@ def _previous(digest: object, revision: int) -> str | None:
     """The digest of the revision before, which every revision but the first names."""
     if revision == 1:
         if digest is not None:
-            raise InputError(f"revision 1 has no previous one; got {shown(digest)}")
+            raise InputError(f"revision 1 has no previous one; got {format_value(digest)}")
         return None
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise InputError(
             f"previous must be the digest of the revision before (64 hexadecimal digits) in "
-            f"revision {revision}; got {shown(digest)}"
+            f"revision {revision}; got {format_value(digest)}"
         )
     return digest
 
@@ -472,15 +472,15 @@ def _series_epsilon(
         return None
     rule = f"series_epsilon must be a number above 0 and at most {_MAX_SERIES_EPSILON:g}"
     if isinstance(ceiling, bool) or not isinstance(ceiling, (int, float)):
-        raise InputError(f"{rule}; got {shown(ceiling)}")
+        raise InputError(f"{rule}; got {format_value(ceiling)}")
     if not 0 < ceiling <= _MAX_SERIES_EPSILON:
-        raise InputError(f"{rule}; got {shown(ceiling)}")
+        raise InputError(f"{rule}; got {format_value(ceiling)}")
     each = [question.mechanism.epsilon_in_all(1) for question in questions]
     once = dearest(each, how_many(ask, len(each)))
     if ceiling < once:
         raise InputError(
             f"series_epsilon must let every question that is asked be answered once, which costs "
-            f"{once:.6g}; got {shown(ceiling)}"
+            f"{once:.6g}; got {format_value(ceiling)}"
         )
     return float(ceiling)
 
@@ -494,5 +494,5 @@ def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[s
 def _kind(table: Mapping[str, object]) -> Kind[Any]:
     name = table.get("kind")
     if not isinstance(name, str) or name not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {shown(name)}")
+        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {format_value(name)}")
     return KINDS[name]

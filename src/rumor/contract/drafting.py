@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rumor.contract.collection import Collection
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.checks import slug
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
@@ -54,7 +54,7 @@ def _lines(table: Wish) -> str:
 
 def questions_of(path: PathLike, epsilon: float) -> list[Wish]:
     """A question for each column of a table, of the kind that its cells look like."""
-    table = Table.open(path)
+    table = AnswerTable.open(path)
     made: list[Wish] = []
     for name in table.schema.names:
         read = (cell for batch in table.batches([name]) for cell in batch.column(0).to_pylist())

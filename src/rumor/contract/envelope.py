@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from rumor.contract.admission import TOKEN_BYTES, admission_key
 from rumor.contract.deletion import ID_BYTES
 from rumor.contract.issuing import MESSAGE_BYTES, SIGNATURE_BYTES, admitted_id
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -106,7 +106,7 @@ def public_key(point: str) -> ec.EllipticCurvePublicKey:
         return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), bytes.fromhex(point))
     except ValueError:
         raise InputError(
-            f"key of relay must be a point of the curve P-256; got {shown(point)}"
+            f"key of relay must be a point of the curve P-256; got {format_value(point)}"
         ) from None
 
 
@@ -146,7 +146,7 @@ class EnvelopeClass:
         if (self.turn is None) != (self.relay.turn_hours is None):
             raise InputError(
                 f"an envelope must name its turn where the contract has turns, and only there; "
-                f"got {shown(self.turn)}"
+                f"got {format_value(self.turn)}"
             )
         if self.turn is None:
             return _INFO + bytes.fromhex(self.digest) + self.question.encode()

@@ -26,7 +26,7 @@ from rumor.contract.admission import is_bound, read_invitation
 from rumor.core.blind_rsa import KEY_BITS, PREFIX_BYTES, BlindingError, PublicKey, verify
 from rumor.core.canonical import Json
 from rumor.core.checks import known_keys
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import Keyed
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def checked_issuer(given: object, admission: str, questions: Sequence[Question])
             "(rumor issue keys makes it)"
         )
     if not isinstance(given, Mapping):
-        raise InputError(f"issuer must be a table of url and keys; got {shown(given)}")
+        raise InputError(f"issuer must be a table of url and keys; got {format_value(given)}")
     known_keys("issuer", given, _KEYS)
     tokens = sum(question.reports_in_all for question in questions)
     if tokens > _MAX_TOKENS:
@@ -89,7 +89,7 @@ def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, Public
     if not isinstance(given, Mapping) or set(given) != set(ids):
         found = sorted(given) if isinstance(given, Mapping) else given
         raise InputError(
-            f"the keys of an issuer must be one for each of {', '.join(ids)}; got {shown(found)}"
+            f"the keys of an issuer must be one for each of {', '.join(ids)}; got {format_value(found)}"
         )
     keys = {id: _key(id, given[id]) for id in ids}
     if len(set(keys.values())) < len(keys):
@@ -101,7 +101,7 @@ def _key(id: str, given: object) -> PublicKey:
     what = f"the key of question {id!r}"
     if not isinstance(given, str) or not _MODULUS.fullmatch(given):
         raise InputError(
-            f"{what} must be {2 * SIGNATURE_BYTES} hexadecimal digits; got {shown(given)}"
+            f"{what} must be {2 * SIGNATURE_BYTES} hexadecimal digits; got {format_value(given)}"
         )
     try:
         return PublicKey.from_bytes(bytes.fromhex(given))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.contract.asking import Ask
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None
         return None
     rule = 'linked must be the ids of two questions, such as ["smokes", "drinks"]'
     if not isinstance(given, (list, tuple)) or not all(isinstance(id, str) for id in given):
-        raise InputError(f"{rule}; got {shown(given)}")
+        raise InputError(f"{rule}; got {format_value(given)}")
     if len(given) != 2:
         raise InputError(f"{rule}; got {len(given)}")
     known = {question.id: question for question in questions}
     for id in given:
         if id not in known:
-            raise InputError(f"linked must name questions of {', '.join(known)}; got {shown(id)}")
+            raise InputError(f"linked must name questions of {', '.join(known)}; got {format_value(id)}")
     first, second = given
     if first == second:
         raise InputError(f"linked must name two questions; got {first!r} twice")

@@ -25,23 +25,23 @@ from numpy.typing import NDArray
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
-from rumor.core.answer_table import Missing, SomeRows, Table, alike
+from rumor.core.answer_table import MissingAnswerRule, FilteredTable, AnswerTable, normalized_name
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.randomness import Source, Stream, System
+from rumor.core.randomness import RandomSource, Stream, System
 from rumor.kinds import KINDS
 
 
 def privatize_table(
     collection: Collection,
     question: Question,
-    table: Table,
+    table: AnswerTable,
     out: PathLike,
     *,
     column: str | None = None,
     keep: Sequence[str] = (),
     day: datetime.date | None = None,
-    random: Source | None = None,
+    random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
     """Write a report for every row of the table; returns how many there are.
@@ -51,7 +51,7 @@ def privatize_table(
     answer any question of the collection are refused, and `group_sizes` tells of those that
     tell people apart. `day` is today by default. Leave `random` out for real people.
     """
-    if table.whole and collection.ask is not None and collection.ask.questions is not None:
+    if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} asks each person some of its questions, which are drawn for all "
             f"of them at once (privatize_questions); got a table of {question.id!r} alone"
@@ -68,35 +68,35 @@ def privatize_table(
         people = kind.read(question.id, question.mechanism, table, column, strata.names)
         mechanism = question.mechanism.unlabelled()
         for values, batch in people:
-            with table.placing(answers, writer.reports):
+            with table.locate_errors(answers, writer.reports):
                 reports = mechanism.privatize(values, random=random)
             kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
             writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
         # Of the people of a small table nobody may have been asked.
-        if writer.reports == 0 and table.whole:
+        if writer.reports == 0 and table.has_all_rows:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
 
 
 def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
     """Refuse to publish answers, also those that are spelt a little otherwise."""
-    private = {alike(answers): "holds the answers"}
+    private = {normalized_name(answers): "holds the answers"}
     for question in collection.questions:
         for name in KINDS[question.kind].columns(question.id, question.mechanism):
-            private.setdefault(alike(name), f"answers question {question.id!r}")
+            private.setdefault(normalized_name(name), f"answers question {question.id!r}")
         if question.column is not None:
-            private.setdefault(alike(question.column), f"answers question {question.id!r}")
+            private.setdefault(normalized_name(question.column), f"answers question {question.id!r}")
     for name in keep:
-        if alike(name) in private:
+        if normalized_name(name) in private:
             raise InputError(
                 f"a kept column is published as it is, so it must hold no answers; "
-                f"got {name!r}, which {private[alike(name)]}"
+                f"got {name!r}, which {private[normalized_name(name)]}"
             )
 
 
-def group_sizes(table: Table, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
+def group_sizes(table: AnswerTable, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
     """For each kept column, and for several together, its distinct values and all rows.
 
     Where few people share a value, whoever knows somebody's value finds their report.
@@ -137,18 +137,18 @@ class Made:
     """What came of one question of a table."""
 
     reports: int
-    missing: Missing
+    missing: MissingAnswerRule
 
 
 def privatize_questions(
     collection: Collection,
-    table: Table,
+    table: AnswerTable,
     outs: Mapping[str, PathLike],
     *,
     columns: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
     day: datetime.date | None = None,
-    random: Source | None = None,
+    random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> dict[str, Made]:
     """Write a file of reports for every question that has a path in `outs`.
@@ -164,12 +164,12 @@ def privatize_questions(
     written: list[PathLike] = []
     try:
         for question in map(collection.question, outs):
-            before, missing = sum(one.reports for one in made.values()), table.missing.again()
+            before, missing = sum(one.reports for one in made.values()), table.missing_rule.without_counts()
             rows = replace(table, missing=missing)
             reports = privatize_table(
                 collection,
                 question,
-                rows if drawn is None else SomeRows.of(rows, drawn[question.id]),
+                rows if drawn is None else FilteredTable.select_rows(rows, drawn[question.id]),
                 outs[question.id],
                 column=columns.get(question.id),
                 keep=keep,
@@ -189,10 +189,10 @@ def privatize_questions(
 
 def _drawn(
     collection: Collection,
-    table: Table,
+    table: AnswerTable,
     columns: Mapping[str, str],
     outs: Mapping[str, PathLike],
-    random: Source | None,
+    random: RandomSource | None,
 ) -> dict[str, NDArray[np.bool_]] | None:
     """Which rows are asked each question; None where all are asked all."""
     ask = collection.ask
@@ -210,7 +210,7 @@ def _drawn(
     return {id: drawn[:, place] for place, id in enumerate(ids)}
 
 
-def _people(collection: Collection, table: Table, columns: Mapping[str, str]) -> int:
+def _people(collection: Collection, table: AnswerTable, columns: Mapping[str, str]) -> int:
     """How many rows there are, each a person with a column for every question."""
     for question in collection.questions:
         kind = KINDS[question.kind]

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from rumor.contract.addresses import checked_url, origin_of
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size, exact_keys
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 _KEYS = ("url", "key", "crowd", "days")
 _UNLESS_USUAL = {"turn_hours": None}
@@ -101,7 +101,7 @@ def checked_relay(given: object) -> Relay | None:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise InputError(
             f"key of relay must be the public key that rumor key prints: 130 hexadecimal digits "
-            f"that begin with 04; got {shown(key)}"
+            f"that begin with 04; got {format_value(key)}"
         )
     # Devices load what envelopes are made of only for contracts that say so.
     from rumor.contract.envelope import public_key

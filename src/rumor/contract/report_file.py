@@ -27,9 +27,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rumor.contract.collection import Collection, Question
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import OWNER_ONLY, PathLike, whole_file
-from rumor.core.randomness import Source, System
+from rumor.core.randomness import RandomSource, System
 from rumor.core.reports import Reports, as_reports
 
 VERSION = "1"
@@ -82,7 +82,7 @@ def file_schema(collection: Collection, question: Question, strata: pa.Schema) -
 class ReportWriter:
     """Gathers batches of reports into row groups, shuffles each and writes it."""
 
-    def __init__(self, parquet: pq.ParquetWriter, schema: pa.Schema, random: Source) -> None:
+    def __init__(self, parquet: pq.ParquetWriter, schema: pa.Schema, random: RandomSource) -> None:
         self._parquet, self._schema, self._random = parquet, schema, random
         self._rows = pa.schema([field for field in schema if field.name not in OF_WHAT])
         self._of_what = [schema.metadata[key].decode() for key in (_CONTRACT_KEY, _QUESTION_KEY)]
@@ -155,7 +155,7 @@ def write_reports(
     question: Question,
     *,
     strata: pa.Schema | None = None,
-    random: Source | None = None,
+    random: RandomSource | None = None,
 ) -> Iterator[ReportWriter]:
     """A writer of a new reports file, which appears at `path` when the block ends well.
 
@@ -216,7 +216,7 @@ class ReportFile:
             )
         if version != VERSION:
             raise InputError(
-                f"{file}: a reports file must be of format version {VERSION}; got {shown(version)}"
+                f"{file}: a reports file must be of format version {VERSION}; got {format_value(version)}"
             )
         return cls(file, schema, footer, contract, question)
 
@@ -230,7 +230,7 @@ class ReportFile:
         if self.question != question.id:
             raise InputError(
                 f"{self.path}: the reports must answer question {question.id!r}; "
-                f"got reports of {shown(self.question)}"
+                f"got reports of {format_value(self.question)}"
             )
         width = question.mechanism.width
         if self.schema.field("report").type != pa.binary(width):

@@ -48,11 +48,11 @@ class NoAnswerError(AnswerError):
 
 
 @dataclass
-class Missing:
+class MissingAnswerRule:
     """What becomes of rows without an answer: "error", "drop", or the label they count as."""
 
     rule: str = ERROR
-    rows: int = 0
+    affected_rows: int = 0
     """How many there were when the answers were read last."""
     _dropped: list[Rows] = field(default_factory=list)
 
@@ -65,31 +65,31 @@ class Missing:
         """What a missing answer counts as, where it counts as one."""
         return None if self.rule in (ERROR, DROP) else self.rule
 
-    def again(self) -> Missing:
+    def without_counts(self) -> MissingAnswerRule:
         """The same rule for other answers, nothing counted yet."""
-        return Missing(self.rule)
+        return MissingAnswerRule(self.rule)
 
-    def applied(
+    def apply(
         self, batches: Iterable[pa.RecordBatch], answers: int, *, blank: bool = True
     ) -> Iterator[pa.RecordBatch]:
         """Batches whose first so many columns hold answers, none of them missing.
 
         A null is missing everywhere, an empty text where `blank` says so.
         """
-        self.rows, self._dropped = 0, []
+        self.affected_rows, self._dropped = 0, []
         before = 0
         for batch in batches:
-            columns = [_plain(batch.column(i)) for i in range(answers)]
-            masks = [_absent(column, blank) for column in columns]
+            columns = [_without_dictionary(batch.column(i)) for i in range(answers)]
+            masks = [_is_missing(column, blank) for column in columns]
             some = np.logical_or.reduce(masks)
             if self.rule == ERROR and some.any():
                 row = int(np.argmax(some))
                 column = next(i for i, mask in enumerate(masks) if mask[row])
                 raise NoAnswerError(before + row, batch.schema.names[column])
-            self.rows += int(some.sum())
+            self.affected_rows += int(some.sum())
             if self.label is not None:
                 columns = [
-                    self._filled(column, mask) for column, mask in zip(columns, masks, strict=True)
+                    self._fill(column, mask) for column, mask in zip(columns, masks, strict=True)
                 ]
             rest = [batch.column(i) for i in range(answers, batch.num_columns)]
             made = pa.RecordBatch.from_arrays([*columns, *rest], names=batch.schema.names)
@@ -100,39 +100,39 @@ class Missing:
             if len(made):
                 yield made
 
-    def _filled(self, column: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
+    def _fill(self, column: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
         """A column with the label where nothing was."""
         if not mask.any():
             return column
         text = column if _is_text(column.type) else pc.cast(column, pa.string())
         return pc.if_else(pa.array(mask), pa.scalar(self.label, text.type), text)
 
-    def number(self, row: int) -> int:
+    def original_row(self, row: int) -> int:
         """The row of the table that was handed on as this one."""
         if not self._dropped:
             return row
         dropped = np.concatenate(self._dropped)
         return row + int(np.searchsorted(dropped - np.arange(dropped.size), row, side="right"))
 
-    def said(self) -> str | None:
+    def sentence(self) -> str | None:
         """What happened, in a sentence; None where nothing was missing."""
-        if not self.rows:
+        if not self.affected_rows:
             return None
-        rows = "1 row had no answer" if self.rows == 1 else f"{self.rows:,} rows had no answer"
+        rows = "1 row had no answer" if self.affected_rows == 1 else f"{self.affected_rows:,} rows had no answer"
         if self.rule == DROP:
-            return f"{rows} and {'was' if self.rows == 1 else 'were'} left out"
-        return f"{rows} and {'counts' if self.rows == 1 else 'count'} as {self.rule!r}"
+            return f"{rows} and {'was' if self.affected_rows == 1 else 'were'} left out"
+        return f"{rows} and {'counts' if self.affected_rows == 1 else 'count'} as {self.rule!r}"
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def _without_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _absent(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
+def _is_missing(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
     """Which cells hold no answer."""
     nothing = column.is_null(nan_is_null=True)
     if blank and _is_text(column.type):
@@ -142,7 +142,7 @@ def _absent(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Table:
+class AnswerTable:
     """A table: its columns are known, its rows are read when asked for."""
 
     path: Path
@@ -150,7 +150,7 @@ class Table:
     files: tuple[TableFile, ...]
     mark: str = MARK
     """What stands between several answers in one cell."""
-    missing: Missing = field(default_factory=Missing)
+    missing_rule: MissingAnswerRule = field(default_factory=MissingAnswerRule)
     """What becomes of rows without an answer."""
     _starts: list[int] = field(default_factory=list)
     """How many rows there were before each file, as they were read last."""
@@ -162,12 +162,12 @@ class Table:
         mark: str = MARK,
         missing: str = ERROR,
         separator: str | None = None,
-    ) -> Table:
+    ) -> AnswerTable:
         """A file, a folder or a pattern, or "-" for the standard input; only headers are read."""
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
-        rule = Missing(missing)
-        files = [open_file(one, separator) for one in _found(path)]
+        rule = MissingAnswerRule(missing)
+        files = [open_file(one, separator) for one in _matching_files(path)]
         for other in files[1:]:
             if other.schema.names != files[0].schema.names or other.schema != files[0].schema:
                 raise InputError(
@@ -182,7 +182,7 @@ class Table:
         return self.files[0].schema
 
     @property
-    def whole(self) -> bool:
+    def has_all_rows(self) -> bool:
         """Whether every row is handed on."""
         return True
 
@@ -192,9 +192,9 @@ class Table:
         Where a header is missing the names are somebody's answers, so that only one which is
         much like the wanted one is shown.
         """
-        names = {alike(name): name for name in reversed(self.schema.names)}
+        names = {normalized_name(name): name for name in reversed(self.schema.names)}
         if column not in self.schema.names:
-            close = difflib.get_close_matches(alike(column), names, n=1, cutoff=0.75)
+            close = difflib.get_close_matches(normalized_name(column), names, n=1, cutoff=0.75)
             meant = f" (did you mean {names[close[0]]!r}?)" if close else ""
             raise InputError(
                 f"{self.path}: the table must have a column {column!r} in its header; "
@@ -202,7 +202,7 @@ class Table:
             )
 
     @contextmanager
-    def placing(self, column: str | None = None, before: int = 0) -> Iterator[None]:
+    def locate_errors(self, column: str | None = None, before: int = 0) -> Iterator[None]:
         """Let errors about answers name the file, the column and the row.
 
         The answers are those of the rows from `before` on.
@@ -212,10 +212,10 @@ class Table:
             yield
         except AnswerError as problem:
             if problem.row is None:
-                raise problem.within(f"{self.path}{beside}") from None
-            file, row = self._place(self.number(before + problem.row))
+                raise problem.located_in(f"{self.path}{beside}") from None
+            file, row = self._place(self.original_row(before + problem.row))
             told = AnswerError(problem.rule, row, problem.got)
-            raise told.within(f"{file.path}{beside}") from None
+            raise told.located_in(f"{file.path}{beside}") from None
         except InputError as problem:
             places = (f"{place}" for place in (self.path, *(file.path for file in self.files)))
             named = str(problem).startswith(tuple(places))
@@ -226,11 +226,11 @@ class Table:
         file = max(bisect_right(self._starts, row) - 1, 0)
         return self.files[file], row - (self._starts[file] if self._starts else 0)
 
-    def number(self, row: int) -> int:
+    def original_row(self, row: int) -> int:
         """The number of a row that was handed on, among all rows of the table."""
-        return self.missing.number(row)
+        return self.missing_rule.original_row(row)
 
-    def answered(
+    def answered_batches(
         self,
         columns: Sequence[str],
         cells: Sequence[str] | None = None,
@@ -244,12 +244,12 @@ class Table:
         `blank` says that it is an answer.
         """
         try:
-            yield from self.missing.applied(self.batches(columns, cells), answers, blank=blank)
+            yield from self.missing_rule.apply(self.batches(columns, cells), answers, blank=blank)
         except NoAnswerError as problem:
             found = problem
         else:
             return
-        with self.placing(found.column):
+        with self.locate_errors(found.column):
             raise found
 
     def batches(
@@ -272,7 +272,7 @@ class Table:
                 yield batch.select(list(columns))
 
 
-def _found(path: PathLike) -> list[str]:
+def _matching_files(path: PathLike) -> list[str]:
     """The files that a path means, in the order of their names."""
     place = Path(path)
     if place.is_dir():
@@ -294,24 +294,24 @@ def _found(path: PathLike) -> list[str]:
     return [str(place)]
 
 
-def alike(name: str) -> str:
+def normalized_name(name: str) -> str:
     """What names have in common that people take for the same."""
     return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 @dataclass(frozen=True)
-class SomeRows(Table):
+class FilteredTable(AnswerTable):
     """A table as if it had only the rows that were picked."""
 
-    picked: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    is_selected: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @classmethod
-    def of(cls, table: Table, picked: NDArray[np.bool_]) -> SomeRows:
+    def select_rows(cls, table: AnswerTable, picked: NDArray[np.bool_]) -> FilteredTable:
         """The picked rows of a table that has as many."""
-        return cls(table.path, table.files, table.mark, table.missing, picked=picked)
+        return cls(table.path, table.files, table.mark, table.missing_rule, picked=picked)
 
     @property
-    def whole(self) -> bool:
+    def has_all_rows(self) -> bool:
         """Whether every row is handed on."""
         return False
 
@@ -321,11 +321,11 @@ class SomeRows(Table):
         """These columns of the picked rows, in order."""
         before = 0
         for batch in super().batches(columns, cells):
-            picked = batch.filter(pa.array(self.picked[before : before + len(batch)]))
+            picked = batch.filter(pa.array(self.is_selected[before : before + len(batch)]))
             before += len(batch)
             if len(picked):
                 yield picked
 
-    def number(self, row: int) -> int:
+    def original_row(self, row: int) -> int:
         """The number of the row in the table, not among those that were picked."""
-        return int(np.flatnonzero(self.picked)[super().number(row)])
+        return int(np.flatnonzero(self.is_selected)[super().original_row(row)])

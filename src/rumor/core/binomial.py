@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import import_optional
 from rumor.core.types import Vector
 
 FEW = 400.0  # variance of a count below which its distribution is not taken for normal
@@ -23,7 +23,7 @@ def success_ends(
     The probability of a count at least as large is `lower` at the first end, that of one at most as
     large is `upper` at the second.
     """
-    special = needed("scipy.special", "an interval of counts")
+    special = import_optional("scipy.special", "an interval of counts")
 
     others = trials - counts
     with np.errstate(invalid="ignore"):

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -38,7 +38,7 @@ def is_unicode(text: str) -> bool:
 def checked_unicode(text: str) -> str:
     """A text that UTF-8 can hold, or the sentence that says why not."""
     if not is_unicode(text):
-        raise InputError(f"a text must be valid Unicode; got {shown(text)}")
+        raise InputError(f"a text must be valid Unicode; got {format_value(text)}")
     return text
 
 
@@ -71,11 +71,11 @@ def _number(value: int | float) -> str:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
+        raise InputError(f"a JSON number must be a finite double; got {format_value(value)}")
     text = _ecmascript(number)
     # An integer must be a double, or at least the text of one (as when such text is read back).
     if isinstance(value, int) and int(number) != value and text != str(value):
-        raise InputError(f"a JSON number must be a finite double; got {shown(value)}")
+        raise InputError(f"a JSON number must be a finite double; got {format_value(value)}")
     return text
 
 

@@ -15,14 +15,14 @@ from types import MappingProxyType
 import numpy as np
 
 from rumor.core.canonical import checked_unicode
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 
 def checked_size(name: str, size: object, low: int, high: int) -> int:
     """An integer within a closed range, or the sentence that says why not."""
     rule = f"{name} must be an integer from {low:,} to {high:,}"
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise InputError(f"{rule}; got {shown(size)}")
+        raise InputError(f"{rule}; got {format_value(size)}")
     if not low <= int(size) <= high:
         raise InputError(f"{rule}; got {int(size):,}")
     return int(size)
@@ -32,7 +32,7 @@ def checked_above_zero(name: str, value: object) -> float:
     """A finite number above 0."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 < value < math.inf:  # type: ignore[operator]
-        raise InputError(f"{name} must be a number above 0; got {shown(value)}")
+        raise InputError(f"{name} must be a number above 0; got {format_value(value)}")
     return value  # type: ignore[return-value]
 
 
@@ -40,7 +40,7 @@ def checked_hex(name: str, value: object) -> bytes:
     """Return the bytes of lower-case hexadecimal digits: written otherwise, it is another text."""
     if isinstance(value, str) and re.fullmatch("([0-9a-f]{2})+", value):
         return bytes.fromhex(value)
-    raise InputError(f"{name} must be hexadecimal; got {shown(value)}")
+    raise InputError(f"{name} must be hexadecimal; got {format_value(value)}")
 
 
 def checked_choice(
@@ -49,7 +49,7 @@ def checked_choice(
     """One of a few words, or the sentence that lists them; `of` ends the rule."""
     if isinstance(value, str) and value in choices:
         return value
-    raise InputError(f"{name} must be one of {', '.join(choices)}{of}; got {shown(value)}")
+    raise InputError(f"{name} must be one of {', '.join(choices)}{of}; got {format_value(value)}")
 
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
@@ -67,14 +67,14 @@ def exact_keys(
     tables which mean the same are the same.
     """
     if not isinstance(given, Mapping):
-        raise InputError(f"{what} must be an object; got {shown(given)}")
+        raise InputError(f"{what} must be an object; got {format_value(given)}")
     said = {key for key in unless_usual if key in given}
     if set(given) - said != set(keys):
         odd = sorted((set(given) - said) ^ set(keys))
-        raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {shown(odd)}")
+        raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {format_value(odd)}")
     for key in sorted(said):
         if given[key] == unless_usual[key]:
-            raise InputError(f"{what} leaves {key} {shown(given[key])} out; got it said")
+            raise InputError(f"{what} leaves {key} {format_value(given[key])} out; got it said")
     return given
 
 
@@ -96,7 +96,7 @@ def checked_method(
     chosen = checked_choice("method", method, known, where)
     if "assume" in options and not any("assume" in own for own in known.values()):
         raise InputError(
-            f"assume (--assume) is for ordered questions; got {shown(options['assume'])} for a "
+            f"assume (--assume) is for ordered questions; got {format_value(options['assume'])} for a "
             f"question of another kind"
         )
     known_keys(f'method "{chosen}"', options, known[chosen])
@@ -115,7 +115,7 @@ def checked_text(
     """A text of a table, normalised; it may be empty only where there is a default."""
     value = table.get(key, default)
     if not isinstance(value, str) or (not value.strip() and default is None):
-        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
+        raise InputError(f"{key} of {what} must be a non-empty text; got {format_value(value)}")
     return unicodedata.normalize("NFC", checked_unicode(value).strip())
 
 
@@ -123,10 +123,10 @@ def exact_text(table: Mapping[str, object], key: str, what: str, *, empty: bool 
     """A text of a contract, which others digest as it is: normalised already, or refused."""
     value = table[key]
     if not isinstance(value, str) or not (value or empty):
-        raise InputError(f"{key} of {what} must be a non-empty text; got {shown(value)}")
+        raise InputError(f"{key} of {what} must be a non-empty text; got {format_value(value)}")
     if value != unicodedata.normalize("NFC", checked_unicode(value)):
         raise InputError(
-            f"{key} of {what} must be a text in Unicode normal form C; got {shown(value)}"
+            f"{key} of {what} must be a text in Unicode normal form C; got {format_value(value)}"
         )
     return value
 
@@ -137,7 +137,7 @@ def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InputError(
             f"{key} of {what} must be 1 to 64 lower-case letters, digits and inner hyphens; "
-            f"got {shown(value)}"
+            f"got {format_value(value)}"
         )
     return value
 

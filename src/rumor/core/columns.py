@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import is_unicode
 from rumor.core.checks import checked_size
-from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.plain_text import no_text
 from rumor.core.types import Codes
 
@@ -23,13 +23,13 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
     for position, label in enumerate(labels):
         if not isinstance(label, str) or not label:
             raise InputError(
-                f"a label must be a non-empty string; got {shown(label)} at position {position}"
+                f"a label must be a non-empty string; got {format_value(label)} at position {position}"
             )
         try:
             label.encode("utf-8")
         except UnicodeEncodeError:
             raise InputError(
-                f"a label must be valid Unicode; got {shown(label)} at position {position}"
+                f"a label must be valid Unicode; got {format_value(label)} at position {position}"
             ) from None
         odd = no_text(label)
         if odd is not None:
@@ -39,7 +39,7 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
         checked.append(unicodedata.normalize("NFC", label))
     if len(set(checked)) != len(checked):
         repeated = next(label for i, label in enumerate(checked) if label in checked[:i])
-        raise InputError(f"labels must be distinct; got {shown(repeated)} more than once")
+        raise InputError(f"labels must be distinct; got {format_value(repeated)} more than once")
     return tuple(checked)
 
 
@@ -59,7 +59,7 @@ def named_domain(domain: object, labels: Sequence[str] | None) -> object:
             raise InputError("a mechanism needs domain=, a number of values, or labels=; got none")
         return domain
     if isinstance(labels, (str, bytes)):
-        raise InputError(f"labels must be a list of texts; got {shown(labels)}")
+        raise InputError(f"labels must be a list of texts; got {format_value(labels)}")
     names = checked_labels(list(labels))
     if domain is None:
         return names
@@ -67,7 +67,7 @@ def named_domain(domain: object, labels: Sequence[str] | None) -> object:
         return names
     raise InputError(
         f"a domain with labels is their number or left out; got {len(names):,} labels "
-        f"and domain {shown(domain)}"
+        f"and domain {format_value(domain)}"
     )
 
 
@@ -88,7 +88,7 @@ def one_code(encoded: Callable[[object], Codes], value: object, rule: str) -> in
     except AnswerError as problem:  # one answer has no index
         raise AnswerError(problem.rule, got=problem.got) from None
     except InputError:
-        raise AnswerError(rule, got=type_of(value)) from None
+        raise AnswerError(rule, got=type_in_words(value)) from None
 
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
@@ -121,7 +121,7 @@ def words_and_codes(values: object) -> tuple[list[str], Codes]:
     rows = column.tolist()
     for row, word in enumerate(rows):
         if not isinstance(word, str):
-            raise AnswerError("values must be texts", row, type_of(word))
+            raise AnswerError("values must be texts", row, type_in_words(word))
     positions = {word: i for i, word in enumerate(dict.fromkeys(rows))}
     for word in positions:
         if not is_unicode(word):
@@ -139,7 +139,7 @@ def as_column(values: object) -> NDArray[np.generic]:
         return np.asarray(values)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         rule = "values must be a column of answers, not one value"
-        raise InputError(f"{rule}; got {type_of(values)}")
+        raise InputError(f"{rule}; got {type_in_words(values)}")
     if hasattr(values, "to_numpy"):
         nulls = getattr(values, "null_count", None)  # Arrow: an attribute; Polars: a method
         count = nulls() if callable(nulls) else nulls
@@ -191,7 +191,7 @@ def _looked_up(
         if row is None:  # integers among objects
             return _checked_range(column, domain)
         rule = f"values must be integers from 0 to {domain - 1:,}, since the domain has no labels"
-        raise AnswerError(rule, row, type_of(column.tolist()[row]))
+        raise AnswerError(rule, row, type_in_words(column.tolist()[row]))
     distinct: dict[object, int] = {}
     codes = np.empty(column.size, dtype=np.int64)
     for index, value in enumerate(column.tolist()):
@@ -211,7 +211,7 @@ def _position(value: object, positions: Mapping[str, int], row: int) -> int:
         code = positions.get(unicodedata.normalize("NFC", value))
         if code is not None:
             return code
-    got = "another text" if isinstance(value, str) else type_of(value)
+    got = "another text" if isinstance(value, str) else type_in_words(value)
     raise AnswerError(f"a label must be one of the domain's ({_first(positions)})", row, got)
 
 

@@ -25,21 +25,21 @@ class AnswerError(InputError):
         super().__init__(f"{rule}; got {got}{place}")
         self.rule, self.row, self.got = rule, row, got
 
-    def within(self, place: str, before: int = 0) -> InputError:
+    def located_in(self, place: str, before: int = 0) -> InputError:
         """The same of a table: where it is, with so many rows before those handed in."""
         row = "" if self.row is None else f", row {before + self.row + 1:,}"
         return InputError(f"{place}{row}: {self.rule}; got {self.got}")
 
 
-class Unavailable(Exception):  # noqa: N818 (a state, not a mistake)
+class UnavailableError(Exception):  # noqa: N818 (a state, not a mistake)
     """Something that Rumor needs cannot be used just now: a full disk, a database that is gone."""
 
 
-class Damaged(Unavailable):
+class DamagedError(UnavailableError):
     """Something that Rumor needs does not hold what was written: the sentence says a way out."""
 
 
-def shown(value: object, limit: int = 60) -> str:
+def format_value(value: object, limit: int = 60) -> str:
     """A value as an error message shows it: its repr, cut to a readable length.
 
     For what a collection or an option says. A person's answer is never shown.
@@ -62,7 +62,7 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def type_of(value: object) -> str:
+def type_in_words(value: object) -> str:
     """What a value is, for messages about answers: that says nothing of its content."""
     known = (name for kind, name in _TYPES if isinstance(value, kind))
     return next(known, f"a {type(value).__name__}")

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 WORD = 1 << 64
 MAX_EPSILON = 32.0
@@ -32,17 +32,17 @@ def checked_epsilon(epsilon: object) -> float:
     """The epsilon as a float, or the sentence that says why not."""
     rule = f"epsilon must be a number above 0 and at most {MAX_EPSILON:g}"
     if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real):
-        raise InputError(f"{rule}; got {shown(epsilon)}")
+        raise InputError(f"{rule}; got {format_value(epsilon)}")
     try:
         number = float(epsilon)
     except OverflowError:  # an integer that no double holds
         number = math.inf
     if not (0.0 < number <= MAX_EPSILON):
-        raise InputError(f"{rule}; got {shown(epsilon)}")
+        raise InputError(f"{rule}; got {format_value(epsilon)}")
     if number < MIN_EPSILON:
         raise InputError(
             f"epsilon must be at least 2^-60, the least that 64-bit thresholds can tell from 0; "
-            f"got {shown(epsilon)}"
+            f"got {format_value(epsilon)}"
         )
     return number
 
@@ -58,12 +58,12 @@ def checked_probability(name: str, value: object) -> Fraction:
     """A probability strictly between 0 and 1, as the exact rational it is."""
     rule = f"{name} must be a number above 0 and below 1"
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-        raise InputError(f"{rule}; got {shown(value)}")
+        raise InputError(f"{rule}; got {format_value(value)}")
     if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{rule}; got {shown(value)}")
+        raise InputError(f"{rule}; got {format_value(value)}")
     exact = Fraction(value)
     if not 0 < exact < 1:
-        raise InputError(f"{rule}; got {shown(value)}")
+        raise InputError(f"{rule}; got {format_value(value)}")
     return exact
 
 
@@ -88,10 +88,10 @@ def checked_threshold(name: str, text: object) -> int:
     """A threshold as a contract writes it: a decimal string of an integer in 1..2**64-1."""
     rule = f"{name} must be a decimal string of an integer from 1 to 2^64-1"
     if not isinstance(text, str) or not text.isascii() or not text.isdigit():
-        raise InputError(f"{rule}; got {shown(text)}")
+        raise InputError(f"{rule}; got {format_value(text)}")
     threshold = int(text)
     if not 1 <= threshold < WORD or str(threshold) != text:
-        raise InputError(f"{rule}; got {shown(text)}")
+        raise InputError(f"{rule}; got {format_value(text)}")
     return threshold
 
 

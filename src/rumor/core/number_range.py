@@ -25,20 +25,20 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import answers
-from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.types import Codes
 
 MAX_STEPS = 1 << 20
 _LARGEST, _SHORTEST = 1e100, 1e-100
 OUTSIDE = ("refuse", "clip")
 # What a contract says of a grid, in the order in which `Grid.from_parameters` takes it.
-GRID = ("range", "steps", "outside")
+GRID_PARAMETERS = ("range", "steps", "outside")
 # Grids with fewer steps than this are written out by the laws.
 _FEW = 64
 
 
 @dataclass(frozen=True)
-class Grid:
+class NumberGrid:
     """The range of a number, its steps, and what becomes of a value outside."""
 
     low: float
@@ -55,31 +55,31 @@ class Grid:
         return self.steps
 
     @classmethod
-    def checked(cls, low: object, high: object, steps: object, outside: object) -> Self:
+    def create(cls, low: object, high: object, steps: object, outside: object) -> Self:
         """A grid from what people say, or the sentence that says why not."""
         ends = [_finite(name, end) for name, end in (("low", low), ("high", high))]
         if max(abs(end) for end in ends) > _LARGEST:
             raise InputError(
                 f"low and high must be from -{_LARGEST:g} to {_LARGEST:g}, so that squares of "
-                f"errors can be told; got {shown(low)} and {shown(high)}"
+                f"errors can be told; got {format_value(low)} and {format_value(high)}"
             )
         if not ends[0] < ends[1]:
-            raise InputError(f"low must be below high; got {shown(low)} and {shown(high)}")
+            raise InputError(f"low must be below high; got {format_value(low)} and {format_value(high)}")
         if ends[1] - ends[0] < _SHORTEST:
             raise InputError(
                 f"high must be at least {_SHORTEST:g} above low, so that steps between them can "
-                f"be told; got {shown(low)} and {shown(high)}"
+                f"be told; got {format_value(low)} and {format_value(high)}"
             )
         if not isinstance(outside, str) or outside not in OUTSIDE:
-            raise InputError(f"outside must be one of {', '.join(OUTSIDE)}; got {shown(outside)}")
+            raise InputError(f"outside must be one of {', '.join(OUTSIDE)}; got {format_value(outside)}")
         return cls(ends[0], ends[1], checked_size("steps", steps, 1, MAX_STEPS), outside)
 
     @classmethod
     def from_parameters(cls, ends: object, steps: object, outside: object) -> Self:
         """A grid as a contract writes it."""
         if not isinstance(ends, (list, tuple)) or len(ends) != 2:
-            raise InputError(f"range must be a list of two numbers; got {shown(ends)}")
-        return cls.checked(ends[0], ends[1], steps, outside)
+            raise InputError(f"range must be a list of two numbers; got {format_value(ends)}")
+        return cls.create(ends[0], ends[1], steps, outside)
 
     def parameters(self) -> dict[str, Json]:
         """What a contract says of the grid."""
@@ -100,14 +100,14 @@ class Grid:
         """Steps per unit."""
         return self.steps / self.span
 
-    def at(self, step: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    def value_at(self, step: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """The value at a step (or between steps)."""
         return np.asarray(self.low + self.span * (np.asarray(step, np.float64) / self.steps))
 
     def points(self) -> list[float]:
         """Every value of a small grid; a spread of them, both ends included, of a large one."""
         few = min(self.steps, _FEW if self.steps <= _FEW else 8)
-        return [float(self.at(self.steps * i // few)) for i in range(few + 1)]
+        return [float(self.value_at(self.steps * i // few)) for i in range(few + 1)]
 
     def codes(self, values: NDArray[np.float64], rows: Codes | None = None) -> Codes:
         """The steps of a column; NaN and, unless they are to be clipped, strangers are refused.
@@ -121,7 +121,7 @@ class Grid:
             wrong = (values < self.low) | (values > self.high)
             if wrong.any():
                 first = int(np.flatnonzero(wrong)[0])
-                raise self.refusal(first if rows is None else int(rows[first]))
+                raise self.outside_error(first if rows is None else int(rows[first]))
         inside = np.clip(values, self.low, self.high)
         steps = np.floor((inside - self.low) * self.scale + self.HALF)
         return np.minimum(steps, self.last).astype(np.int64)
@@ -131,28 +131,28 @@ class Grid:
 
         Whether a device sends a report must not depend on the answer, so it refuses none.
         """
-        inside = min(max(one_number(value), self.low), self.high)
+        inside = min(max(parse_number(value), self.low), self.high)
         return min(math.floor((inside - self.low) * self.scale + self.HALF), self.last)
 
-    def clips(self, value: object) -> bool:
+    def is_clipped(self, value: object) -> bool:
         """Whether `step` takes a number as the nearest end of the range."""
-        return not self.low <= one_number(value) <= self.high
+        return not self.low <= parse_number(value) <= self.high
 
     @property
-    def said(self) -> str:
+    def range_text(self) -> str:
         """The range, in words."""
         return f"{self.low:g} to {self.high:g}"
 
-    def refusal(self, row: int | None = None) -> AnswerError:
+    def outside_error(self, row: int | None = None) -> AnswerError:
         """The sentence for a value outside, at this index."""
-        rule = f'values must lie in {self.said} (or be clipped: outside = "clip")'
+        rule = f'values must lie in {self.range_text} (or be clipped: outside = "clip")'
         return AnswerError(rule, row, "one outside")
 
 
-def one_number(value: object, row: int | None = None, what: str = "an answer") -> float:
+def parse_number(value: object, row: int | None = None, what: str = "an answer") -> float:
     """One person's number as a double; beyond the largest doubles, as infinity."""
     if isinstance(value, bool) or not isinstance(value, numbers_.Real):
-        raise AnswerError(f"{what} must be a number", row, type_of(value))
+        raise AnswerError(f"{what} must be a number", row, type_in_words(value))
     try:
         number = float(value)
     except OverflowError:  # an integer that no double holds
@@ -162,7 +162,7 @@ def one_number(value: object, row: int | None = None, what: str = "an answer") -
     return number
 
 
-def numbers(values: object) -> NDArray[np.float64]:
+def as_number_column(values: object) -> NDArray[np.float64]:
     """One column of numbers, from any of the usual libraries."""
     given = answers(values)
     if given.dtype.kind not in "iuf":
@@ -170,7 +170,7 @@ def numbers(values: object) -> NDArray[np.float64]:
         row, odd = next(
             ((i, v) for i, v in cells if isinstance(v, bool) or not _real(v)), (0, given[0])
         )
-        raise AnswerError("values must be numbers", row, type_of(odd))
+        raise AnswerError("values must be numbers", row, type_in_words(odd))
     with np.errstate(over="ignore"):  # longer floats may hold more than doubles do
         return given.astype(np.float64, copy=False)
 
@@ -185,5 +185,5 @@ def _finite(name: str, value: object) -> float:
         with contextlib.suppress(OverflowError):  # an integer that no double holds
             number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number; got {shown(value)}")
+        raise InputError(f"{name} must be a finite number; got {format_value(value)}")
     return number

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.columns import as_column, encode
-from rumor.core.errors import AnswerError, InputError, type_of
+from rumor.core.errors import AnswerError, InputError, type_in_words
 from rumor.core.randomness import Stream
 from rumor.core.types import Codes, Vector
 
 
-class Grouped:
+class RaggedRows:
     """The things of person i are those from `starts[i]` to before `starts[i + 1]`."""
 
     starts: Codes
@@ -48,7 +48,7 @@ _EMPTY = "values must hold at least one answer; got an empty batch"
 
 
 @dataclass(frozen=True)
-class OptionSets(Grouped):
+class OptionSets(RaggedRows):
     """The options that many people chose."""
 
     options: Codes
@@ -112,7 +112,7 @@ def sets_of(codes: Codes, starts: Codes, domain: int) -> OptionSets:
 def one_set(value: object, domain: int, positions: Mapping[str, int] | None) -> tuple[int, ...]:
     """One person's options as ascending positions."""
     if not isinstance(value, _LISTS):
-        raise AnswerError(_RULE, got=type_of(value))
+        raise AnswerError(_RULE, got=type_in_words(value))
     try:
         return tuple(read_sets([value], domain, positions).options.tolist())
     except AnswerError as problem:  # one answer has no index
@@ -139,12 +139,12 @@ def _flattened(values: object) -> tuple[Sequence[object], Codes]:
     if type(values).__module__.startswith("pyarrow"):
         values = values.to_pylist()  # type: ignore[attr-defined]
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise InputError(f"values must be a list of answers; got {type_of(values)}")
+        raise InputError(f"values must be a list of answers; got {type_in_words(values)}")
     flat: list[object] = []
     starts = [0]
     for row, options in enumerate(values):
         if not isinstance(options, (*_LISTS, np.ndarray)):
-            raise AnswerError(_RULE, row, type_of(options))
+            raise AnswerError(_RULE, row, type_in_words(options))
         if isinstance(options, np.ndarray) and options.ndim != 1:
             raise AnswerError(_RULE, row, _shape(options))
         if isinstance(options, np.ma.MaskedArray) and np.ma.is_masked(options):

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.columns import as_column
-from rumor.core.errors import AnswerError, InputError, type_of
+from rumor.core.errors import AnswerError, InputError, type_in_words
 from rumor.core.loops import loops
-from rumor.core.number_range import Grid, one_number
-from rumor.core.option_sets import Grouped
+from rumor.core.number_range import NumberGrid, parse_number
+from rumor.core.option_sets import RaggedRows
 from rumor.core.randomness import Stream
 
 Steps = NDArray[np.int32]
@@ -65,7 +65,7 @@ class _CellTable(abc.ABC, Generic[Cell]):
     """A table (n, keys): a row for each person, a cell for each key that they may hold."""
 
     cells: NDArray[Cell]
-    grid: Grid
+    grid: NumberGrid
 
     @property
     def width(self) -> int:
@@ -126,7 +126,7 @@ class WideTable(_CellTable[np.floating]):
     def _complain(self, rows: NDArray[np.floating], start: int) -> NoReturn:
         low, high = self._ends
         wrong = ((rows < low) | (rows > high)).any(axis=1)
-        raise self.grid.refusal(start + int(np.flatnonzero(wrong)[0]))
+        raise self.grid.outside_error(start + int(np.flatnonzero(wrong)[0]))
 
     def checked(self) -> StepTable:
         """The same table on its grid, every cell looked at."""
@@ -202,14 +202,14 @@ def _settle(
 
 
 @dataclass(frozen=True)
-class LongTable(Grouped):
+class LongTable(RaggedRows):
     """The pairs of many people, those of each by ascending key."""
 
     starts: Keys
     keys: Keys
     steps: Steps
     width: int
-    grid: Grid
+    grid: NumberGrid
 
     def at(self, start: int, keys: Keys) -> Steps:
         """By binary search for (person, key) among all pairs."""
@@ -247,7 +247,7 @@ class Layout:
 
     keys: int
     positions: Mapping[str, int] | None
-    grid: Grid
+    grid: NumberGrid
 
     def read(self, values: object) -> Pairs:
         """People's pairs, in any of the ways above."""
@@ -266,7 +266,7 @@ class Layout:
         if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
             raise InputError(
                 f"key-value answers must be a table (people, keys) with NaN for what is not held, "
-                f"or a sequence with a dict or a row for each person; got {type_of(values)}"
+                f"or a sequence with a dict or a row for each person; got {type_in_words(values)}"
             )
         if not len(values):
             raise InputError("values must hold at least one person; got an empty batch")
@@ -292,7 +292,7 @@ class Layout:
         row = value.tolist() if isinstance(value, np.ndarray) else value
         if not isinstance(row, (list, tuple)) or len(row) != self.keys:
             rule = "an answer must be an object of keys and numbers"
-            raise AnswerError(rule, got=type_of(value))
+            raise AnswerError(rule, got=type_in_words(value))
         return {key: _number(cell) for key, cell in enumerate(row) if not _missing(cell)}
 
     def _wide(self, table: NDArray[np.generic]) -> WideTable:
@@ -317,7 +317,7 @@ class Layout:
         for index, held in enumerate(people):
             if not isinstance(held, Mapping):
                 rule = "every person must be a dict of keys and values"
-                raise AnswerError(rule, index, type_of(held))
+                raise AnswerError(rule, index, type_in_words(held))
             for key, value in held.items():
                 person.append(index)
                 keys.append(self.key(key, index))
@@ -430,7 +430,7 @@ def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys, list[int]]:
     for index, key in enumerate(given.tolist()):
         empty = _missing(key) or key == ""
         if not isinstance(key, Hashable):
-            raise AnswerError("a key must be a label or an integer", index, type_of(key))
+            raise AnswerError("a key must be a label or an integer", index, type_in_words(key))
         whole = int(key) if isinstance(key, float) and not empty and key.is_integer() else key
         which[index] = seen.setdefault(None if empty else whole, len(seen))
         if len(first) < len(seen):
@@ -451,4 +451,4 @@ def _numbers(cells: object) -> NDArray[np.float64] | None:
 
 
 def _number(value: object, row: int | None = None) -> float:
-    return one_number(value, row, "the value of a key that is held")
+    return parse_number(value, row, "the value of a key that is held")

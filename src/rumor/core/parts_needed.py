@@ -37,47 +37,47 @@ EXTRAS = {
 """What is imported, and the extra of Rumor that installs it."""
 
 
-class Missing(InputError, ModuleNotFoundError):  # noqa: N818, it is no error of ours
+class MissingExtraError(InputError, ModuleNotFoundError):  # noqa: N818, it is no error of ours
     """A part of Rumor that this install leaves out; the sentence says how to add it."""
 
 
-def needed(module: str, what: str) -> Any:
+def import_optional(module: str, what: str) -> Any:
     """A module, or the sentence that names what to install for `what`."""
-    with naming(what):
+    with explain_missing_extra(what):
         return importlib.import_module(module)
 
 
 @contextlib.contextmanager
-def naming(what: str) -> Iterator[None]:
+def explain_missing_extra(what: str) -> Iterator[None]:
     """Turn a package that is missing within into the sentence that says how to install it."""
     try:
         yield
-    except Missing:
+    except MissingExtraError:
         raise
     except ModuleNotFoundError as problem:
-        sentence = missing_part(problem, what)
+        sentence = missing_extra_message(problem, what)
         if sentence is None:
             raise
-        raise Missing(sentence) from None
+        raise MissingExtraError(sentence) from None
 
 
-def naming_parts(name: str, load: Callable[[], Any]) -> Any:
+def load_public_name(name: str, load: Callable[[], Any]) -> Any:
     """A public name as `load` finds it; a function whose parts are missing says which."""
     what = f"rumor.{name}"
-    with naming(what):
+    with explain_missing_extra(what):
         found = load()
     if not isinstance(found, types.FunctionType):
         return found
 
     @functools.wraps(found)
     def call(*given: Any, **named: Any) -> Any:
-        with naming(what):
+        with explain_missing_extra(what):
             return found(*given, **named)
 
     return call
 
 
-def missing_part(problem: ModuleNotFoundError, what: str = "this") -> str | None:
+def missing_extra_message(problem: ModuleNotFoundError, what: str = "this") -> str | None:
     """The sentence for a package that is not installed; None where it is no part of an extra."""
     package = (problem.name or "").split(".")[0]
     if package in ("", "rumor"):

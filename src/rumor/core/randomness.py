@@ -31,7 +31,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import WORD
 
 Words = NDArray[np.uint64]
@@ -104,7 +104,7 @@ class Stream:
         return result
 
 
-class Source(Protocol):
+class RandomSource(Protocol):
     """Where randomness comes from: something that makes streams."""
 
     def stream(self) -> Stream:
@@ -149,7 +149,7 @@ class Keyed(Keystreams):
 
     def __init__(self, secret: bytes, *context: str | bytes | int) -> None:
         if not isinstance(secret, bytes) or len(secret) < 16:
-            size = len(secret) if isinstance(secret, bytes) else shown(secret)
+            size = len(secret) if isinstance(secret, bytes) else format_value(secret)
             raise InputError(f"a secret must be at least 16 bytes; got {size}")
         self._secret, self._context = secret, context
 
@@ -179,7 +179,7 @@ class Seeded(Keystreams):
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise InputError(f"a seed must be an integer; got {shown(seed)}")
+            raise InputError(f"a seed must be an integer; got {format_value(seed)}")
         self._number = int(seed)
         self._calls = itertools.count()  # next() on it is atomic, so threads may share it
 

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, type_of
+from rumor.core.errors import InputError, type_in_words
 
 
 def slices(rows: int, step: int) -> Iterator[slice]:
@@ -79,11 +79,11 @@ def as_reports(reports: object, width: int) -> Reports:
             raise InputError(f"{rule}; got shape {reports.shape}")
         return np.ascontiguousarray(reports)
     if isinstance(reports, (bytes, bytearray, str)) or not isinstance(reports, Sequence):
-        raise InputError(f"{rule}; got {type_of(reports)}")
+        raise InputError(f"{rule}; got {type_in_words(reports)}")
     for index, report in enumerate(reports):
         if not isinstance(report, bytes):
             # Whoever hands in answers by mistake does not want to read them in a log.
-            raise InputError(f"{rule}; got {type_of(report)} at index {index}")
+            raise InputError(f"{rule}; got {type_in_words(report)} at index {index}")
         if len(report) != width:
             raise InputError(f"{rule}; got {len(report)} bytes at index {index}")
     return np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), width)

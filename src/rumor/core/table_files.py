@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 STANDARD_INPUT = "-"
 # What pandas reads, and what it needs for that.
@@ -117,7 +117,7 @@ class CsvFile:
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
             raise InputError(
                 f"--separator must be one character between the cells, or tab; "
-                f"got {shown(separator)}"
+                f"got {format_value(separator)}"
             )
         first, _ = _header_line(path, data)
         plain = _QUOTED.sub("", first)

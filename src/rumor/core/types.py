@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 Vector = NDArray[np.float64]
 """A number for each value, key or word."""
@@ -33,4 +33,4 @@ def checked_target(of: str) -> Target:
         return "population"
     if of == "people":
         return "people"
-    raise InputError(f'an interval is of "population" or "people"; got {shown(of)}')
+    raise InputError(f'an interval is of "population" or "people"; got {format_value(of)}')

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
 from rumor.core.plain_text import aligned, decimals_for, percent, wrapped
-from rumor.core.randomness import Seeded, Source, System
+from rumor.core.randomness import RandomSource, Seeded, System
 from rumor.core.types import Progress, Vector
 from rumor.kinds.estimating import estimate
 from rumor.mechanisms import UnaryEncoding
@@ -209,7 +209,7 @@ def run(
     collection = demo_collection()
     oracle = collection.questions[0].mechanism
     numbered = oracle.unlabelled()
-    random: Source = System() if seed is None else Seeded(seed)
+    random: RandomSource = System() if seed is None else Seeded(seed)
     crowd = np.random.default_rng(seed)
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))
     summary = Summary.empty(oracle, contract=collection.digest, question="health")

@@ -12,7 +12,7 @@ from rumor.core.plain_text import decimals_for, percent
 from rumor.demo.crowd import Demo
 from rumor.results.chart_files import POLICY
 from rumor.results.charts import chart_svg, frequency_chart
-from rumor.results.estimate import fake_clients_line
+from rumor.results.rows import poisoning_line
 from rumor.results.view import View
 
 _STYLE = """
@@ -110,8 +110,10 @@ anybody, the collector included, whatever else they know and however much they c
 
 def _liars(demo: Demo) -> str:
     """How far fake clients could move it, where the estimate says so."""
-    lines = fake_clients_line(demo.estimate.diagnostics)
-    return "".join(f"<p>Not everybody need be honest: {escape(line)}.</p>\n" for line in lines)
+    lines = poisoning_line(demo.estimate.diagnostics)
+    return "".join(
+        f"<p>Not every respondent need be honest: {escape(line)}.</p>\n" for line in lines
+    )
 
 
 def _bits(demo: Demo) -> str:

@@ -31,10 +31,10 @@ from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.relay import Relay
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, wrapped
-from rumor.core.randomness import Seeded, Source, System
+from rumor.core.randomness import RandomSource, Seeded, System
 from rumor.core.types import Progress
 from rumor.demo.crowd import SHARES, demo_collection
-from rumor.demo.serving import Told, ask
+from rumor.demo.serving import AnalystView, ask
 
 # Of the people so many are devices with a disk of their own; the others' envelopes are as real.
 _DEVICES = 10
@@ -52,7 +52,7 @@ class RelayDemo:
     size: int
     before: str
     """What the collector said when one envelope was missing."""
-    told: Told
+    told: AnalystView
 
     def to_dict(self) -> dict[str, object]:
         """The same as plain data for JSON."""
@@ -131,7 +131,7 @@ def run(people: int, *, seed: int | None = None, on_progress: Progress | None = 
                 *("--token-file", "relay.token", "--every", str(_TURN_SECONDS / 3600)),
             ]
             with _process(folder, relaying):
-                random: Source = System() if seed is None else Seeded(seed)
+                random: RandomSource = System() if seed is None else Seeded(seed)
                 sealed = _sent(folder, collector, contract, answers[:-1], random, on_progress)
                 time.sleep(3 * _TURN_SECONDS)
                 before = ask(collector, "health", analyst)["detail"]
@@ -144,7 +144,7 @@ def run(people: int, *, seed: int | None = None, on_progress: Progress | None = 
         sealed,
         len(sealed),
         before,
-        Told(answer, tuple((np.bincount(answers, minlength=len(SHARES)) / people).tolist())),
+        AnalystView(answer, tuple((np.bincount(answers, minlength=len(SHARES)) / people).tolist())),
     )
 
 
@@ -153,7 +153,7 @@ def _sent(
     collector: str,
     contract: Collection,
     answers: NDArray[np.int64],
-    random: Source,
+    random: RandomSource,
     on_progress: Progress | None,
 ) -> bytes:
     """Let people answer: some by a device, the others as devices would; one of the envelopes."""

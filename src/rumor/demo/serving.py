@@ -25,14 +25,14 @@ from rumor.collector.store.base import open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.core.plain_text import aligned, percent, wrapped
-from rumor.core.randomness import Seeded, Source, System
+from rumor.core.randomness import RandomSource, Seeded, System
 from rumor.core.types import Progress
 
 _BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Told:
+class AnalystView:
     """What an analyst is told, beside the truth, which nobody is told."""
 
     answer: dict[str, Any]
@@ -59,7 +59,7 @@ class ServiceDemo:
     duplicates: int
     without_token: str
     """What the collector says to whoever has none."""
-    told: Told
+    told: AnalystView
 
     def to_dict(self) -> dict[str, object]:
         """The same as plain data for JSON."""
@@ -114,7 +114,7 @@ def run(
                 if on_progress is not None:
                     on_progress(number + 1, people)
             duplicates = _send_twice(url, collection, labels[answers[devices]])
-            random: Source = System() if seed is None else Seeded(seed)
+            random: RandomSource = System() if seed is None else Seeded(seed)
             reports = question.mechanism.unlabelled().privatize(
                 answers[devices + 1 :], random=random
             )
@@ -128,7 +128,7 @@ def run(
         answer["reports"],
         duplicates,
         refused["detail"].partition(";")[0],
-        Told(answer, tuple((np.bincount(answers, minlength=len(shares)) / people).tolist())),
+        AnalystView(answer, tuple((np.bincount(answers, minlength=len(shares)) / people).tolist())),
     )
 
 

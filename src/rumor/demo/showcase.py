@@ -22,10 +22,17 @@ import numpy as np
 from rumor.client.transport import Transport
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import Contents, Registered, Store, StoredReports, open_store, today
+from rumor.collector.store.base import (
+    QuestionContents,
+    Store,
+    StoredCollection,
+    StoredReports,
+    open_store,
+    today,
+)
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
-from rumor.core.randomness import Seeded, Source, System
+from rumor.core.randomness import RandomSource, Seeded, System
 from rumor.core.reports import Reports
 from rumor.demo.crowd import SHARES, demo_collection
 from rumor.mechanisms.summary import Summary
@@ -128,13 +135,13 @@ def crowd(people: int, chance: np.random.Generator) -> dict[str, Any]:
     }
 
 
-class People:
+class SimulatedPeople:
     """Simulated people; with a seed they and their noise are the same each time."""
 
     def __init__(self, seed: int | None) -> None:
         self._chance, self._seeded = np.random.default_rng(seed), seed is not None
 
-    def _noise(self) -> Source:
+    def _noise(self) -> RandomSource:
         return Seeded(int(self._chance.integers(1 << 62))) if self._seeded else System()
 
     def reports(self, collection: Collection, people: int) -> dict[str, Reports]:
@@ -146,13 +153,13 @@ class People:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningCollector:
     """A collector that runs: where it is, and who may ask it."""
 
     url: str
     token: str
     store: Store
-    entry: Registered
+    entry: StoredCollection
 
     @property
     def answer_url(self) -> str:
@@ -166,10 +173,10 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Showcase(Running):
+class Showcase(RunningCollector):
     """One with people to answer it."""
 
-    people: People
+    people: SimulatedPeople
 
     def more(self, people: int) -> None:
         """Let more simulated people answer every question over HTTP, now."""
@@ -187,7 +194,7 @@ def showcase(past: Mapping[int, int], *, seed: int | None = None) -> Iterator[Sh
 
     `past` says how many people answered so many days ago.
     """
-    people = People(seed)
+    people = SimulatedPeople(seed)
     with tempfile.TemporaryDirectory(prefix="rumor-showcase-") as place:
         store = open_store(f"sqlite:///{Path(place) / 'rumor.db'}")
         entry = _filled(store, showcase_collection(), past, people)
@@ -234,8 +241,8 @@ def stay() -> None:
 
 
 def _filled(
-    store: Store, collection: Collection, past: Mapping[int, int], people: People
-) -> Registered:
+    store: Store, collection: Collection, past: Mapping[int, int], people: SimulatedPeople
+) -> StoredCollection:
     """A collection with a past: the reports of some days."""
     made = {
         today() - datetime.timedelta(days=ago): people.reports(collection, number)
@@ -245,7 +252,7 @@ def _filled(
     for question in collection.questions:
         empty = Summary.empty(question.mechanism, contract=collection.digest, question=question.id)
         rows = {day: reports[question.id] for day, reports in made.items()}
-        contents[question.id] = Contents(
+        contents[question.id] = QuestionContents(
             iter([StoredReports(day, _ids(len(each)), each) for day, each in rows.items()]),
             iter(()),
             {day: empty.update(each) for day, each in rows.items()},

@@ -110,7 +110,7 @@ def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
     return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
 
 
-def summarized(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
+def as_summary(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
     """Reports or a summary as a summary of this mechanism, refused where it is empty."""
     if isinstance(data, Material):
         data = data.summary

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, known_keys, nearest
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress, Rows, Target, Vector
 from rumor.kinds import NAMES
 from rumor.mechanisms.base import Mechanism
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
     from rumor.core.files import PathLike
     from rumor.core.reports import Reports
     from rumor.estimators.groups import Overall
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import PlannedQuestion, Size
     from rumor.kinds.reading import Held, Reader
-    from rumor.kinds.simulation import DryRun, Trials
+    from rumor.kinds.simulation import SimulationResult, SimulationSettings
     from rumor.mechanisms.summary import Summary
     from rumor.results.rows import Tabular
     from rumor.results.view import View
@@ -140,7 +140,7 @@ class Kind(abc.ABC, Generic[M]):
     def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
         """The mechanism that a question of this kind asks for."""
 
-    def named(self, mechanism: M) -> dict[str, Json]:
+    def contract_fields(self, mechanism: M) -> dict[str, Json]:
         """The names that the contract carries."""
         return {name: getattr(mechanism, name) for name in self.names}
 
@@ -152,11 +152,11 @@ class Kind(abc.ABC, Generic[M]):
         """The columns of a table that hold answers to the question with this id."""
         return [id]
 
-    def typed(self, mechanism: M, text: str) -> object:
+    def parse_answer(self, mechanism: M, text: str) -> object:
         """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
         return text
 
-    def how_many(self, mechanism: M) -> str:
+    def choice_limit_text(self, mechanism: M) -> str:
         """Of a list of answers so many may be given, in words; nothing where it is one."""
         return ""
 
@@ -178,7 +178,7 @@ class Kind(abc.ABC, Generic[M]):
 
     # Answers in a table.
 
-    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
+    def answer_column(self, id: str, column: str | None, table: AnswerTable) -> str | None:
         """The column that holds the answers, checked to be there; None where many do."""
         if self.many_columns is not None:
             if column is not None:
@@ -192,26 +192,26 @@ class Kind(abc.ABC, Generic[M]):
         """Refuse a rule for missing answers that this question cannot have."""
         if rule in ("error", "drop"):
             return
-        labels = self.stand_ins(mechanism)
+        labels = self.labels_for_missing(mechanism)
         if labels is not None and rule not in labels:
             those = f" or a label of the question ({some(labels, 5)})" if labels else ""
             near = nearest(rule, ["drop", "error", *labels])
             raise InputError(f"--missing must be drop, error{those}; got {near}")
 
-    def stand_ins(self, mechanism: M) -> Sequence[str] | None:
+    def labels_for_missing(self, mechanism: M) -> Sequence[str] | None:
         """What a missing answer may count as: labels; None for any text."""
         return mechanism.labels or ()
 
-    def table_advice(self, mechanism: M, table: Table, column: str) -> str | None:
+    def table_advice(self, mechanism: M, table: AnswerTable, column: str) -> str | None:
         """Return what a table's column of answers says against the question, in a sentence."""
         return None
 
-    def row_is_person(self, table: Table) -> bool:
+    def row_is_person(self, table: AnswerTable) -> bool:
         """Whether each row of a table is another person."""
         return True
 
     def read(
-        self, id: str, mechanism: M, table: Table, column: str | None, keep: Sequence[str] = ()
+        self, id: str, mechanism: M, table: AnswerTable, column: str | None, keep: Sequence[str] = ()
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
         if self.many_columns is not None:
@@ -261,22 +261,22 @@ class Kind(abc.ABC, Generic[M]):
         """Return the table of two questions from their mechanisms and reports, in one order."""
         raise InputError(f"a question of kind {self.name!r} is no table of linked questions")
 
-    def dictionary(
+    def candidate_options(
         self, id: str, mechanism: M, words: Sequence[str] | None, on_progress: Progress | None
     ) -> dict[str, Any]:
         """Options of an estimate that come from a list of words, for the question with this id."""
         if words is not None:
-            self.takes_words(id)
+            self.check_accepts_candidates(id)
         return {}
 
-    def takes_words(self, id: str) -> None:
+    def check_accepts_candidates(self, id: str) -> None:
         """Refuse a list of words for the question with this id, where nothing is made of one."""
         raise InputError(
             f"candidates are for text questions; got --candidates for {id!r}, "
             f"whose kind is {self.name!r}"
         )
 
-    def served_with(self, words: Sequence[str] | None) -> dict[str, Any]:
+    def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
         """The same where a collector estimates, with the words it was given for all questions."""
         return {}
 
@@ -311,14 +311,14 @@ class Kind(abc.ABC, Generic[M]):
         if not self._has("compare"):
             raise InputError(f"questions of kind {self.name!r} cannot be compared; got one")
 
-    def chances(self, mechanism: M, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
+    def report_likelihoods(self, mechanism: M, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
         """P(report | value) for a regression: of each report, which output it is, of all."""
         if not self._has("regress"):
             raise InputError(
                 f"a regression explains a choice by public columns; got kind {self.name!r}"
             )
         found: tuple[Vector, Rows | None, Vector | None]
-        found = self._part("regress").chances(mechanism, reports)
+        found = self._part("regress").report_likelihoods(mechanism, reports)
         return found
 
     def _has(self, part: str) -> bool:
@@ -328,9 +328,9 @@ class Kind(abc.ABC, Generic[M]):
 
     # Before anybody is asked.
 
-    def simulate(self, mechanism: M, held: Held, trials: Trials) -> DryRun[Any]:
+    def simulate(self, mechanism: M, held: Held, trials: SimulationSettings) -> SimulationResult[Any]:
         """A dry run with the people of a table."""
-        run: DryRun[Any] = self._part("simulate").dry_run(mechanism, held, trials)
+        run: SimulationResult[Any] = self._part("simulate").dry_run(mechanism, held, trials)
         return run
 
     def check_size(self, size: Size) -> None:
@@ -409,7 +409,7 @@ def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     choice = wish.get("mechanism", "auto")
     table = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputError(f"a mechanism must be a name or a table with a name; got {shown(choice)}")
+        raise InputError(f"a mechanism must be a name or a table with a name; got {format_value(choice)}")
     return table["name"], {key: value for key, value in table.items() if key != "name"}
 
 
@@ -420,7 +420,7 @@ def domain_of(wish: Mapping[str, object]) -> object:
         raise InputError(f"a question must have either labels or a domain size; got {given}")
     domain = wish.get("labels", wish.get("domain"))
     if "labels" in wish and not isinstance(domain, list):
-        raise InputError(f"labels must be a list of strings; got {shown(domain)}")
+        raise InputError(f"labels must be a list of strings; got {format_value(domain)}")
     return domain
 
 
@@ -428,5 +428,5 @@ def labels_of(contract: Mapping[str, object]) -> Sequence[object] | None:
     """The labels of a contract: a list (or a tuple, as `Collection.contract` has it) or null."""
     labels = contract["labels"]
     if labels is not None and not isinstance(labels, (list, tuple)):
-        raise InputError(f"labels must be a list or null; got {shown(labels)}")
+        raise InputError(f"labels must be a list or null; got {format_value(labels)}")
     return labels

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rumor.core.canonical import Json
 from rumor.core.columns import checked_labels
 from rumor.core.errors import AnswerError, InputError
-from rumor.core.number_range import one_number
+from rumor.core.number_range import parse_number
 from rumor.kinds.base import Kind, labels_of
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.shapes import LabelledDomain
@@ -53,5 +53,5 @@ def range_arguments(wish: Mapping[str, object], name: str) -> dict[str, Any]:
 def typed_number(text: str, rule: str) -> float:
     """A number, however large, or the rule."""
     with contextlib.suppress(ValueError):  # which quotes the text
-        return one_number(float(text))
+        return parse_number(float(text))
     raise AnswerError(rule, got="a text")

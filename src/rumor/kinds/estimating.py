@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.types import Days
 from rumor.estimators.frequency.channels import is_channel
@@ -144,4 +144,4 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
         return kind_of(mechanism).estimate(mechanism, data, method, options)
     if is_channel(mechanism):
         return estimate_channel(mechanism, data, method, options)
-    raise InputError(f"estimate needs a mechanism or a channel matrix; got {shown(mechanism)}")
+    raise InputError(f"estimate needs a mechanism or a channel matrix; got {format_value(mechanism)}")

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from rumor.core.canonical import checked_unicode
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import encode_context
 
 
@@ -18,5 +18,5 @@ def filter_key(wish: Mapping[str, object]) -> bytes:
         return hashlib.sha256(context).digest()[:16]
     key = wish["key"]
     if not isinstance(key, str) or not key:
-        raise InputError(f"key must be a non-empty text; got {shown(key)}")
+        raise InputError(f"key must be a non-empty text; got {format_value(key)}")
     return unicodedata.normalize("NFC", checked_unicode(key)).encode("utf-8")

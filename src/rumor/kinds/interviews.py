@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 
 def listed(text: str) -> list[str]:
     """Things with commas between them."""
     found = [part.strip() for part in text.split(",")]
     if len(found) < 2 or not all(found):
-        raise InputError(f"type at least two, with commas between them; got {shown(text)}")
+        raise InputError(f"type at least two, with commas between them; got {format_value(text)}")
     return found
 
 
@@ -21,7 +21,7 @@ def number(text: str) -> float:
     try:
         found = float(text)
     except ValueError:
-        raise InputError(f"type a number; got {shown(text)}") from None
+        raise InputError(f"type a number; got {format_value(text)}") from None
     return int(found) if found.is_integer() else found
 
 
@@ -29,7 +29,7 @@ def whole(text: str) -> int:
     """A whole number."""
     found = number(text)
     if not isinstance(found, int):
-        raise InputError(f"type a whole number; got {shown(text)}")
+        raise InputError(f"type a whole number; got {format_value(text)}")
     return found
 
 
@@ -41,7 +41,7 @@ def parts(text: str) -> list[dict[str, object]]:
         if not colon:
             raise InputError(
                 f"type each part as NAME: ANSWER, ANSWER with semicolons between the parts; "
-                f"got {shown(text)}"
+                f"got {format_value(text)}"
             )
         found.append({"id": id.strip(), "labels": listed(labels)})
     return found

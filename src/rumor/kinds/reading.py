@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.types import Codes, Tally
 
@@ -27,7 +27,7 @@ def _as_it_is(column: pa.Array) -> Answers:
 class Held:
     """The answers to a question that people hold, in a table."""
 
-    table: Table
+    table: AnswerTable
     id: str
     """The question's: its column is called so, unless another one is named."""
     column: str | None
@@ -45,7 +45,7 @@ class Reader:
     """Whether an empty text is no answer; else it is one."""
 
     def read(
-        self, table: Table, column: str, keep: Sequence[str] = (), numbers: Sequence[str] = ()
+        self, table: AnswerTable, column: str, keep: Sequence[str] = (), numbers: Sequence[str] = ()
     ) -> Iterator[tuple[Answers, pa.RecordBatch]]:
         """The answers of a table, a batch at a time, each with its batch.
 
@@ -53,8 +53,8 @@ class Reader:
         """
         cells = [self.cell, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
         before = 0
-        for batch in table.answered([column, *keep, *numbers], cells, blank=self.blank):
-            with table.placing(column, before):
+        for batch in table.answered_batches([column, *keep, *numbers], cells, blank=self.blank):
+            with table.locate_errors(column, before):
                 found = self.answers(present(batch.column(0)))
             yield found, batch
             before += len(batch)

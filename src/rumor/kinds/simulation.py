@@ -17,7 +17,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
-from rumor.core.randomness import Source, System
+from rumor.core.randomness import RandomSource, System
 from rumor.core.types import Progress, Tally, Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
@@ -26,7 +26,7 @@ from rumor.results.view import ROWS_SHOWN, View
 
 
 @dataclass(frozen=True)
-class Trials:
+class SimulationSettings:
     """How a crowd is tried: how many people, how often, by which method."""
 
     count: int = 1
@@ -36,7 +36,7 @@ class Trials:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Those of the method."""
     level: float = CONFIDENCE
-    random: Source | None = None
+    random: RandomSource | None = None
     words: Sequence[str] | None = None
     """Words to look for, where answers are words."""
     cache: PathLike | None = None
@@ -44,7 +44,7 @@ class Trials:
     on_progress: Progress | None = None
 
 
-class Made(Protocol):
+class SimulatedEstimate(Protocol):
     """An estimate, as far as a dry run tells of it."""
 
     @property
@@ -58,11 +58,11 @@ class Made(Protocol):
         ...
 
 
-E = TypeVar("E", bound=Made)
+E = TypeVar("E", bound=SimulatedEstimate)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DryRun(abc.ABC, Generic[E]):
+class SimulationResult(abc.ABC, Generic[E]):
     """What came of the trials of a crowd of so many people."""
 
     people: int
@@ -106,7 +106,7 @@ def rescaled(counts: Tally, people: int) -> Tally:
     return whole
 
 
-class NumericEstimate(Made, Protocol):
+class NumericEstimate(SimulatedEstimate, Protocol):
     """An estimate of quantities: what a dry run must know of it."""
 
     @property
@@ -126,13 +126,13 @@ Picture = Callable[[N, Mapping[str, Vector], PathLike, View, str | None], None]
 class Crowd:
     """People to simulate: batches to privatise, and the truth about them, by quantity."""
 
-    batches: Callable[[Source], Iterator[Any]]
+    batches: Callable[[RandomSource], Iterator[Any]]
     people: int
     truth: Mapping[str, Vector]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NumericSimulation(DryRun[N]):
+class NumericSimulation(SimulationResult[N]):
     """What came of some trials: for each quantity its truth, mean estimate, error and coverage."""
 
     values: Sequence[object]
@@ -200,10 +200,10 @@ def _shown(number: float, digits: int) -> str:
 
 def simulate_numeric(
     crowd: Crowd,
-    trial: Callable[[Source], N],
+    trial: Callable[[RandomSource], N],
     answers: Answers[N],
     picture: Picture[N],
-    trials: Trials,
+    trials: SimulationSettings,
     measured: Sequence[object] | None = None,
 ) -> NumericSimulation[N]:
     """Privatise and estimate this crowd some times: each `trial` makes its own reports.
@@ -242,7 +242,7 @@ def simulate_numeric(
     )
 
 
-def summary_of(mechanism: Mechanism, crowd: Crowd, source: Source) -> Summary:
+def summary_of(mechanism: Mechanism, crowd: Crowd, source: RandomSource) -> Summary:
     """The reports of a crowd, counted."""
     summary = Summary.empty(mechanism)
     for batch in crowd.batches(source):
@@ -251,7 +251,7 @@ def summary_of(mechanism: Mechanism, crowd: Crowd, source: Source) -> Summary:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Simulation(DryRun[Estimate]):
+class Simulation(SimulationResult[Estimate]):
     """What came of some trials on people whose true shares are known.
 
     `frequency` is the mean of the estimates, `error` their root mean square error,
@@ -330,7 +330,7 @@ def repeated(
     truth: Vector,
     expected: Vector,
     people: int,
-    trials: Trials,
+    trials: SimulationSettings,
 ) -> Simulation:
     """What came of so many trials, each with its number, on people whose shares are known."""
     total, squares, covered = (np.zeros(truth.size) for _ in range(3))

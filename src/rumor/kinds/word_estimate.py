@@ -40,7 +40,10 @@ class WordEstimate(Estimate):
     """
 
     LISTING: ClassVar[Order] = "estimate"
-    _COVERED = "words found hold their true share"
+    _COVERED = (
+        "intervals adjusted for detection: on average at least {level} of those shown contain the "
+        "true share"
+    )
     _NAMED = "a word"
     _ASIDE = ("word", "p-value")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.columns import as_column
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.kinds.reading import Held, Reader
 
@@ -28,7 +28,7 @@ def checked_words(words: object) -> Sequence[str]:
     if words is None:
         raise InputError("decoding words needs candidates, a list of texts; got none")
     if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
-        raise InputError(f"candidates must be a list of texts; got {shown(words)}")
+        raise InputError(f"candidates must be a list of texts; got {format_value(words)}")
     if isinstance(words, (list, tuple)):
         listed: Sequence[object] = words
     elif hasattr(words, "to_numpy") or isinstance(words, np.ndarray):
@@ -41,7 +41,7 @@ def checked_words(words: object) -> Sequence[str]:
     for position, word in enumerate(listed):
         if not isinstance(word, str) or not word:
             raise InputError(
-                f"a candidate must be a non-empty text; got {shown(word)} at position {position:,}"
+                f"a candidate must be a non-empty text; got {format_value(word)} at position {position:,}"
             )
         if not word.isascii():
             word = _normal(word, position)
@@ -49,7 +49,7 @@ def checked_words(words: object) -> Sequence[str]:
     if len(set(checked)) != len(checked):
         counts = Counter(checked)
         repeated = next(word for word in checked if counts[word] > 1)
-        raise InputError(f"candidates must be distinct; got {shown(repeated)} more than once")
+        raise InputError(f"candidates must be distinct; got {format_value(repeated)} more than once")
     return checked
 
 
@@ -86,7 +86,7 @@ def _normal(word: str, position: int) -> str:
         word.encode("utf-8")
     except UnicodeEncodeError:
         raise InputError(
-            f"a candidate must be valid Unicode; got {shown(word)} at position {position:,}"
+            f"a candidate must be valid Unicode; got {format_value(word)} at position {position:,}"
         ) from None
     return unicodedata.normalize("NFC", word)
 
@@ -106,7 +106,7 @@ def read_words_held(words: Reader, held: Held) -> Counter[str]:
     return found
 
 
-def _text(table: Table, word: object) -> str:
+def _text(table: AnswerTable, word: object) -> str:
     if not isinstance(word, str) or not word:
         raise InputError(f"{table.path}: a word must be a non-empty text; got one that is not")
     return word

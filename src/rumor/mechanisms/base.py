@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json, canonical_json, well_formed
 from rumor.core.errors import InputError
 from rumor.core.exact import exp
-from rumor.core.randomness import Draws, Source, System
+from rumor.core.randomness import Draws, RandomSource, System
 from rumor.core.reports import (
     MAX_REPORTS,
     Reports,
@@ -157,7 +157,7 @@ class Mechanism(abc.ABC):
         return [b""]
 
     @abc.abstractmethod
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         """The bulk randomiser."""
 
     @abc.abstractmethod
@@ -191,14 +191,14 @@ class Mechanism(abc.ABC):
         if reports > MAX_REPORTS:
             raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
 
-    def privatize(self, values: object, *, random: Source | None = None) -> Reports:
+    def privatize(self, values: object, *, random: RandomSource | None = None) -> Reports:
         """One report for each value, every row another person.
 
         Leave `random` out for real people: the operating system then decides.
         """
         return self._privatize(values, System() if random is None else random)
 
-    def report(self, value: object, *, random: Source | None = None) -> bytes:
+    def report(self, value: object, *, random: RandomSource | None = None) -> bytes:
         """One person's report by the reference draw."""
         source = System() if random is None else random
         return self.draw(value, source.draws())
@@ -231,7 +231,7 @@ class Mechanism(abc.ABC):
 
     def epsilon_after(self, reports: int) -> float:
         """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
-        return self.permanence.epsilon_together([(self, reports)])
+        return self.permanence.epsilon_composed([(self, reports)])
 
     def epsilon_in_all(self, reports: int) -> float:
         """What so many reports of one unchanged value cost, and as many in each further round."""

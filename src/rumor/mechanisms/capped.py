@@ -20,7 +20,7 @@ from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import AnswerError
-from rumor.core.number_range import GRID
+from rumor.core.number_range import GRID_PARAMETERS
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Stream
 from rumor.mechanisms.kept import Kept
@@ -33,7 +33,7 @@ class CappedMechanism(KeyValueMechanism):
     """A mechanism that draws from a person's slots, and tells the truth of them by a coin."""
 
     OPTIONS: ClassVar[tuple[str, ...]] = ("cap", "over_cap")
-    _GROUND = ("keys", *GRID, *OPTIONS)
+    _GROUND = ("keys", *GRID_PARAMETERS, *OPTIONS)
     _THRESHOLDS = ("truth",)
     cap: int
     over_cap: str

@@ -33,7 +33,7 @@ from rumor.core.checks import checked_size
 from rumor.core.coins import tied_coins
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Target, Vector
 from rumor.core.typing import override
@@ -168,7 +168,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         outside = beyond + np.where(beyond >= start, self.block, 0)
         return np.where(even | (picks < self.half), inside, outside)
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream = self.encode(values), source.stream()
         fast = loops(codes.nbytes)
         out = np.empty(codes.size, dtype=np.min_scalar_type(self.outcomes - 1))

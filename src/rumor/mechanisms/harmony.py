@@ -14,7 +14,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
@@ -89,7 +89,7 @@ class Harmony(IntegerReports, MeanMechanism):
         """coin(threshold of the value's step)."""
         return bytes([draws.coin(self.threshold(self.code(value)))])
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         steps = self.encode(values).astype(np.uint64)
         # gain * step // G without leaving 64 bits: step <= G <= 2**20.
         whole, rest = (np.uint64(part) for part in divmod(self._gain, self.grid.steps))

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from rumor.core import exact
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -106,7 +106,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
             output = 1 + pick if pick < self._items else 0
         return output.to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         pairs, sizes = self.read_capped(values)
         stream, people = source.stream(), pairs.people
         honest = stream.words(people) < np.uint64(self.truth)

@@ -35,7 +35,7 @@ from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.pairs import Keys, Pairs
-from rumor.core.randomness import Draws, Source, Stream, floyd
+from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -221,7 +221,7 @@ class KeySet(CappedMechanism):
 
         return self._report(draws.first(some_set, lambda s: (not own.isdisjoint(s)) == want))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         pairs, sizes = self.read_capped(values)
         stream = source.stream()
         out = np.empty((pairs.people, self.size), dtype=np.int64)

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
-from rumor.core.errors import InputError, shown
-from rumor.core.number_range import GRID, Grid
+from rumor.core.errors import InputError, format_value
+from rumor.core.number_range import GRID_PARAMETERS, NumberGrid
 from rumor.core.pairs import Keys, Layout, LongTable, Pairs, WideTable
 from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
@@ -69,16 +69,16 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """A mechanism from which frequencies and means of many keys are learned."""
 
     kind = "keyvalue"
-    _GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID)
+    _GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID_PARAMETERS)
     _THINGS = "keys"
 
     _raised = Raised("a key's share")
     _BY_LABEL = ("_positions", "layout")
     keys: int
     labels: tuple[str, ...] | None
-    grid: Grid
+    grid: NumberGrid
 
-    def _open(self, keys: object, grid: Grid) -> None:
+    def _open(self, keys: object, grid: NumberGrid) -> None:
         """Keys, a number of them or their labels, and the grid of their values."""
         try:
             self.keys, self.labels = split_domain(keys, 1, MAX_KEYS)
@@ -88,7 +88,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     def _reopen(self, keys: object, *grid: object) -> None:
         """Take keys and grid from a contract: a number of keys, and the values of `GRID`."""
-        self._open(checked_size("keys", keys, 1, MAX_KEYS), Grid.from_parameters(*grid))
+        self._open(checked_size("keys", keys, 1, MAX_KEYS), NumberGrid.from_parameters(*grid))
 
     @property
     def _numbered(self) -> int:
@@ -117,8 +117,8 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether numbers were taken as an end of the range."""
-        told = f"some numbers lie outside {self.grid.said} and were taken as the nearest end"
-        clips = any(self.grid.clips(number) for number in self.layout.held(value).values())
+        told = f"some numbers lie outside {self.grid.range_text} and were taken as the nearest end"
+        clips = any(self.grid.is_clipped(number) for number in self.layout.held(value).values())
         return (told,) if clips else ()
 
     def read(self, values: object) -> Pairs:
@@ -258,7 +258,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     def with_parent(self, parent: object) -> Self:
         """A copy whose contract names this digest as its `parent`, which later rounds have."""
         if parent is not None:
-            raise InputError(f"only a round of PrivKVM has a parent; got {shown(parent)}")
+            raise InputError(f"only a round of PrivKVM has a parent; got {format_value(parent)}")
         return self
 
 
@@ -297,9 +297,9 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
         return ",".join(f"{self.argued(key)}:{cell!r}" for key, cell in held)
 
 
-def make_grid(low: float, high: float, outside: str, steps: int) -> Grid:
+def make_grid(low: float, high: float, outside: str, steps: int) -> NumberGrid:
     """The grid of a constructor's keywords."""
-    return Grid.checked(low, high, steps, outside)
+    return NumberGrid.create(low, high, steps, outside)
 
 
 def sampled_keys(stream: Stream, people: int, keys: int, count: int) -> Keys:
@@ -328,4 +328,4 @@ def checked_parent(parent: object) -> str | None:
         return None
     if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):
         return parent
-    raise InputError(f"a parent must be a digest of 64 hexadecimal digits; got {shown(parent)}")
+    raise InputError(f"a parent must be a digest of 64 hexadecimal digits; got {format_value(parent)}")

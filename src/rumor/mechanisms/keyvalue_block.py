@@ -29,7 +29,7 @@ from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.loops import loops
 from rumor.core.pairs import StepTable, WideTable
-from rumor.core.randomness import Draws, Source, floyd
+from rumor.core.randomness import Draws, RandomSource, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -111,7 +111,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
                 state += 3**i * (PLUS if draws.below(self.grid.steps) < held[key] else MINUS)
         return self._report(shown, self._told(state, draws))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         pairs, stream = self.read(values), source.stream()
         out = np.empty((pairs.people, self.width), dtype=np.uint8)
         powers = 3 ** np.arange(self.block)

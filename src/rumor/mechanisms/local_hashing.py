@@ -33,7 +33,7 @@ from rumor.core.checks import checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.errors import InputError
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import (
     Reports,
     Validity,
@@ -161,7 +161,7 @@ class LocalHashing(FrequencyOracle):
             bucket = other + (other >= bucket)
         return seed + bucket.to_bytes(bytes_for(self.buckets), "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream = self.encode(values), source.stream()
         out = np.empty((codes.size, self.width), dtype=np.uint8)
         for start in range(0, codes.size, _CHUNK):

@@ -16,7 +16,7 @@ import numpy as np
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.core.number_range import GRID, MAX_STEPS, Grid, numbers, one_number
+from rumor.core.number_range import GRID_PARAMETERS, MAX_STEPS, NumberGrid, as_number_column, parse_number
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
 from rumor.mechanisms.poisoning import Raised
@@ -40,10 +40,10 @@ class MeanMechanism(DeclaredParameters):
     """A mechanism from which the mean of one number is learned."""
 
     kind = "number"
-    _GROUND = GRID
+    _GROUND = GRID_PARAMETERS
 
     _raised = Raised("the mean", share=False)
-    grid: Grid
+    grid: NumberGrid
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class MeanMechanism(DeclaredParameters):
         steps: int = MAX_STEPS,
     ) -> None:
         """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
-        self.grid = Grid.checked(low, high, steps, outside)
+        self.grid = NumberGrid.create(low, high, steps, outside)
         self._calibrate(epsilon)
 
     def _ground(self) -> dict[str, Json]:
         return self.grid.parameters()
 
     def _reopen(self, *grid: object) -> None:
-        self.grid = Grid.from_parameters(*grid)
+        self.grid = NumberGrid.from_parameters(*grid)
 
     @abc.abstractmethod
     def _calibrate(self, epsilon: float) -> None:
@@ -77,7 +77,7 @@ class MeanMechanism(DeclaredParameters):
 
     def encode(self, values: object) -> Codes:
         """Numbers as steps of the grid."""
-        return self.grid.codes(numbers(values))
+        return self.grid.codes(as_number_column(values))
 
     def code(self, value: object) -> int:
         """One person's number as a step of the grid, beyond an end as that end."""
@@ -85,12 +85,12 @@ class MeanMechanism(DeclaredParameters):
 
     def identity(self, value: object) -> str:
         """The number: 5 and 5.0 are the same value."""
-        return repr(one_number(value))
+        return repr(parse_number(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether the number was taken as an end of the range."""
-        told = f"the number lies outside {self.grid.said} and was taken as the nearest end"
-        return (told,) if self.grid.clips(value) else ()
+        told = f"the number lies outside {self.grid.range_text} and was taken as the nearest end"
+        return (told,) if self.grid.is_clipped(value) else ()
 
     @abc.abstractmethod
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:

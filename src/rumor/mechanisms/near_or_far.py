@@ -19,7 +19,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.randomness import Draws, RandomSource, Stream
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
@@ -129,7 +129,7 @@ class NearOrFar(IntegerReports):
             output += self.window if output >= position else 0
         return output.to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         return self.privatize_near(self.encode(values), source.stream())
 
     def privatize_near(self, positions: Codes, stream: Stream) -> Reports:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import encode, named_domain, one_code, split_domain
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
@@ -126,7 +126,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
             )
         raise InputError(
             f"the thresholds of {self.name!r} must support a value more often when it is true "
-            f"than when it is not; got {shown(self.parameters())}"
+            f"than when it is not; got {format_value(self.parameters())}"
         )
 
     @abc.abstractmethod

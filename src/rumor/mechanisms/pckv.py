@@ -20,7 +20,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.coins import keep_or_replace
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -100,7 +100,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
             item = other + (other >= item)
         return item.to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         pairs, sizes = self.read_capped(values)
         stream, people = source.stream(), pairs.people
         slots = drawn_slots(stream, np.maximum(sizes, self.cap))

@@ -17,7 +17,7 @@ import numpy as np
 from rumor.core.canonical import Json, digest
 from rumor.core.errors import InputError
 from rumor.core.exact import round_up
-from rumor.core.randomness import Keyed, Source
+from rumor.core.randomness import Keyed, RandomSource
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.core.typing import override
@@ -31,12 +31,12 @@ class Permanence(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def settles(self) -> bool:
+    def is_memoised(self) -> bool:
         """Whether reports of one value share a permanent answer that protects them together."""
 
     @property
     @abc.abstractmethod
-    def cell(self) -> str:
+    def memo_digest(self) -> str:
         """The digest of everything public that turns a value into its permanent answer.
 
         Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
@@ -45,7 +45,7 @@ class Permanence(abc.ABC):
         """
 
     @abc.abstractmethod
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
         """A report of someone who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
@@ -53,18 +53,18 @@ class Permanence(abc.ABC):
         """
 
     @abc.abstractmethod
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """The permanent answer of a value.
 
         `noise` decides its coins; `person` what belongs to the person whatever the value is.
         """
 
     @abc.abstractmethod
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+    def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         """A report of a permanent answer: with fresh noise on top, where there is any."""
 
     @abc.abstractmethod
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+    def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact worst-case loss of reports of one value, rounded up.
 
         They were made by several mechanisms of one cell, so many of each.
@@ -99,31 +99,31 @@ class FreshAnswers(Permanence):
 
     @property
     @override
-    def settles(self) -> bool:
+    def is_memoised(self) -> bool:
         return False
 
     @property
     @override
-    def cell(self) -> str:
-        return cell_digest(self.called, self.mechanism.describe())
+    def memo_digest(self) -> str:
+        return compute_memo_digest(self.called, self.mechanism.describe())
 
     @override
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
         return self.mechanism.report(value, random=random)
 
     @override
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         raise self._unsettled()
 
     @override
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+    def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         raise self._unsettled()
 
     def _unsettled(self) -> InputError:
         name = self.mechanism.name
         return InputError(f"only mechanisms with permanent noise settle answers; got {name!r}")
 
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+    def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """Reports drawn afresh cost their epsilon each."""
         return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
 
@@ -137,7 +137,7 @@ class FreshAnswers(Permanence):
         return added_evidence(self.mechanism, transcripts, first, second)
 
 
-def cell_digest(called: Json | tuple[str, ...] | None, described: Mapping[str, Json]) -> str:
+def compute_memo_digest(called: Json | tuple[str, ...] | None, described: Mapping[str, Json]) -> str:
     """The digest of what values are called and of the parameters that make up a cell."""
     return digest({"labels": called, "mechanism": described})
 

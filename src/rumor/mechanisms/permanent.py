@@ -16,12 +16,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.randomness import Keyed, Source
+from rumor.core.randomness import Keyed, RandomSource
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.permanence import Permanence, added_evidence, cell_digest
+from rumor.mechanisms.permanence import Permanence, added_evidence, compute_memo_digest
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 
@@ -37,19 +37,19 @@ class PermanentAnswers(Permanence, Mechanism):
         return self
 
     @property
-    def cell(self) -> str:
+    def memo_digest(self) -> str:
         """The digest of its labels and of all its parameters but those of fresh noise."""
         kept = {key: part for key, part in self.describe().items() if key not in self.FRESH}
-        return cell_digest(self.labels, kept)
+        return compute_memo_digest(self.labels, kept)
 
     def noise_of(self, value: object, permanent: Keyed) -> Keyed:
         """The key of a value's permanent noise."""
-        return permanent.extend(self.cell, self.identity(value))
+        return permanent.extend(self.memo_digest, self.identity(value))
 
-    def answer(self, value: object, *, permanent: Keyed, random: Source | None = None) -> bytes:
+    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
         """A report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
-        return self.restate(self.settle(value, person=permanent, noise=noise), random=random)
+        return self.report_permanent(self.draw_permanent(value, person=permanent, noise=noise), random=random)
 
 
 class PermanentBits(PermanentAnswers):
@@ -59,7 +59,7 @@ class PermanentBits(PermanentAnswers):
     noise: TwoStageNoise
 
     @property
-    def settles(self) -> bool:
+    def is_memoised(self) -> bool:
         """Where there is a permanent stage."""
         return self.noise.permanent
 
@@ -77,7 +77,7 @@ class PermanentBits(PermanentAnswers):
 
     def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
         """The log-ratio of both stages together, where a permanent answer is kept."""
-        if not self.settles:
+        if not self.is_memoised:
             return added_evidence(self, transcripts, first, second)
         favour = self.differing_bits(transcripts[:, 0], first, second)
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -171,7 +171,7 @@ class _PairMechanism(KeyValueMechanism):
         said = NOTHING if not seen else PLUS if plus else MINUS
         return key.to_bytes(self._integer, "little") + bytes([said])
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         pairs, stream = self.read(values), source.stream()
         fakes = np.array([self.made_up(key) for key in range(self.keys)], dtype=np.int64)
         out = np.empty((pairs.people, self.width), dtype=np.uint8)
@@ -280,7 +280,7 @@ class PrivKV(_PairMechanism):
             if epsilon_1 is None or epsilon_2 is None or split != "nominal":
                 raise InputError(
                     "epsilon_1 and epsilon_2 go together and take the place of a split; "
-                    f"got {shown(epsilon_1)} and {shown(epsilon_2)} with split {shown(split)}"
+                    f"got {format_value(epsilon_1)} and {format_value(epsilon_2)} with split {format_value(split)}"
                 )
             odds = (
                 exact.exp(_part("epsilon_1", epsilon_1)),
@@ -364,7 +364,7 @@ class PrivKVM(_PairMechanism):
         if not isinstance(given, (list, tuple)) or len(given) != self.rounds:
             raise InputError(
                 f"epsilon_2 must be a list of a number for each of the {self.rounds} rounds; "
-                f"got {shown(given)}"
+                f"got {format_value(given)}"
             )
         return [_part("epsilon_2", part) for part in given]
 
@@ -387,13 +387,13 @@ class PrivKVM(_PairMechanism):
             raise InputError(f"{cls.name!r} must have rounds or later; got both")
         later, round_ = parameters["later"], parameters.get("round")
         if not isinstance(later, (list, tuple)) or not later:
-            raise InputError(f"later must be a list of thresholds; got {shown(later)}")
+            raise InputError(f"later must be a list of thresholds; got {format_value(later)}")
         rest = {name: value for name, value in parameters.items() if name != "later"}
         last = checked_size("round", round_, 1, _MAX_ROUNDS) + len(later)
         self = super().from_parameters({**rest, "rounds": last})
         self.later = tuple(exact.checked_threshold("later", one) for one in later)
         if min(self.later) <= _HALF:
-            raise InputError(f"later must be thresholds above 2^63; got {shown(later)}")
+            raise InputError(f"later must be thresholds above 2^63; got {format_value(later)}")
         if set(self.later) == {self.value_truth}:
             raise InputError("later is for rounds that differ; got those of rounds alike")
         return self
@@ -420,7 +420,7 @@ class PrivKVM(_PairMechanism):
         self.round = checked_size("round", number, 1, self.rounds)
         most = 2 * self.grid.steps
         if not isinstance(fakes, (list, tuple)) or len(fakes) != self.keys:
-            raise InputError(f"made_up must be a list of {self.keys} integers; got {shown(fakes)}")
+            raise InputError(f"made_up must be a list of {self.keys} integers; got {format_value(fakes)}")
         self.fakes = tuple(checked_size("made_up", fake, 0, most) for fake in fakes)
         self.parent = checked_parent(parent)
         if self.round == 1 and (set(self.fakes) != {self.grid.steps} or parent is not None):
@@ -464,7 +464,7 @@ class PrivKVM(_PairMechanism):
         if (checked is None) != (self.round == 1):
             raise InputError(
                 f"a PrivKVM round must name its parent unless it is the first; "
-                f"got {shown(parent)} for round {self.round}"
+                f"got {format_value(parent)} for round {self.round}"
             )
         other = self.with_labels(self.labels)
         other.parent = checked

@@ -20,7 +20,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.coins import keep_or_replace
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
@@ -89,7 +89,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
             code = other + (other >= code)
         return code.to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes = self.encode(values)
         reports = keep_or_replace(source.stream(), codes, self.domain, self.truth)
         return little_endian(reports, self.width)

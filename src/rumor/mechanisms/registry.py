@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
@@ -102,5 +102,5 @@ def from_description(description: Mapping[str, object]) -> Mechanism:
     """The mechanism that `Mechanism.describe` wrote down."""
     name = description.get("name") if isinstance(description, Mapping) else None
     if not isinstance(name, str) or name not in BY_NAME:
-        raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {shown(name)}")
+        raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {format_value(name)}")
     return BY_NAME[name].from_parameters(description)

@@ -41,7 +41,7 @@ from rumor.core.columns import named_domain
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.loops import loops
 from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
-from rumor.core.randomness import Draws, Source, Stream, floyd
+from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -359,7 +359,7 @@ class SetSelect(SetMechanism):
             raise AnswerError(rule, int(over[0]), "more")
         return sets
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         sets, stream = self.read_capped(values), source.stream()
         out = np.empty((sets.people, self.width), dtype=np.uint8)
         step = max(1, _CELLS // (self.domain + self.cap))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rumor.core.checks import checked_size
 from rumor.core.columns import named_domain
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source, floyd
+from rumor.core.randomness import Draws, RandomSource, floyd
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.core.typing import override
@@ -124,7 +124,7 @@ class SetBlock(BlockReports, SetMechanism):
         asked = floyd(draws, self.domain, self.block)
         return self._report(asked, self._told(self._state(held, asked), draws))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         sets, stream = self.read(values), source.stream()
         out = np.empty((sets.people, self.width), dtype=np.uint8)
         powers = 1 << np.arange(self.block)

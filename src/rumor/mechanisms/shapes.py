@@ -23,7 +23,7 @@ import numpy as np
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import checked_threshold
 from rumor.core.loops import loops
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
@@ -38,7 +38,7 @@ def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> l
     if given != set(keys):
         raise InputError(
             f"the parameters of {mechanism!r} must be exactly {', '.join(keys)}; "
-            f"got {shown(sorted(given))}"
+            f"got {format_value(sorted(given))}"
         )
     return [parameters[key] for key in keys]
 

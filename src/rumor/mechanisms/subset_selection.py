@@ -27,7 +27,7 @@ from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.coins import bernoulli_words, fill_bernoulli, keep_or_replace
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Source, Stream
+from rumor.core.randomness import Draws, RandomSource, Stream
 from rumor.core.reports import (
     Reports,
     Validity,
@@ -162,7 +162,7 @@ class SubsetSelection(FrequencyOracle):
         chosen = {other + (other >= code) for other in others}
         return self._report(sorted(chosen | {code} if included else chosen))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream = self.encode(values), source.stream()
         if self.size == 1:
             return little_endian(

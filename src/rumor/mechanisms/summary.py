@@ -20,7 +20,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from rumor.core.canonical import Json, canonical_json
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import OWNER_ONLY, PathLike, write_whole
 from rumor.core.reports import MAX_REPORTS, as_reports
 from rumor.core.types import Tally
@@ -83,7 +83,7 @@ class Summary:
             if ours != theirs:
                 raise InputError(
                     f"summaries must be of the same {key} to be added; "
-                    f"got {shown(ours)} and {shown(theirs)}"
+                    f"got {format_value(ours)} and {format_value(theirs)}"
                 )
         return self._with(self.reports + other.reports, self.tally + other.tally)
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.coins import bernoulli_words, fill_bernoulli
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports
 from rumor.core.typing import override
 from rumor.mechanisms.bits import BitPerValue
@@ -61,7 +61,7 @@ class UnaryEncoding(BitPerValue):
         elif p is None or q is None or variant is not None:
             raise InputError(
                 f"unary encoding takes p and q together and without a variant; "
-                f"got p={shown(p)}, q={shown(q)}, variant={shown(variant)}"
+                f"got p={format_value(p)}, q={format_value(q)}, variant={format_value(variant)}"
             )
         else:
             self.own = exact.floor_threshold(exact.checked_probability("p", p))
@@ -111,7 +111,7 @@ class UnaryEncoding(BitPerValue):
                 bits[i >> 3] |= 1 << (i & 7)
         return bytes(bits)
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream = self.encode(values), source.stream()
         # Eight rows of w bytes are w words: the batch is filled as one run of words.
         words = np.empty((codes.size + 7) // 8 * self.width, dtype=np.uint64)
@@ -132,4 +132,4 @@ def _thresholds(epsilon: float, variant: str) -> tuple[int, int]:
         return own, exact.WORD - own
     if variant == "optimized":
         return exact.WORD // 2, exact.ceil_threshold(1 / (1 + exact.exp(epsilon)))
-    raise InputError(f'variant must be "symmetric" or "optimized"; got {shown(variant)}')
+    raise InputError(f'variant must be "symmetric" or "optimized"; got {format_value(variant)}')

@@ -18,8 +18,8 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
-from rumor.core.randomness import Draws, Source, Stream, Words
+from rumor.core.errors import InputError, format_value
+from rumor.core.randomness import Draws, RandomSource, Stream, Words
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
@@ -142,7 +142,7 @@ class Window(MeanMechanism, NearOrFar, CountedIntegers):
             node += 1
         return self.draw_near(node, draws)
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         nodes, beyond = self._stands(self.encode(values))
         stream = source.stream()
         nodes += below_each(stream, self._gaps[nodes]) < beyond.astype(np.uint64)
@@ -207,7 +207,7 @@ def checked_values(values: object) -> list[int]:
     if not (whole and all(a < b for a, b in pairwise([0, *kept, LARGEST_VALUE + 1]))):
         raise InputError(
             f"values must be 1 to {MOST_VALUES} ascending integers from 1 to {LARGEST_VALUE:,}; "
-            f"got {shown(values)}"
+            f"got {format_value(values)}"
         )
     return kept
 

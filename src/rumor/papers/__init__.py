@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from rumor.papers.model import Paper
@@ -39,6 +39,6 @@ DOCUMENTS: Mapping[str, str] = {
 def paper(name: str) -> Paper:
     """The paper of this name."""
     if name not in MODULES:
-        raise InputError(f"a paper must be one of {', '.join(MODULES)}; got {shown(name)}")
+        raise InputError(f"a paper must be one of {', '.join(MODULES)}; got {format_value(name)}")
     found: Paper = importlib.import_module(MODULES[name]).PAPER
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rumor.papers import DOCUMENTS, paper
-from rumor.papers.model import Entry
+from rumor.papers.model import ChecklistItem
 
 
-def items() -> Iterator[tuple[str, str, Entry]]:
+def items() -> Iterator[tuple[str, str, ChecklistItem]]:
     """The number of the document, the name of its paper, and the item."""
     for number, name in DOCUMENTS.items():
         for entry in paper(name).checklist:

@@ -27,7 +27,7 @@ from rumor.papers.model import Numbers, Parameters
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockLayout:
     """How many blocks the rule asks for, how large they are and how many exist."""
 
     domain: int
@@ -40,7 +40,7 @@ class Layout:
     """C: blocks that values fill."""
 
     @classmethod
-    def of(cls, domain: int, epsilon: float) -> Layout:
+    def of(cls, domain: int, epsilon: float) -> BlockLayout:
         """By the package's rule."""
         asked = int(2 ** math.floor(math.log2(min(2.0 * domain, math.exp(epsilon)))))
         block = int(2 ** math.ceil(math.log2(domain / asked + 1)))
@@ -52,7 +52,7 @@ class Layout:
         return math.log1p(math.expm1(self.epsilon) * self.existing / self.asked)
 
 
-def draw(layout: Layout, values: NDArray[np.int64], random: np.random.Generator) -> Vector:
+def draw(layout: BlockLayout, values: NDArray[np.int64], random: np.random.Generator) -> Vector:
     """The share of reports on every output, a row for each block."""
     block, half = layout.block, layout.block // 2
     rows = np.arange(1, block)
@@ -73,7 +73,7 @@ def draw(layout: Layout, values: NDArray[np.int64], random: np.random.Generator)
     return np.asarray(outputs.reshape(layout.existing, block) / values.size, dtype=np.float64)
 
 
-def decode(layout: Layout, shares: Vector) -> Vector:
+def decode(layout: BlockLayout, shares: Vector) -> Vector:
     """Frequencies from the shares of outputs, before clipping: right where all blocks exist."""
     half, power = layout.block / 2, math.exp(layout.epsilon)
     scale = layout.existing * (layout.block - 1) / half - 1 + power
@@ -85,7 +85,10 @@ def decode(layout: Layout, shares: Vector) -> Vector:
 def package_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
     """Clipped at zero and rescaled to one, as the package does unless told otherwise."""
     domain, people = int(parameters.get("domain", 1000)), int(parameters["people"])
-    layout, law = Layout.of(domain, float(parameters["epsilon"])), truth(parameters["law"], domain)
+    layout, law = (
+        BlockLayout.of(domain, float(parameters["epsilon"])),
+        truth(parameters["law"], domain),
+    )
     found: dict[str, list[float]] = {"error": [], "realised": []}
     for trial in range(seed, seed + trials):
         values = values_of(law, people, trial)

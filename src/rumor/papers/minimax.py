@@ -18,7 +18,16 @@ import numpy as np
 
 import rumor
 from rumor.papers.frequency import ORACLES, draw, squared, truth
-from rumor.papers.model import Cell, Figure, Numbers, Parameters, Point, Results, Table, paper_of
+from rumor.papers.model import (
+    Cell,
+    Figure,
+    Numbers,
+    PaperTable,
+    Parameters,
+    Point,
+    Results,
+    paper_of,
+)
 
 DOMAIN, PEOPLE, TRIALS = 100, 10_000, 20
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -81,7 +90,7 @@ def cells() -> Sequence[Cell]:
     return made
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """Errors over the bound."""
     rows = []
     for epsilon in EPSILONS:
@@ -96,7 +105,7 @@ def tables(results: Results) -> Sequence[Table]:
     head = ("epsilon", "bound", *NAMES.values())
     size = f"{DOMAIN} values, {PEOPLE:,} people"
     title = f"Error over the bound at the uniform law: theory (measured), {size}"
-    made = [Table("bound", title, head, rows)]
+    made = [PaperTable("bound", title, head, rows)]
     rows = []
     for epsilon in EPSILONS:
         least = results.mean(f"bound/epsilon {epsilon:g}", "bound")
@@ -108,7 +117,9 @@ def tables(results: Results) -> Sequence[Table]:
             )
         rows.append(shown)
     head = ("epsilon", *NAMES.values())
-    made.append(Table("zipf", "On Zipf's law, over the same bound: unbiased, default", head, rows))
+    made.append(
+        PaperTable("zipf", "On Zipf's law, over the same bound: unbiased, default", head, rows)
+    )
     return made
 
 

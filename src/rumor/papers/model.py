@@ -28,7 +28,7 @@ STANDARD_ERRORS = 3.0
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table that is no list of claims."""
 
     name: str
@@ -38,7 +38,7 @@ class Table:
     note: str = ""
 
     @classmethod
-    def of_rows(cls, name: str, title: str, rows: Sequence[Mapping[str, str]]) -> Table:
+    def of_rows(cls, name: str, title: str, rows: Sequence[Mapping[str, str]]) -> PaperTable:
         """One whose rows say what stands over each cell."""
         return cls(name, title, tuple(rows[0]), [tuple(row.values()) for row in rows])
 
@@ -108,7 +108,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrialMean:
     """The mean of a quantity over trials, their spread (standard deviation) and number."""
 
     mean: float
@@ -125,14 +125,14 @@ class Measured:
 class Results:
     """What cells measured, by cell and quantity, and where it comes from."""
 
-    numbers: Mapping[str, Mapping[str, Measured]]
+    numbers: Mapping[str, Mapping[str, TrialMean]]
     made: Mapping[str, str]
     """Version, commit and command."""
 
     def __contains__(self, cell: str) -> bool:
         return cell in self.numbers
 
-    def get(self, cell: str, quantity: str) -> Measured:
+    def get(self, cell: str, quantity: str) -> TrialMean:
         """One quantity of one cell."""
         return self.numbers[cell][quantity]
 
@@ -178,8 +178,8 @@ class Verdict:
     """A claim beside what was measured."""
 
     claim: Claim
-    reproduced: Measured
-    ours: Measured | None
+    reproduced: TrialMean
+    ours: TrialMean | None
 
     @property
     def stderr(self) -> float:
@@ -212,7 +212,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ChecklistItem:
     """An item of a document: an equation, table, figure, parameter or percentage.
 
     `code` names what computes it, as "package.module:name" or "cell:beginning of an id"; `shown`
@@ -235,10 +235,10 @@ class Paper:
     name: str
     title: str
     source: str
-    checklist: Sequence[Entry]
+    checklist: Sequence[ChecklistItem]
     cells: Sequence[Cell]
     claims: Sequence[Claim] = ()
-    tables: Callable[[Results], Sequence[Table]] = lambda results: ()
+    tables: Callable[[Results], Sequence[PaperTable]] = lambda results: ()
     figures: Callable[[Results], Sequence[Figure]] = lambda results: ()
 
     def verdicts(self, results: Results) -> list[Verdict]:
@@ -259,7 +259,7 @@ def paper_of(
     *,
     cells: Sequence[Cell],
     claims: Sequence[Claim] = (),
-    tables: Callable[[Results], Sequence[Table]],
+    tables: Callable[[Results], Sequence[PaperTable]],
     figures: Callable[[Results], Sequence[Figure]],
 ) -> Paper:
     """A document, reproduced by these cells."""
@@ -270,5 +270,5 @@ def paper_of(
     return Paper(document, said["title"], said["source"], checklist, *made)
 
 
-def _entry(what: str, says: str, code: Sequence[str] = (), **rest: Any) -> Entry:
-    return Entry(what, says, tuple(code), **rest)
+def _entry(what: str, says: str, code: Sequence[str] = (), **rest: Any) -> ChecklistItem:
+    return ChecklistItem(what, says, tuple(code), **rest)

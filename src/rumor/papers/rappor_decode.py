@@ -14,10 +14,10 @@ from rumor.papers.model import (
     Claim,
     Figure,
     Numbers,
+    PaperTable,
     Parameters,
     Point,
     Results,
-    Table,
     paper_of,
 )
 
@@ -46,7 +46,7 @@ def cells() -> Sequence[Cell]:
     return made
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """Precision and recall by reading, and what does not show in the figure."""
     made = []
     kinds = (*READINGS, "as meant, shared words", "as meant, Zipf 1.1")
@@ -60,14 +60,14 @@ def tables(results: Results) -> Sequence[Table]:
             rows.append(shown)
         head = ("h", "epsilon", *kinds)
         title = f"{quantity.capitalize()} (mean ± standard error)"
-        made.append(Table(quantity, title, head, rows))
+        made.append(PaperTable(quantity, title, head, rows))
     chances = results.numbers["no true candidate"]
     false = [
         (name, f"{chances[name].mean:.3f} ± {chances[name].stderr:.3f}")
         for name in ("published", "ours")
     ]
     title = "How often a word is reported although nobody holds any candidate (h = 2)"
-    made.append(Table("null", title, ("decoder", "chance of a false word"), false))
+    made.append(PaperTable("null", title, ("decoder", "chance of a false word"), false))
     return made
 
 

@@ -18,10 +18,10 @@ from rumor.papers.model import (
     Claim,
     Figure,
     Numbers,
+    PaperTable,
     Parameters,
     Point,
     Results,
-    Table,
     paper_of,
 )
 
@@ -130,12 +130,12 @@ def cells() -> Sequence[Cell]:
     return made
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """The example, the figure's errors, and the variants."""
     return [_drawn(results), _learned(results), _variants(results)]
 
 
-def _drawn(results: Results) -> Table:
+def _drawn(results: Results) -> PaperTable:
     found, rows = results.numbers["example"], []
     expected = {
         "bits in the filter": 4.0,
@@ -146,10 +146,10 @@ def _drawn(results: Results) -> Table:
     for name, mean in expected.items():
         rows.append((name, f"{mean:g}", f"{found[name].mean:.2f}", f"{found[name].spread:.2f}"))
     head = ("of 256 bits", "expected", "mean of the draws", "their spread")
-    return Table("example", "The example drawn again and again", head, rows)
+    return PaperTable("example", "The example drawn again and again", head, rows)
 
 
-def _learned(results: Results) -> Table:
+def _learned(results: Results) -> PaperTable:
     rows = []
     for people in SIZES:
         for name in BINS:
@@ -169,13 +169,17 @@ def _learned(results: Results) -> Table:
             )
     head = ("people", "values", "largest bin", "expected error", "error", "as printed")
     more = ("Rumor's default", "error / largest bin")
-    return Table("normal", "The normal distribution: error of a bin's count", (*head, *more), rows)
+    return PaperTable(
+        "normal", "The normal distribution: error of a bin's count", (*head, *more), rows
+    )
 
 
-def _variants(results: Results) -> Table:
+def _variants(results: Results) -> PaperTable:
     shown = results.numbers["variants"]
     rows = [(name, f"{shown[name].mean:.4f}") for name in shown]
-    return Table("variants", "Two things called one-time", ("variant (h = 1)", "epsilon"), rows)
+    return PaperTable(
+        "variants", "Two things called one-time", ("variant (h = 1)", "epsilon"), rows
+    )
 
 
 def figures(results: Results) -> Sequence[Figure]:

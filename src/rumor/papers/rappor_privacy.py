@@ -21,10 +21,10 @@ from rumor.papers.model import (
     Claim,
     Figure,
     Numbers,
+    PaperTable,
     Parameters,
     Point,
     Results,
-    Table,
     paper_of,
 )
 
@@ -196,12 +196,12 @@ def claims() -> Sequence[Claim]:
     return made
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """epsilon_n by brute force and by formula, and the curve."""
     return [_after(results), _curves(results)]
 
 
-def _after(results: Results) -> Table:
+def _after(results: Results) -> PaperTable:
     rows = []
     for name in NOISE:
         for bits, h, reports in AFTER:
@@ -209,10 +209,10 @@ def _after(results: Results) -> Table:
             shown = (f"{found[q].mean:.6f}" for q in ("epsilon_n", "accounted"))
             rows.append((name, f"{bits}", f"{h}", f"{reports}", *shown))
     head = ("noise", "bits", "h", "reports n", "brute force", "accounted")
-    return Table("after", "The loss of n reports of one permanent answer", head, rows)
+    return PaperTable("after", "The loss of n reports of one permanent answer", head, rows)
 
 
-def _curves(results: Results) -> Table:
+def _curves(results: Results) -> PaperTable:
     rows, counts = [], (1, 2, 3, 5, 10, 20, 50)
     for name in CURVES:
         found = results.numbers[f"curve/{name}"]
@@ -221,7 +221,7 @@ def _curves(results: Results) -> Table:
         shown += [f"{found[f'reports for {share}'].mean:.0f}" for share in ("0.9", "0.99")]
         rows.append((name, *shown))
     head = ("setting", *(f"n = {n}" for n in counts), "infinity", "90 % after", "99 % after")
-    return Table("curve", "epsilon_n", head, rows)
+    return PaperTable("curve", "epsilon_n", head, rows)
 
 
 def figures(results: Results) -> Sequence[Figure]:

@@ -18,7 +18,15 @@ from pathlib import Path
 from rumor import __version__
 from rumor.core.files import whole_file, write_whole
 from rumor.papers.charts import picture
-from rumor.papers.model import STANDARD_ERRORS, Figure, Measured, Paper, Results, Table, Verdict
+from rumor.papers.model import (
+    STANDARD_ERRORS,
+    Figure,
+    Paper,
+    PaperTable,
+    Results,
+    TrialMean,
+    Verdict,
+)
 from rumor.papers.runner import committed
 from rumor.papers.runner import results as results_of
 
@@ -186,7 +194,7 @@ def _explained(failed: Sequence[Verdict], few: Container[str]) -> Block:
     return Block("explained", "Not reproduced", (), head, rows)
 
 
-def _table(table: Table) -> Block:
+def _table(table: PaperTable) -> Block:
     text = (table.note,) if table.note else ()
     return Block(f"table {table.name}", table.title, text, table.head, table.rows)
 
@@ -221,7 +229,7 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
-def _with_error(found: Measured) -> str:
+def _with_error(found: TrialMean) -> str:
     if found.spread == 0:
         return number(found.mean)
     return f"{number(found.mean)} ± {found.stderr:.2g}"

@@ -23,7 +23,7 @@ import numpy as np
 from rumor import __version__
 from rumor.core.errors import InputError
 from rumor.core.files import write_whole
-from rumor.papers.model import Cell, Experiment, Measured, Results
+from rumor.papers.model import Cell, Experiment, Results, TrialMean
 
 # Called with cells done, cells in all, and a guess of the seconds left (None: no idea yet).
 OnProgress = Callable[[int, int, float | None], None]
@@ -68,7 +68,7 @@ def run(
 def results(cells: Mapping[str, Kept], made: Mapping[str, str]) -> Results:
     """What kept cells measured."""
     numbers = {
-        cell: {name: Measured(*values) for name, values in kept["numbers"].items()}
+        cell: {name: TrialMean(*values) for name, values in kept["numbers"].items()}
         for cell, kept in cells.items()
     }
     return Results(numbers, made)

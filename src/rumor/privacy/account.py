@@ -180,7 +180,7 @@ def _spending(collection: Collection, question: Question, days: int, changes: in
         series=collection.series,
         question=question.id,
         mechanism=digest(question.mechanism.describe()),
-        permanent_answer=question.mechanism.permanence.settles and question.period_days is None,
+        permanent_answer=question.mechanism.permanence.is_memoised and question.period_days is None,
         allowed=allowed,
         made=min(days, allowed),
         one=question.epsilon,

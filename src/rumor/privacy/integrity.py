@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import canonical_json
 from rumor.core.errors import InputError
-from rumor.core.randomness import Keyed, Keystreams, Source, Stream, System
+from rumor.core.randomness import Keyed, Keystreams, RandomSource, Stream, System
 from rumor.core.reports import Reports, as_reports
 from rumor.core.types import Vector
 from rumor.estimators.frequency.linear import project
@@ -50,7 +50,7 @@ FEWEST = 1000
 
 
 def craft(
-    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, *, random: Source | None = None
+    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, *, random: RandomSource | None = None
 ) -> Reports:
     """Fake reports that support as many targets as a valid report can (maximal gain attack).
 
@@ -76,7 +76,7 @@ def craft(
 
 
 def _crafted_bits(
-    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, source: Source
+    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, source: RandomSource
 ) -> Reports:
     """All targets set, and as many other bits as an honest report has, so as not to stand out."""
     honest = oracle.privatize(np.resize(targets, fakes), random=source)
@@ -102,7 +102,7 @@ def co_support(
     reports: object,
     *,
     watched: int = _WATCHED,
-    random: Source | None = None,
+    random: RandomSource | None = None,
 ) -> Integrity:
     """Do reports support the most frequent values together more often than honest ones do?
 
@@ -144,7 +144,7 @@ def co_support(
     return Integrity(True, deviations, alarm, words + verdict)
 
 
-def _own_chance(oracle: FrequencyOracle, batch: Reports) -> tuple[Source, Reports]:
+def _own_chance(oracle: FrequencyOracle, batch: Reports) -> tuple[RandomSource, Reports]:
     """Randomness that follows from a batch, and the batch in an order that follows from it.
 
     Whoever crafts reports cannot choose it without knowing everybody else's.
@@ -170,7 +170,7 @@ class _Streams(Keystreams):
 
 
 def _simulated(
-    oracle: FrequencyOracle, estimate: Vector, among: Vector, people: int, source: Source
+    oracle: FrequencyOracle, estimate: Vector, among: Vector, people: int, source: RandomSource
 ) -> Reports:
     """Honest reports of people who hold some of the values, in the estimate's proportions."""
     weights = estimate * among

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from rumor.contract.collection import Collection
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
@@ -65,7 +65,7 @@ def checked_rounds(
             got = mechanism.name if mechanism.rounds == 1 else mechanism.round
             raise InputError(
                 f"PrivKVM rounds must be given once each, in order from 1; "
-                f"got {shown(got)} in place {place + 1}"
+                f"got {format_value(got)} in place {place + 1}"
             )
         following = require_rounds(mechanism)
         if place and following.parent != collections[place - 1].digest:

@@ -30,8 +30,8 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.binomial import FEW, coin_ends, success_ends
-from rumor.core.errors import InputError, shown
-from rumor.core.parts_needed import needed
+from rumor.core.errors import InputError, format_value
+from rumor.core.parts_needed import import_optional
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.supports import ItemCounts
@@ -93,7 +93,7 @@ class ExactIntervals:
 
     def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
         """Return the ends of these rows, not cut off at 0 and 1, each at its own quantile `z`."""
-        tail = needed("scipy.special", "an interval of counts").ndtr(-z)
+        tail = import_optional("scipy.special", "an interval of counts").ndtr(-z)
         return self.tails(rows, Tails(tail, tail), "population")
 
     @property
@@ -115,7 +115,7 @@ class ExactIntervals:
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Quantiles of beta laws, as frequencies."""
         if of != "population":
-            raise InputError(f'exact intervals are of the "population" only; got {shown(of)}')
+            raise InputError(f'exact intervals are of the "population" only; got {format_value(of)}')
         items = CountColumns.of(self.items, rows)
         if items.reports is None:
             low, high = binomial_ends(items.counts, items.trials, tails)
@@ -188,7 +188,7 @@ def counts_again(counts: Vector, trials: Vector, tail: float) -> Bounds:
 
 def _binomial_cdf(counts: Vector, trials: Vector, chance: Vector | float) -> Vector:
     """Return the probability of at most `counts` successes in `trials`."""
-    special = needed("scipy.special", "an interval of counts")
+    special = import_optional("scipy.special", "an interval of counts")
     inside = (counts >= 0) & (counts < trials)
     k, n = np.where(inside, counts, 0), np.where(inside, trials, 1)
     return np.where(inside, special.betaincc(k + 1, n - k, chance), counts >= 0)
@@ -231,7 +231,7 @@ class FixedPeople:
 
     def cdf(self, counts: Vector, holders: Vector) -> Vector:
         """Return the probability of at most `counts` supporting reports, `holders` of the value."""
-        special = needed("scipy.special", "an interval of counts")
+        special = import_optional("scipy.special", "an interval of counts")
         spread = math.sqrt(float(holders.max(initial=0.0)) * self.hit * (1 - self.hit))
         reach = math.ceil(_REACH * (spread + 1))
         held, own = holders[:, None], np.floor(holders * self.hit)[:, None]

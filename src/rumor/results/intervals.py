@@ -25,7 +25,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.supports import Score
@@ -78,7 +78,7 @@ class RankedIntervals(Intervals, Protocol):
 def checked_level(level: object) -> float:
     """A level of confidence, or the sentence that says what one is."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"a level must be a number above 0 and below 1; got {shown(level)}")
+        raise InputError(f"a level must be a number above 0 and below 1; got {format_value(level)}")
     return float(level)
 
 
@@ -244,7 +244,7 @@ class NormalIntervals:
             return self.stderr
         if self.people is None:
             raise InputError(
-                f'this estimate has intervals of the "population" only; got {shown(of)}'
+                f'this estimate has intervals of the "population" only; got {format_value(of)}'
             )
         return self.people
 

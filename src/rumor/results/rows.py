@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rumor.core.checks import nearest
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.parts_needed import naming, needed
+from rumor.core.parts_needed import explain_missing_extra, import_optional
 from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.shares import Share
@@ -98,7 +98,7 @@ class Tabular(abc.ABC):
         """
         from rumor.results.chart_files import saved
 
-        with naming("a chart"):
+        with explain_missing_extra("a chart"):
             return saved(self.picture(viewed(view, wishes), title, truth), path)
 
     def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
@@ -112,17 +112,17 @@ class Tabular(abc.ABC):
 
     def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
         """The estimate as an Arrow table."""
-        arrow: Any = needed("pyarrow", "an Arrow table")
+        arrow: Any = import_optional("pyarrow", "an Arrow table")
         return arrow.table(self.columns(view, **wishes))
 
     def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
         """The estimate as a pandas DataFrame."""
-        pandas = needed("pandas", "a pandas DataFrame")
+        pandas = import_optional("pandas", "a pandas DataFrame")
         return pandas.DataFrame(self.columns(view, **wishes))
 
     def to_polars(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
         """The estimate as a Polars DataFrame."""
-        polars = needed("polars", "a Polars DataFrame")
+        polars = import_optional("polars", "a Polars DataFrame")
         return polars.DataFrame(self.columns(view, **wishes))
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:

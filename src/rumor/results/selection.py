@@ -115,7 +115,7 @@ class RankedRows(Tabular):
     """A share for each of some values, the most frequent first."""
 
     _COVERED: ClassVar[str]
-    """What is true of as many of the rows shown as the level says, in words."""
+    """What intervals of rows in the order of the estimate cover; {level} is the level."""
     _NAMED: ClassVar[str]
     """What a row is, in words."""
 

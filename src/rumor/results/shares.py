@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from rumor.core.binomial import FEW
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle
@@ -101,7 +101,7 @@ def group_share(
     """The share of these members."""
     score, reports = groups.score(members)
     if of not in score.spread:
-        raise InputError(f'this estimate has intervals of the "population" only; got {shown(of)}')
+        raise InputError(f'this estimate has intervals of the "population" only; got {format_value(of)}')
     unbiased = float(score.excess[0] / score.gain)
     ends = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
     low, high = float(ends[0][0]), float(ends[1][0])
@@ -141,13 +141,13 @@ def few_share_ends(
 def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:
     """The places of some values, each named once, or the sentence that says what is wrong."""
     if isinstance(asked, (str, bytes)) or not hasattr(asked, "__iter__"):
-        raise InputError(f"a share is of a list of values; got {shown(asked)}")
+        raise InputError(f"a share is of a list of values; got {format_value(asked)}")
     places = {value: i for i, value in enumerate(known)}
     found = []
     for value in asked:
         if value not in places:
-            raise InputError(f"a share is of values of this estimate; got {shown(value)}")
+            raise InputError(f"a share is of values of this estimate; got {format_value(value)}")
         found.append(places[value])
     if not found or len(set(found)) != len(found):
-        raise InputError(f"a share is of values named once each; got {shown(list(asked))}")
+        raise InputError(f"a share is of values named once each; got {format_value(list(asked))}")
     return np.array(found, dtype=np.intp)

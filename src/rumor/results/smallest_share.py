@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import import_optional
 from rumor.mechanisms.supports import ItemCounts
 
 _SMALLEST = 1e-300
@@ -54,7 +54,7 @@ class RareCount:
 
         None where not even a share of 1 would.
         """
-        special = needed("scipy.special", "the smallest share of a count")
+        special = import_optional("scipy.special", "the smallest share of a count")
         count = self._first_above_zero(tail)
         if count > self.trials:
             return None
@@ -64,7 +64,7 @@ class RareCount:
 
     def _first_above_zero(self, tail: float) -> int:
         """Return the smallest count that an absent value reaches with a chance below `tail`."""
-        special = needed("scipy.special", "the smallest share of a count")
+        special = import_optional("scipy.special", "the smallest share of a count")
         low, high = 0, int(self.trials) + 1
         while high - low > 1:
             middle = (low + high) // 2

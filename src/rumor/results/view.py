@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Target, checked_target
 from rumor.results.intervals import checked_level
@@ -46,11 +46,11 @@ class View:
         checked_level(self.level)
         checked_target(self.of)
         if self.order not in (None, "estimate", "given"):
-            raise InputError(f'an order must be "estimate" or "given"; got {shown(self.order)}')
+            raise InputError(f'an order must be "estimate" or "given"; got {format_value(self.order)}')
         if self.rows is not None and (
             isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
         ):
-            raise InputError(f"rows must be a whole number from 1 on; got {shown(self.rows)}")
+            raise InputError(f"rows must be a whole number from 1 on; got {format_value(self.rows)}")
 
     @property
     def target(self) -> Target:

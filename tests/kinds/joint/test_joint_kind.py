@@ -252,7 +252,7 @@ def test_a_question_needs_parts_and_epsilon() -> None:
 
 def test_typed_answers(result: JointEstimate) -> None:
     kind, mixed = KINDS["joint"], Mixed(parts=PARTS, epsilon=1.0)
-    typed = kind.typed(mixed, "drinks = some, at most, smokes=no")
+    typed = kind.parse_answer(mixed, "drinks = some, at most, smokes=no")
     assert typed == {"drinks": "some, at most", "smokes": "no"}
     for text, said in (
         ("yes", "PART=LABEL, PART=LABEL...; got one without ="),
@@ -261,7 +261,7 @@ def test_typed_answers(result: JointEstimate) -> None:
         ("smokes=yes, drinks=tea", "'drinks' of an answer must be one of its labels"),
     ):
         with pytest.raises(AnswerError) as problem:
-            kind.typed(mixed, text)
+            kind.parse_answer(mixed, text)
         assert said in str(problem.value)
         assert "tea" not in str(problem.value)
 

@@ -16,7 +16,7 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.contract.collection import Collection
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets
 from rumor.core.randomness import Seeded
@@ -147,15 +147,15 @@ def test_contracts_that_cannot_be_get_one_sentence() -> None:
 
 def test_answers_are_typed_with_bars() -> None:
     mechanism = resolved(labels=WAYS, cap=2)
-    assert SETS.typed(mechanism, "car | bus") == ["bus", "car"]
-    assert SETS.typed(mechanism, "none") == SETS.typed(mechanism, "") == []
+    assert SETS.parse_answer(mechanism, "car | bus") == ["bus", "car"]
+    assert SETS.parse_answer(mechanism, "none") == SETS.parse_answer(mechanism, "") == []
     named_none = resolved(labels=["none", "some"], cap=1)
-    assert SETS.typed(named_none, "none") == ["none"]
-    assert SETS.typed(resolved(domain=12, cap=2), "11|3") == [3, 11]
+    assert SETS.parse_answer(named_none, "none") == ["none"]
+    assert SETS.parse_answer(resolved(domain=12, cap=2), "11|3") == [3, 11]
     assert SETS.hint(mechanism).startswith("OPTION|OPTION... (up to 2) or none; options bus, ")
     for text, rule in (("car|car", "each option once"), ("boat", "one of the domain's")):
         with pytest.raises(InputError, match=rule) as refused:
-            SETS.typed(mechanism, text)
+            SETS.parse_answer(mechanism, text)
         assert "boat" not in str(refused.value)
 
 
@@ -165,7 +165,7 @@ PEOPLE = [["bus", "car"], [], ["train"], ["bicycle", "bus"]]
 
 
 def read(mechanism: SetMechanism, path: Path, mark: str = "|") -> list[list[int]]:
-    table = Table.open(path, mark)
+    table = AnswerTable.open(path, mark)
     parts = [sets for sets, _ in SETS.read("ways", mechanism, table, None)]
     assert all(isinstance(part, OptionSets) for part in parts)
     rows = [part.table(0, part.people) for part in parts]
@@ -256,7 +256,7 @@ def test_a_kept_column_must_hold_no_option(tmp_path: Path) -> None:
     made = collection(labels=WAYS, cap=2)
     wide = tmp_path / "wide.csv"
     wide.write_text("bus,bicycle,car,train,town\nyes,no,no,no,x\n")
-    question, table, out = made.question("ways"), Table.open(wide), tmp_path / "r.parquet"
+    question, table, out = made.question("ways"), AnswerTable.open(wide), tmp_path / "r.parquet"
     assert privatize_table(made, question, table, out, keep=["town"]) == 1
     with pytest.raises(InputError, match="must hold no answers; got 'car'"):
         privatize_table(made, question, table, tmp_path / "no.parquet", keep=["car"])

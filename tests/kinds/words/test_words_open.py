@@ -14,8 +14,8 @@ import rumor
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
-from rumor.kinds.planning.planned import Size, Wish
-from rumor.kinds.simulation import Trials
+from rumor.kinds.planning.planned import BudgetSpec, Size
+from rumor.kinds.simulation import SimulationSettings
 from rumor.kinds.words.estimate import decode_open
 from rumor.kinds.words.plan import PlannedWords
 from rumor.kinds.words.question import WordsQuestion
@@ -190,7 +190,7 @@ def test_words_too_long_to_be_named_are_counted() -> None:
 @pytest.mark.slow
 def test_a_dry_run_tells_what_would_be_found(tmp_path: Path) -> None:
     asked = mechanism()
-    done = simulate_open(asked, Counter(ENGINES), Trials(2, random=rumor.Seeded(3)))
+    done = simulate_open(asked, Counter(ENGINES), SimulationSettings(2, random=rumor.Seeded(3)))
     assert (done.people, done.trials) == (20_000, 2)
     # One word in twenty may be false: of six found in a trial, seldom two.
     assert done.false_discoveries <= 1 / 6
@@ -205,7 +205,7 @@ def test_a_dry_run_tells_what_would_be_found(tmp_path: Path) -> None:
 
 def test_a_plan_says_what_is_found_by_length() -> None:
     plan = PlannedWords(Size())
-    (made,) = plan.candidates(Wish(4.0))
+    (made,) = plan.candidates(BudgetSpec(4.0))
     few, many = (plan.detectable(made.mechanism, n) for n in (20_000, 2_000_000))
     # Errors fall with the square root, thresholds stay: a hundred times the people, a tenth.
     assert few / many == pytest.approx(10, rel=0.25)
@@ -219,7 +219,7 @@ def test_a_plan_says_what_is_found_by_length() -> None:
 def test_the_error_of_a_planned_word_is_as_foretold() -> None:
     """Over 40 crowds a standard deviation is known to 11 %: four of those."""
     plan = PlannedWords(Size())
-    (made,) = plan.candidates(Wish(4.0))
+    (made,) = plan.candidates(BudgetSpec(4.0))
     told, seen = plan.simulate(made.mechanism, 20_000, 40, 7, None).linear
     assert seen == pytest.approx(told, rel=0.45)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.mean import MeanMechanism
@@ -90,7 +90,7 @@ class Ternary(CountedIntegers, MeanMechanism):
             return bytes([point])
         return bytes([(point + 1 + draws.below(2)) % 3])
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         stream, away = source.stream(), 2 * self.encode(values) - self.grid.steps
         near = stream.below(self.grid.steps, away.size) < np.abs(away).astype(np.uint64)
         point = np.where(near, np.where(away >= 0, HIGH, LOW), MIDDLE)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rumor.collector.http.server import background, listen
-from rumor.collector.issuer_keys import Keys
-from rumor.collector.issuing import Issuing
+from rumor.collector.issuer_keys import IssuerKeys
+from rumor.collector.issuing import IssuerService
 from rumor.collector.store.base import open_store
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
@@ -113,12 +113,12 @@ def _issuer(contract: str, invitation: str) -> Iterator[None]:
     """While this lasts, the contract's issuer listens where the contract says."""
     collection = Collection.from_contract(json.loads(contract))
     assert collection.issuer is not None
-    keys = Keys("blind", {"colour": SECRETS[0]})
+    keys = IssuerKeys("blind", {"colour": SECRETS[0]})
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(f"sqlite:///{folder}/issuer.db")
         invite(store, invitation, series="blind")
         listener = listen("127.0.0.1", int(collection.issuer.url.rpartition(":")[2]))
-        with background(Issuing(store, collection, keys), listener=listener):
+        with background(IssuerService(store, collection, keys), listener=listener):
             yield
 
 

@@ -26,9 +26,9 @@ from rumor.analysis.compare.quantities import Combination, measured, noted, pool
 from rumor.analysis.estimate import opened, stratum_name
 from rumor.analysis.people import repeated_within, require_different
 from rumor.contract.collection import Collection, Question
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike, readable
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.measures import Measures
@@ -53,7 +53,7 @@ def weigh(
     as many as they are.
     """
     found = [
-        Group(str(name), summarized(mechanism, data, may_be_empty=True))
+        Group(str(name), as_summary(mechanism, data, may_be_empty=True))
         for name, data in groups.items()
     ]
     named = {str(name): weight for name, weight in weights.items()}
@@ -121,7 +121,7 @@ def combine(
     )
     if not named:
         raise InputError("an estimate needs at least one source; got none")
-    groups = [Group(str(name), summarized(*source)) for name, source in named.items()]
+    groups = [Group(str(name), as_summary(*source)) for name, source in named.items()]
     kind = kind_of(next(iter(named.values()))[0])
     return combine_groups(kind, groups, of=of, options=options)
 
@@ -194,7 +194,7 @@ def _combined(
 def _weight(name: str, weight: object) -> float:
     number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
     if not number or not math.isfinite(weight) or weight < 0:  # type: ignore[arg-type,operator]
-        raise InputError(f"weights must be numbers from 0 on; got {shown(weight)} for {name!r}")
+        raise InputError(f"weights must be numbers from 0 on; got {format_value(weight)} for {name!r}")
     return float(weight)  # type: ignore[arg-type]
 
 
@@ -218,7 +218,7 @@ def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
         try:
             number = float(text)
         except ValueError:
-            raise InputError(f"{path}: {rule}; got the weight {shown(text)}") from None
+            raise InputError(f"{path}: {rule}; got the weight {format_value(text)}") from None
         if name in weights:
             raise InputError(f"{path}: {rule}, each group once; got {name!r} twice")
         weights[name] = number

@@ -94,10 +94,10 @@ class Combined(Tabular):
         head = ("", "value", "estimate", f"{percent(asked.level)} interval", "std. error")
         lines = [aligned(head, body, left=(0, 1))]
         if len(rows) < len(self.values):
-            lines.append(f"... and {len(self.values) - len(rows):,} more")
+            lines.append(f"{len(self.values) - len(rows):,} more values not shown")
         lines += [
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each at most; {self.method}; "
-            f"intervals of the {self.of}",
+            f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; {self.method}; "
+            f"confidence intervals for {TARGETS[self.of]}",
             self.covers(asked),
             *(wrapped(note) for note in self.notes),
         ]
@@ -130,7 +130,7 @@ class Combined(Tabular):
             for k in range(len(rows))
             if columns["low"][k] is not None
         ]
-        facts = [f"{self.method}; lines are {percent(view.level)} intervals of the {self.of}"]
+        facts = [f"{self.method}; lines: {percent(view.level)} confidence intervals for {TARGETS[self.of]}"]
         return panels(data, "estimate", title or "Estimates", facts)
 
 

@@ -23,10 +23,10 @@ from rumor.analysis.people import repeated_within, require_different
 from rumor.analysis.sources import checked_window
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_method
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.types import Days, Progress
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.estimators.multiple_testing import holm
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
@@ -68,13 +68,13 @@ def compare(
     if isinstance(first, Mapping):
         if second is not None or other is not None:
             raise InputError("groups by name are given alone; got a second beside them")
-        groups = [Group(str(name), summarized(mechanism, data)) for name, data in first.items()]
+        groups = [Group(str(name), as_summary(mechanism, data)) for name, data in first.items()]
     else:
         if second is None:
             raise InputError("a comparison needs two groups of reports; got one")
         groups = [
-            Group("first", summarized(mechanism, first)),
-            Group("second", summarized(other or mechanism, second)),
+            Group("first", as_summary(mechanism, first)),
+            Group("second", as_summary(other or mechanism, second)),
         ]
     return compare_groups(kind_of(mechanism), groups, against=against, of=of, options=options)
 
@@ -137,12 +137,12 @@ def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, i
     """All pairs in order, or one group with each of the others."""
     if len(names) < 2 or len(set(names)) != len(names):
         raise InputError(
-            f"a comparison needs two groups or more, each by its own name; got {shown(list(names))}"
+            f"a comparison needs two groups or more, each by its own name; got {format_value(list(names))}"
         )
     if against is None:
         return list(itertools.combinations(range(len(names)), 2))
     if against not in names:
-        raise InputError(f"the group to compare with must be one of them; got {shown(against)}")
+        raise InputError(f"the group to compare with must be one of them; got {format_value(against)}")
     at = list(names).index(against)
     return [(at, i) for i in range(len(names)) if i != at]
 
@@ -199,7 +199,7 @@ class Counting:
         """Return what the kind makes of the words, and what intervals assume."""
         words = None if self.candidates is None else read_words(self.candidates)
         kind = KINDS[question.kind]
-        known = kind.dictionary(question.id, question.mechanism, words, self.on_progress)
+        known = kind.candidate_options(question.id, question.mechanism, words, self.on_progress)
         if self.assume is None:
             return known
         checked_method("auto", {"assume": self.assume}, kind.options())
@@ -297,7 +297,7 @@ def read_period(text: str) -> Days:
     except ValueError:
         start = end = None
     if start is None and end is None:
-        raise InputError(f"a period must be days written FIRST..LAST; got {shown(text)}")
+        raise InputError(f"a period must be days written FIRST..LAST; got {format_value(text)}")
     return checked_window((start, end if dots else start))
 
 

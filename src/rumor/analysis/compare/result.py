@@ -156,7 +156,10 @@ class Comparison(Tabular):
         """Which rows the intervals cover."""
         cut = view.rows is not None and view.rows < len(self.values)
         if view.chosen and cut and not view.simultaneous:
-            return f"{percent(view.level)} of the rows shown hold the true difference"
+            return (
+                f"intervals adjusted for ranking: on average at least {percent(view.level)} of "
+                f"those shown contain the true difference"
+            )
         return all_or_each(view, self._size, "a difference")
 
     def extra_fields(self, view: View) -> dict[str, object]:
@@ -183,10 +186,10 @@ class Comparison(Tabular):
             mine = [k for k, i in enumerate(rows) if i // each == number]
             blocks.append(self._block(pair, columns, mine, seen))
         facts = [
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each at most; "
-            f"unbiased shares and means; intervals of the {self.of}",
+            f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
+            f"unbiased estimates; confidence intervals for {TARGETS[self.of]}",
             self.covers(seen),
-            f"Holm: the p-value of a row among all {self._size:,}",
+            f"Holm: p-value adjusted for {self._size:,} rows",
             *(wrapped(note) for note in self.notes),
         ]
         return "\n\n".join([*blocks, "\n".join(facts)])
@@ -226,15 +229,16 @@ class Comparison(Tabular):
         lines.append(aligned(head, body, left=(0, 1)))
         hidden = len(self.values) - len(mine)
         if hidden:
-            lines.append(f"... and {hidden:,} with larger p-values")
+            lines.append(f"{hidden:,} values with larger p-values not shown")
         if pair.overall is not None:
             found = pair.overall
             among = ""
             if len(self.pairs) > 1 and pair.overall_adjusted is not None:
-                among = f", among {len(self.pairs)} pairs (Holm) {chance(pair.overall_adjusted)}"
+                adjusted = chance(pair.overall_adjusted, "p = ")
+                among = f"; adjusted for {len(self.pairs)} pairs (Holm): {adjusted}"
             lines.append(
-                f"all at once: {found.test} {found.statistic:.2f} on {found.freedom} degrees of "
-                f"freedom, p-value {chance(found.p_value)}{among}"
+                f"omnibus test: {found.test} {found.statistic:.2f}, {found.freedom} degrees of "
+                f"freedom, {chance(found.p_value, 'p = ')}{among}"
             )
         return "\n".join(lines)
 
@@ -270,8 +274,10 @@ def row_text(columns: Mapping[str, Column], k: int) -> Show:
     return show
 
 
-def chance(p_value: object) -> str:
-    """A p-value as text."""
+def chance(p_value: object, equals: str = "") -> str:
+    """Return a p-value as text, after `equals` (as in "p = ") where it is not tiny."""
     if not isinstance(p_value, float):
         return "none"
-    return f"{p_value:.2g}" if p_value > _TINY else f"< {_TINY:g}"
+    if p_value > _TINY:
+        return f"{equals}{p_value:.2g}"
+    return f"{equals.replace('=', '<') or '< '}{_TINY:g}"

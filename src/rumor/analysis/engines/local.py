@@ -19,7 +19,7 @@ from pathlib import Path
 from rumor.analysis.engines.base import Batch, Fold, Join, M, P, Part, R, S, Source, Split
 from rumor.analysis.engines.kept import HeldSource, PreparedSource, gathered
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress
 
 _MAX_WORKERS = 1024
@@ -100,7 +100,7 @@ def started(master: str | None, on_status: object) -> Iterator[LocalEngine]:
 def check_no_master(master: str | None, name: str) -> None:
     """Refuse the address of a cluster for an engine of this machine."""
     if master is not None:
-        raise InputError(f"a master is for the Spark engine; got {shown(master)} for {name}")
+        raise InputError(f"a master is for the Spark engine; got {format_value(master)} for {name}")
 
 
 def _memory() -> int:

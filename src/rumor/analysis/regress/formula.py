@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rumor.core.checks import nearest
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 
 INTERCEPT = "Intercept"
@@ -41,7 +41,7 @@ def right_side(formula: str) -> str:
     """What a formula explains something by; what is explained, the question says."""
     left, tilde, right = formula.rpartition("~")
     if not right.strip() or "~" in left:
-        raise InputError(f"a formula is written ANSWER ~ COLUMN + COLUMN; got {shown(formula)}")
+        raise InputError(f"a formula is written ANSWER ~ COLUMN + COLUMN; got {format_value(formula)}")
     return right if tilde else formula
 
 
@@ -79,7 +79,7 @@ def design(formula: str, columns: Mapping[str, Any]) -> Design:
         names += list(found)
         made += list(found.values())
     if not terms:
-        raise InputError(f"a formula must name a column at least; got {shown(formula)}")
+        raise InputError(f"a formula must name a column at least; got {format_value(formula)}")
     return _checked(Design(names, terms, np.column_stack(made)))
 
 
@@ -120,7 +120,7 @@ def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Desig
     except ModuleNotFoundError:
         raise InputError(
             f"a formula is a sum of columns, unless the package formulaic is installed; "
-            f"got {shown(formula)}"
+            f"got {format_value(formula)}"
         ) from None
     try:
         frame = pandas.DataFrame(dict(columns))
@@ -130,7 +130,7 @@ def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Desig
     except (formulaic.errors.FormulaicError, SyntaxError, ValueError, KeyError):
         raise InputError(
             f"a formula must be one that formulaic reads, of the columns "
-            f"{', '.join(columns)}; got {shown(formula)}"
+            f"{', '.join(columns)}; got {format_value(formula)}"
         ) from None
     names = list(made.columns)
     slices = {

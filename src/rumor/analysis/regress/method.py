@@ -23,7 +23,7 @@ from rumor.analysis.regress.result import Regression, TermTest
 from rumor.analysis.sources import within
 from rumor.contract.collection import Question
 from rumor.contract.report_file import DAMAGE, NO_STRATA, damaged, report_bytes
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports, as_reports
 from rumor.core.types import Days
 from rumor.estimators.groups import beyond, two_sided
@@ -78,7 +78,7 @@ def regress_kind(
         raise InputError("a regression needs people whose columns are all known; got none")
     # What is left may be numbers where unknown ones made it a list of anything.
     said = design(asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()})
-    chances, outputs, channel = kind.chances(mechanism, rows[whole])
+    chances, outputs, channel = kind.report_likelihoods(mechanism, rows[whole])
     values: list[Any] = list(mechanism.labels or range(chances.shape[1]))
     at = _reference(values, reference)
     fits = _Fits(chances, outputs, channel, at)
@@ -140,7 +140,7 @@ def _reference(values: list[object], asked: str | int | None) -> int:
     for place, value in enumerate(values):
         if value == asked or str(value) == str(asked):
             return place
-    raise InputError(f"the reference must be one of the answers; got {shown(asked)}")
+    raise InputError(f"the reference must be one of the answers; got {format_value(asked)}")
 
 
 def _table(columns: Any) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _table(columns: Any) -> dict[str, Any]:
     if hasattr(columns, "column_names"):  # Arrow
         columns = {name: columns[name].to_pylist() for name in columns.column_names}
     if not isinstance(columns, Mapping) and not hasattr(columns, "keys"):
-        raise InputError(f"columns must be a table or a mapping from names; got {shown(columns)}")
+        raise InputError(f"columns must be a table or a mapping from names; got {format_value(columns)}")
     found: dict[str, Any] = {str(name): np.asarray(columns[name]) for name in columns}
     if not found:
         raise InputError("a regression needs a public column at least; got none")

@@ -93,7 +93,7 @@ class Regression(Tabular):
     def covers(self, view: View) -> str:
         """What the intervals cover."""
         level = percent(view.level)
-        return f"each interval covers a coefficient named in advance, at a level of {level}"
+        return f"{level} confidence intervals, each for a coefficient chosen before seeing the data"
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """Likelihoods, and the tests of the terms."""
@@ -144,14 +144,13 @@ class Regression(Tabular):
     def _lines(self, view: View) -> list[str]:
         rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
         lines = [
-            f"log-odds against {one_line(self.reference)!r}, of the answers themselves; "
-            f"log-likelihood {self.log_likelihood:.3f}, of the intercept alone "
-            f"{self.null_log_likelihood:.3f}{rest}",
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each",
+            f"log-odds of the true answers against {one_line(self.reference)!r}; log-likelihood "
+            f"{self.log_likelihood:.3f}, of the intercept alone {self.null_log_likelihood:.3f}{rest}",
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
             self.covers(view),
         ]
         if self.left_out:
-            lines.append(f"{self.left_out:,} people with an unknown column were left out")
+            lines.append(f"{self.left_out:,} respondents with a missing column were left out")
         return [wrapped(line) for line in (*lines, *self.notes)]
 
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:

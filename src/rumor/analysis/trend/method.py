@@ -18,10 +18,10 @@ from rumor.analysis.people import require_different
 from rumor.analysis.trend.line import change, smooth
 from rumor.analysis.trend.result import LineCoins, Trend
 from rumor.core.checks import checked_choice
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.estimators.groups import Pooled, Sample
 from rumor.estimators.multiple_testing import holm
 from rumor.kinds import KINDS, kind_of
@@ -43,11 +43,11 @@ def trend(
     the evidence says, and its largest change with a p-value that allows for having been looked
     for on every day. Days must be of different people.
     """
-    summaries = {_day(day): summarized(mechanism, data) for day, data in days.items()}
-    return follow(kind_of(mechanism), summaries, every=every, options=options)
+    summaries = {_day(day): as_summary(mechanism, data) for day, data in days.items()}
+    return estimate_trend(kind_of(mechanism), summaries, every=every, options=options)
 
 
-def follow(
+def estimate_trend(
     kind: Kind[Any],
     days: Mapping[datetime.date, Summary],
     *,
@@ -140,14 +140,14 @@ def _day(day: object) -> datetime.date:
     try:
         return datetime.date.fromisoformat(str(day))
     except ValueError:
-        raise InputError(f"a day must be a date, or written YYYY-MM-DD; got {shown(day)}") from None
+        raise InputError(f"a day must be a date, or written YYYY-MM-DD; got {format_value(day)}") from None
 
 
 def follow_reports(stored: Stored, every: str = "day") -> Trend:
     """How a question's answers move from day to day, or from week to week."""
     asked, found = stored.groups("day")
     notes = require_different(asked, "days", stored.different_people)
-    return follow(
+    return estimate_trend(
         KINDS[asked.kind],
         {datetime.date.fromisoformat(day): summary for day, summary in found.items()},
         every=every,

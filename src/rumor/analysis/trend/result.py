@@ -68,7 +68,7 @@ class Trend(Tabular):
     """The reports of every period."""
     coins: LineCoins | None = field(default=None, repr=False)
     """What stretches the band where reports are few."""
-    method: str = "random walk, smoothness by evidence"
+    method: str = "random-walk smoother, step variance averaged by marginal likelihood"
     heading: str = ""
     notes: tuple[str, ...] = ()
 
@@ -115,10 +115,7 @@ class Trend(Tabular):
 
     def covers(self, view: View) -> str:
         """What the band covers."""
-        return (
-            f"the band around the line holds the truth of a period named in advance, at a level "
-            f"of about {percent(view.level)}"
-        )
+        return f"band: approximate pointwise {percent(view.level)} confidence interval"
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """Where each value changed most."""
@@ -168,11 +165,12 @@ class Trend(Tabular):
         table = aligned((*head, "largest change", "from", "p-value", "Holm"), body, left=(0, 1))
         lines = [table]
         if len(order) < len(self.values):
-            lines.append(f"... and {len(self.values) - len(order):,} with larger p-values")
+            hidden = len(self.values) - len(order)
+            lines.append(f"{hidden:,} values with larger p-values not shown")
         lines += [
             f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} each; {self.method}",
-            *(wrapped(line) for line in (self.covers(asked), *self.notes)),
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
+            *(wrapped(line) for line in (self.method, self.covers(asked), *self.notes)),
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 

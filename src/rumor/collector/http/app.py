@@ -23,7 +23,7 @@ from rumor.collector.http.application import application, health, json_response,
 from rumor.collector.http.headers import check_bearer, takes_gzip
 from rumor.collector.http.openapi import openapi
 from rumor.collector.http.pages import Pages
-from rumor.collector.http.post_route import PREFLIGHT, PUBLIC, Posted, content_type, headers_of
+from rumor.collector.http.post_route import PREFLIGHT, PUBLIC, PostRoute, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import (
     BINARY_TYPE,
@@ -35,7 +35,7 @@ from rumor.collector.http.wire import (
     parse_withdrawal,
 )
 from rumor.collector.service import EstimateQuery, Service
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.results.view import View
 
@@ -66,7 +66,7 @@ def make_app(service: Service) -> Starlette:
     )
 
 
-class _Ingest(Posted[Service]):
+class _Ingest(PostRoute[Service]):
     """POST /v1/reports."""
 
     name = "reports"
@@ -87,7 +87,7 @@ class _Ingest(Posted[Service]):
         return b'{"accepted":%d,"duplicates":%d}' % (outcome.new, outcome.duplicates)
 
 
-class _Withdrawals(Posted[Service]):
+class _Withdrawals(PostRoute[Service]):
     """POST /v1/withdrawals."""
 
     name = "withdrawals"
@@ -108,7 +108,7 @@ class _Withdrawals(Posted[Service]):
         return b'{"withdrawn":%d,"absent":%d}' % (withdrawn, len(ids) - withdrawn)
 
 
-class _Batches(Posted[Service]):
+class _Batches(PostRoute[Service]):
     """POST /v1/batches: envelopes that a relay hands over."""
 
     name = "batches"
@@ -265,7 +265,9 @@ _FORMATS = {
 def _known_keys(given: Mapping[str, str], known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
-            raise Problem("invalid-query", f"a query may say {', '.join(known)}; got {shown(key)}")
+            raise Problem(
+                "invalid-query", f"a query may say {', '.join(known)}; got {format_value(key)}"
+            )
 
 
 def _collection(given: Mapping[str, str]) -> str | None:
@@ -278,7 +280,8 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
     format = given.get("format", "json")
     if format not in _FORMATS:
         raise Problem(
-            "invalid-query", f"format must be one of {', '.join(_FORMATS)}; got {shown(format)}"
+            "invalid-query",
+            f"format must be one of {', '.join(_FORMATS)}; got {format_value(format)}",
         )
     first, last = _day(given, "from"), _day(given, "to")
     if first is not None and last is not None and first > last:
@@ -317,7 +320,9 @@ def _number(
     try:
         return kind(given[key]) if key in given else unsaid
     except ValueError:
-        raise Problem("invalid-query", f"{key} must be {what}; got {shown(given[key])}") from None
+        raise Problem(
+            "invalid-query", f"{key} must be {what}; got {format_value(given[key])}"
+        ) from None
 
 
 def _day(given: Mapping[str, str], key: str) -> datetime.date | None:
@@ -328,5 +333,5 @@ def _day(given: Mapping[str, str], key: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         raise Problem(
-            "invalid-query", f"{key} must be a day written YYYY-MM-DD; got {shown(text)}"
+            "invalid-query", f"{key} must be a day written YYYY-MM-DD; got {format_value(text)}"
         ) from None

@@ -18,10 +18,10 @@ from rumor.collector.http.headers import SecurityHeaders
 from rumor.collector.http.post_route import PUBLIC, Receiver
 from rumor.collector.http.problems import CONTENT_TYPE, Problem, unavailable
 from rumor.collector.store.base import StoreUnavailable
-from rumor.core.errors import shown
+from rumor.core.errors import format_value
 
 
-class Lasting(Protocol):
+class StartStop(Protocol):
     """What runs as long as its application does."""
 
     async def start(self) -> None:
@@ -31,10 +31,10 @@ class Lasting(Protocol):
         """Finish what is under way, and let go."""
 
 
-class Healthy(Protocol):
+class HealthChecked(Protocol):
     """What can say whether it takes something now."""
 
-    async def healthy(self) -> bool:
+    async def is_healthy(self) -> bool:
         """Whether it does."""
 
 
@@ -50,9 +50,9 @@ def _plain(value: object) -> object:
     return str(value) if plain is None else plain()
 
 
-async def health(service: Healthy) -> Response:
+async def health(service: HealthChecked) -> Response:
     """Whether something can be taken now."""
-    if not await service.healthy():
+    if not await service.is_healthy():
         raise Problem("unavailable", "the store must take writes; it does not just now")
     return json_response({"status": "ok"})
 
@@ -70,7 +70,7 @@ class _App(Starlette):
         return SecurityHeaders(super().build_middleware_stack())
 
 
-def application(service: Lasting, routes: Sequence[Route]) -> Starlette:
+def application(service: StartStop, routes: Sequence[Route]) -> Starlette:
     """The application with these routes, which a service stands behind."""
 
     @asynccontextmanager
@@ -109,7 +109,7 @@ async def _http_problem(request: Request, problem: Exception) -> Response:
     if problem.status_code == 405:
         refusal = Problem(
             "method-not-allowed",
-            f"the method must be one that this path has; got {shown(request.method)}",
+            f"the method must be one that this path has; got {format_value(request.method)}",
             headers=problem.headers,
         )
     elif problem.status_code == 404:

@@ -12,11 +12,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health
-from rumor.collector.http.post_route import Posted, content_type, headers_of
+from rumor.collector.http.post_route import PostRoute, content_type, headers_of
 from rumor.collector.http.problems import Problem
 from rumor.collector.http.wire import JSON_TYPE
-from rumor.collector.issuing import Issuing
-from rumor.collector.store.base import Wanted
+from rumor.collector.issuing import IssuerService
+from rumor.collector.store.base import BlindedToken
 
 
 class JsonToken(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -38,16 +38,18 @@ _decoder = msgspec.json.Decoder(JsonTokens)
 _FORM = '{"credential": base64, "tokens": [{"key": base64, "number": 0, "blinded": base64}, ...]}'
 
 
-def parse_tokens(body: bytes) -> tuple[bytes, list[Wanted]]:
+def parse_tokens(body: bytes) -> tuple[bytes, list[BlindedToken]]:
     """Who asks, and for what; not yet checked against the keys."""
     try:
         asked = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise Problem("malformed", f"a body must be {_FORM}; got something else") from None
-    return asked.credential, [Wanted(one.key, one.number, one.blinded) for one in asked.tokens]
+    return asked.credential, [
+        BlindedToken(one.key, one.number, one.blinded) for one in asked.tokens
+    ]
 
 
-def make_app(issuing: Issuing) -> Starlette:
+def make_app(issuing: IssuerService) -> Starlette:
     """The ASGI application of an issuer."""
 
     async def healthy(request: Request) -> Response:
@@ -62,7 +64,7 @@ def make_app(issuing: Issuing) -> Starlette:
     )
 
 
-class _Tokens(Posted[Issuing]):
+class _Tokens(PostRoute[IssuerService]):
     """POST /v1/tokens."""
 
     name = "tokens"

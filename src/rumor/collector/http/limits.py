@@ -55,7 +55,7 @@ class Limits:
     """The longest time that a connection may be idle between two requests."""
 
 
-class Bucket:
+class RateLimiter:
     """A token bucket for everybody together, which no single address can empty for the others.
 
     When the tokens of a second are used up, an address that has asked for none beyond them is

@@ -28,7 +28,7 @@ from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
-from rumor.core.errors import shown
+from rumor.core.errors import format_value
 
 WEB = Path(rumor.collector.__file__).parent / "web"
 WORDS = CLIENT / "view" / "words"
@@ -160,7 +160,9 @@ class Pages:
         # Names are compared with what the folder holds, never joined into a path unseen.
         files = _files(folder)
         if name not in files or files[name].suffix == ".html":
-            raise Problem("not-found", f"a file must be one of this service; got {shown(name)}")
+            raise Problem(
+                "not-found", f"a file must be one of this service; got {format_value(name)}"
+            )
         return self._asset(files[name])
 
     def _asset(self, path: Path) -> Asset:

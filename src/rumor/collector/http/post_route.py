@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rumor.collector.http.headers import SENDER
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.problems import CONTENT_TYPE, Problem
 from rumor.collector.http.wire import decompressed, too_large
 from rumor.collector.metrics import Metrics
-from rumor.core.errors import shown
+from rumor.core.errors import format_value
 
 # Browsers of any site may fetch the contract and send reports: neither needs a credential.
 PUBLIC = {"Access-Control-Allow-Origin": "*"}
@@ -39,7 +39,8 @@ def content_type(headers: Headers, *known: str) -> str:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in known:
         raise Problem(
-            "unsupported-type", f"a body must be sent as {' or '.join(known)}; got {shown(kind)}"
+            "unsupported-type",
+            f"a body must be sent as {' or '.join(known)}; got {format_value(kind)}",
         )
     return kind
 
@@ -48,14 +49,14 @@ class Receiver(Protocol):
     """What stands behind such a path: bounds on what it takes, and totals."""
 
     limits: Limits
-    bucket: Bucket
+    bucket: RateLimiter
     metrics: Metrics
 
 
 S = TypeVar("S", bound=Receiver)
 
 
-class Posted(abc.ABC, Generic[S]):
+class PostRoute(abc.ABC, Generic[S]):
     """A public path that takes a body, as a bare ASGI application: one of them must be fast."""
 
     name: ClassVar[str]
@@ -101,7 +102,7 @@ class Posted(abc.ABC, Generic[S]):
         service = self._service
         self._take(service.bucket, service.limits.requests_per_second, "requests", scope)
 
-    def _take(self, bucket: Bucket, most: float, what: str, scope: Scope) -> None:
+    def _take(self, bucket: RateLimiter, most: float, what: str, scope: Scope) -> None:
         if not bucket.take(scope.get(SENDER, "")):
             raise Problem(
                 "rate",

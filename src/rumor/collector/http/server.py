@@ -211,7 +211,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
 
-class Served(Protocol):
+class HttpService(Protocol):
     """What can be served: a collector, an issuer."""
 
     limits: Limits
@@ -225,7 +225,7 @@ class Server(uvicorn.Server):
     """A service that says where it listens once it does."""
 
     def __init__(
-        self, service: Served, listener: socket.socket, on_ready: Callable[[str], None]
+        self, service: HttpService, listener: socket.socket, on_ready: Callable[[str], None]
     ) -> None:
         limits = service.limits
         room = WaitingRoom(limits.connections, min(limits.connections, limits.unfinished))
@@ -297,7 +297,7 @@ def _allow_files(count: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def serve(service: Served, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
+def serve(service: HttpService, listener: socket.socket, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal says to stop; reports that are waiting are written first."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
@@ -311,7 +311,7 @@ def serve(service: Served, listener: socket.socket, on_ready: Callable[[str], No
 
 @contextmanager
 def background(
-    service: Served, host: str = "127.0.0.1", listener: socket.socket | None = None
+    service: HttpService, host: str = "127.0.0.1", listener: socket.socket | None = None
 ) -> Iterator[str]:
     """A service in a thread of this process, for a demonstration or a test; gives its URL."""
     ready: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()

@@ -19,7 +19,7 @@ from rumor.collector.http.problems import Problem
 from rumor.collector.store.base import ID_BYTES
 from rumor.contract.collection import Question
 from rumor.contract.deletion import KEY_SIZES, report_id
-from rumor.core.errors import shown
+from rumor.core.errors import format_value
 from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism
 
@@ -63,7 +63,7 @@ def decompressed(body: bytes, encoding: str, most: int) -> bytes:
     if encoding != "gzip":
         raise Problem(
             "unsupported-type",
-            f"a body must be sent as it is or compressed with gzip; got {shown(encoding)}",
+            f"a body must be sent as it is or compressed with gzip; got {format_value(encoding)}",
         )
     inflate = zlib.decompressobj(wbits=31)
     try:

@@ -13,11 +13,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from rumor.collector.http.application import application, health, metrics
-from rumor.collector.http.post_route import Posted, headers_of
+from rumor.collector.http.post_route import PostRoute, headers_of
 from rumor.collector.relay.service import RelayService
 
 
-class _Envelopes(Posted[RelayService]):
+class _Envelopes(PostRoute[RelayService]):
     """POST /v1/relay/{digest}/{question}, and /{turn} where the contract has turns."""
 
     name = "relay"

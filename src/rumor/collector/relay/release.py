@@ -20,8 +20,8 @@ from typing import ClassVar
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collector import clock
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Turns
-from rumor.collector.relay.store import Batch, RelayStore
+from rumor.collector.periodic import PeriodicTask
+from rumor.collector.relay.store import EnvelopeBatch, RelayStore
 from rumor.contract.relay import DAYS_TO_DELIVER
 
 # Handed over at a time: less than a request of a gateway may have (rumor.collector.http.limits),
@@ -32,7 +32,7 @@ _MOST_ENVELOPES, _MOST_BYTES = 1_000, 4 << 20
 _log = logging.getLogger("rumor.relay")
 
 
-class Releaser(Turns):
+class Releaser(PeriodicTask):
     """Looks every few seconds whether a release is due, and delivers what is under way."""
 
     what = "envelopes could not be passed on"
@@ -53,7 +53,7 @@ class Releaser(Turns):
         self._trouble = ""
         super().__init__(seconds)
 
-    def turn(self, day: datetime.date) -> None:
+    def run_once(self, day: datetime.date) -> None:
         """Release and drop if it is time; then deliver what is released."""
         self._release(day)
         for over in self._store.drop_over(clock.now()):
@@ -110,7 +110,7 @@ class Releaser(Turns):
                 self._say(f"the gateway cannot be reached, and envelopes wait: {problem}")
                 return
 
-    def _drop(self, count: int, batch: Batch, why: str) -> None:
+    def _drop(self, count: int, batch: EnvelopeBatch, why: str) -> None:
         if not count:
             return
         self._metrics.reports["dropped"] += count
@@ -127,7 +127,7 @@ class Releaser(Turns):
         self._trouble = trouble
 
 
-class ReleaseWatch(Turns):
+class ReleaseWatch(PeriodicTask):
     """Looks every few seconds whether a release is due that has not come.
 
     One of the schedule, when the last is longer ago than its period, or a moment of a turn.
@@ -142,7 +142,7 @@ class ReleaseWatch(Turns):
         self.is_overdue = False
         super().__init__(seconds)
 
-    def turn(self, day: datetime.date) -> None:
+    def run_once(self, day: datetime.date) -> None:
         """Notice a release that is overdue, and say so once."""
         last, now = self._store.last_release(), clock.now()
         on_schedule = last is not None and last.time <= now < last.time + last.every

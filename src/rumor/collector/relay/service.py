@@ -11,19 +11,19 @@ from starlette.types import ASGIApp
 from rumor.client.transport import Transport
 from rumor.collector.admission import accepted_turn
 from rumor.collector.group_commit import Writer
-from rumor.collector.http.limits import Bucket, Limits
+from rumor.collector.http.limits import Limits, RateLimiter
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
-from rumor.collector.periodic import Pulse, Running
+from rumor.collector.periodic import StoreHealth, WriterService
 from rumor.collector.relay.release import Releaser, ReleaseWatch
-from rumor.collector.relay.store import Arrived, Batch, Class, RelayStore
+from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, QuestionQueue, RelayStore
 
 OUTCOMES = ("kept", "repeated", "released", "delivered", "dropped")
 _SECONDS_TO_TAKE = 120.0
 
 
 @dataclass
-class RelayService(Running):
+class RelayService(WriterService):
     """Envelopes in, whole classes of them out."""
 
     store: RelayStore
@@ -38,11 +38,11 @@ class RelayService(Running):
 
     def __post_init__(self) -> None:
         self.metrics = Metrics(OUTCOMES, "envelopes")
-        self.bucket = Bucket(self.limits.requests_per_second)
+        self.bucket = RateLimiter(self.limits.requests_per_second)
         self._gateway = Transport(self.gateway, _SECONDS_TO_TAKE)
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
-        self._writer: Writer[Arrived, bool] | None = None
-        self._pulse = Pulse(self.store)
+        self._writer: Writer[ArrivedEnvelope, bool] | None = None
+        self._pulse = StoreHealth(self.store)
         self._watch: ReleaseWatch | None = None
 
     def app(self) -> ASGIApp:
@@ -54,7 +54,7 @@ class RelayService(Running):
     async def start(self) -> None:
         """Begin to take envelopes."""
         self._writer = Writer(self.store.keep, self.metrics, self.limits.waiting_reports)
-        self._turns = Releaser(
+        self._task = Releaser(
             self.store, self._gateway, self.token, self.metrics, self.every, self.look_seconds
         )
         # In a thread of its own: one that waits for a gateway would not notice its own delay.
@@ -66,7 +66,7 @@ class RelayService(Running):
             await asyncio.to_thread(self._watch.stop)
         await super().stop()
 
-    def kind(self, digest: str, question: str) -> Class:
+    def kind(self, digest: str, question: str) -> QuestionQueue:
         """The class that an envelope is said to be of."""
         found = self._classes.get((digest, question))
         if found is None:
@@ -77,11 +77,11 @@ class RelayService(Running):
             )
         return found
 
-    def batch(self, kind: Class, turn: str | None) -> Batch:
+    def batch(self, kind: QuestionQueue, turn: str | None) -> EnvelopeBatch:
         """Return the batch of a class and the `turn` that a sender names, or refuse the turn."""
-        return Batch(kind, accepted_turn(kind.turn_hours, turn))
+        return EnvelopeBatch(kind, accepted_turn(kind.turn_hours, turn))
 
-    async def take(self, batch: Batch, sealed: bytes) -> None:
+    async def take(self, batch: EnvelopeBatch, sealed: bytes) -> None:
         """Make an envelope durable; whether it was there before nobody is told."""
         assert self._writer is not None
         kind = batch.kind
@@ -91,11 +91,11 @@ class RelayService(Running):
                 f"an envelope of question {kind.question!r} must have {kind.size} bytes; "
                 f"got {len(sealed)}",
             )
-        (new,) = await self._writer.submit(Arrived(kind.number, sealed, batch.turn))
+        (new,) = await self._writer.submit(ArrivedEnvelope(kind.number, sealed, batch.turn))
         self.metrics.reports["kept" if new else "repeated"] += 1
 
-    async def healthy(self) -> bool:
+    async def is_healthy(self) -> bool:
         """Whether envelopes can be kept now, asked at most once a second."""
         if self._watch is not None and self._watch.is_overdue:
             raise Problem("unavailable", "releases must keep to their schedule; one is overdue")
-        return await self._pulse.well()
+        return await self._pulse.takes_writes()

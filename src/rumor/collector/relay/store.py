@@ -36,7 +36,7 @@ from rumor.collector.store.tables import Run, day_number
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeClass
 from rumor.contract.relay import DAYS_TO_DELIVER, turn_at
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 _NAME_BYTES = 16
 _SCHEMA = Schema(
@@ -70,7 +70,7 @@ _UNDER_WAY = "class = ? AND turn IS ? AND released = 1 AND sealed IS NOT NULL"
 
 
 @dataclass(frozen=True)
-class Class:
+class QuestionQueue:
     """The envelopes of one question: what the relay knows of them."""
 
     number: int
@@ -83,10 +83,10 @@ class Class:
 
 
 @dataclass(frozen=True)
-class Batch:
+class EnvelopeBatch:
     """The envelopes that are released together: of one class, and of one turn if it has turns."""
 
-    kind: Class
+    kind: QuestionQueue
     turn: int | None = None
 
     @property
@@ -96,7 +96,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ArrivedEnvelope:
     """One envelope that somebody sent."""
 
     of: int
@@ -108,7 +108,7 @@ class Arrived:
 
 
 @dataclass(frozen=True)
-class Release:
+class LastRelease:
     """The last release of the schedule: when it was due, and the period in seconds."""
 
     time: float
@@ -116,19 +116,19 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Released:
+class BatchRelease:
     """What became of one batch at a release."""
 
-    of: Batch
+    of: EnvelopeBatch
     released: int
     dropped: int
 
 
 @dataclass(frozen=True)
-class Over:
+class ExpiredTurn:
     """How many envelopes of a turn that is over were dropped: never released, never delivered."""
 
-    of: Batch
+    of: EnvelopeBatch
     waiting: int
     under_way: int
 
@@ -141,7 +141,7 @@ class RelayStore:
         if path in ("", url):
             raise InputError(
                 f"a relay's store must be sqlite:///FILE, which tells no order of arrival; "
-                f"got {shown(url.partition(':')[0])}"
+                f"got {format_value(url.partition(':')[0])}"
             )
         self._dialect = Sqlite(path, _SCHEMA)
         self._database = Database(self._dialect)
@@ -177,23 +177,23 @@ class RelayStore:
                     kind.relay.turn_hours,
                 )
 
-    def classes(self) -> list[Class]:
+    def classes(self) -> list[QuestionQueue]:
         """Every class, of all contracts that were ever given."""
         with self._database.reading() as run:
             return _classes(run)
 
-    def keep(self, arrived: Sequence[Arrived]) -> list[bool]:
+    def keep(self, arrived: Sequence[ArrivedEnvelope]) -> list[bool]:
         """Make envelopes durable in one commit; of each whether its bytes are new."""
         day = day_number(today())
         with self._database.writing() as run:
             return [_insert(run, each, day) for each in arrived]
 
-    def last_release(self) -> Release | None:
+    def last_release(self) -> LastRelease | None:
         """Return the last release of the schedule; None before the schedule has started."""
         with self._database.reading() as run:
             return _last_release(run)
 
-    def release(self, now: float, every: float, day: datetime.date) -> list[Released] | None:
+    def release(self, now: float, every: float, day: datetime.date) -> list[BatchRelease] | None:
         """Release whole classes without turns, if `every` seconds have passed since.
 
         Drops what is older than the contract's days, and then releases each class that is large
@@ -214,12 +214,12 @@ class RelayStore:
             number = day_number(day)
             _forget_names(run, number)
             return [
-                _released(run, Batch(kind), _dropped(run, *_older(_WAITING, kind, number)))
+                _released(run, EnvelopeBatch(kind), _dropped(run, *_older(_WAITING, kind, number)))
                 for kind in _classes(run)
                 if kind.turn_hours is None
             ]
 
-    def release_turns(self, now: float) -> list[Released]:
+    def release_turns(self, now: float) -> list[BatchRelease]:
         """Release whole batches of turns whose moment has come, each moment once.
 
         A moment that was missed is made up for as long as the turn is not over. After the clock
@@ -240,7 +240,7 @@ class RelayStore:
         with self._database.reading() as run:
             return bool(_due_moments(run, now))
 
-    def drop_undelivered(self, day: datetime.date) -> list[Released]:
+    def drop_undelivered(self, day: datetime.date) -> list[BatchRelease]:
         """Drop what is released and was not delivered within seven days beyond the contract's."""
         last = day_number(day) - DAYS_TO_DELIVER
         with self._database.reading() as run:
@@ -253,15 +253,15 @@ class RelayStore:
             return []
         with self._database.writing() as run:
             return [
-                Released(Batch(kind), 0, _dropped(run, *_older(_UNDER_WAY, kind, last)))
+                BatchRelease(EnvelopeBatch(kind), 0, _dropped(run, *_older(_UNDER_WAY, kind, last)))
                 for kind in late
             ]
 
-    def drop_over(self, now: float) -> list[Over]:
+    def drop_over(self, now: float) -> list[ExpiredTurn]:
         """Drop the envelopes, waiting or released, of all turns that are over at `now`."""
         with self._database.reading() as run:
             over = [
-                Batch(kind, turn)
+                EnvelopeBatch(kind, turn)
                 for kind in _classes(run)
                 if kind.turn_hours is not None
                 # A turn is over when it is neither the current one nor the one before that.
@@ -271,7 +271,7 @@ class RelayStore:
             return []
         with self._database.writing() as run:
             return [
-                Over(
+                ExpiredTurn(
                     batch,
                     _dropped(run, _WAITING, *batch.columns),
                     _dropped(run, _UNDER_WAY, *batch.columns),
@@ -279,16 +279,16 @@ class RelayStore:
                 for batch in over
             ]
 
-    def batches_under_way(self) -> list[Batch]:
+    def batches_under_way(self) -> list[EnvelopeBatch]:
         """Return the batches that are released and may not be delivered wholly."""
         with self._database.reading() as run:
             return [
-                Batch(kind, turn)
+                EnvelopeBatch(kind, turn)
                 for kind in _classes(run)
                 for turn in _turns_or_none(run, kind, "released = 1")
             ]
 
-    def under_way(self, batch: Batch, most: int) -> list[bytes]:
+    def under_way(self, batch: EnvelopeBatch, most: int) -> list[bytes]:
         """Some envelopes of a batch that are released and not delivered, by their bytes."""
         with self._database.reading() as run:
             rows = run(
@@ -301,7 +301,9 @@ class RelayStore:
                     raise damaged("an envelope does not fit its checksum")
         return [sealed for _, _, sealed, _ in rows]
 
-    def delivered(self, batch: Batch, envelopes: Sequence[bytes], day: datetime.date) -> None:
+    def delivered(
+        self, batch: EnvelopeBatch, envelopes: Sequence[bytes], day: datetime.date
+    ) -> None:
         """Forget the bytes of envelopes that the gateway has; their names stay a while."""
         with self._database.writing() as run:
             for sealed in envelopes:
@@ -311,12 +313,12 @@ class RelayStore:
                     *(day_number(day), batch.kind.number, _name(sealed, batch.turn)),
                 )
 
-    def give_up(self, batch: Batch) -> int:
+    def give_up(self, batch: EnvelopeBatch) -> int:
         """Drop what is released of a batch that the gateway takes no more."""
         with self._database.writing() as run:
             return _dropped(run, _UNDER_WAY, *batch.columns)
 
-    def waiting(self, batch: Batch) -> int:
+    def waiting(self, batch: EnvelopeBatch) -> int:
         """How many envelopes of a batch wait for more."""
         with self._database.reading() as run:
             return _count(run, _WAITING, *batch.columns)
@@ -329,12 +331,12 @@ class RelayStore:
             self._dialect.tidy()
 
 
-def _classes(run: Run) -> list[Class]:
+def _classes(run: Run) -> list[QuestionQueue]:
     columns = "number, digest, question, size, crowd, days, turn_hours"
-    return [Class(*row) for row in run(f"SELECT {columns} FROM class ORDER BY number")]
+    return [QuestionQueue(*row) for row in run(f"SELECT {columns} FROM class ORDER BY number")]
 
 
-def _turns(run: Run, kind: Class, which: str, *values: int) -> list[int]:
+def _turns(run: Run, kind: QuestionQueue, which: str, *values: int) -> list[int]:
     """The turns of a class that have such envelopes whose bytes are still here."""
     rows = run(
         "SELECT DISTINCT turn FROM envelope WHERE class = ? AND sealed IS NOT NULL"
@@ -344,7 +346,7 @@ def _turns(run: Run, kind: Class, which: str, *values: int) -> list[int]:
     return [turn for (turn,) in rows]
 
 
-def _turns_or_none(run: Run, kind: Class, which: str) -> Sequence[int | None]:
+def _turns_or_none(run: Run, kind: QuestionQueue, which: str) -> Sequence[int | None]:
     """The turns that have such envelopes; of a class without turns, None for its only batch."""
     return [None] if kind.turn_hours is None else _turns(run, kind, which)
 
@@ -368,9 +370,9 @@ def _last_due(now: float, every: float) -> float:
     return min(now, due + every if now >= due + every else due)
 
 
-def _last_release(run: Run) -> Release | None:
+def _last_release(run: Run) -> LastRelease | None:
     rows = run("SELECT time, every FROM release")
-    return Release(*rows[0]) if rows else None
+    return LastRelease(*rows[0]) if rows else None
 
 
 def _name(sealed: bytes, turn: int | None = None) -> bytes:
@@ -384,7 +386,7 @@ def _checksum(kind: int, turn: int | None, day: int, name: bytes, sealed: bytes)
     return checksum(*numbers, data=name + sealed)
 
 
-def _insert(run: Run, arrived: Arrived, day: int) -> bool:
+def _insert(run: Run, arrived: ArrivedEnvelope, day: int) -> bool:
     name = _name(arrived.sealed, arrived.turn)
     return bool(
         run(
@@ -397,16 +399,16 @@ def _insert(run: Run, arrived: Arrived, day: int) -> bool:
     )
 
 
-def _released(run: Run, batch: Batch, dropped: int = 0) -> Released:
+def _released(run: Run, batch: EnvelopeBatch, dropped: int = 0) -> BatchRelease:
     """One batch at a release, of which so many were dropped: released whole or not at all."""
     waiting = _count(run, _WAITING, *batch.columns)
     if waiting < batch.kind.crowd:
-        return Released(batch, 0, dropped)
+        return BatchRelease(batch, 0, dropped)
     run(f"UPDATE envelope SET released = 1 WHERE {_WAITING}", *batch.columns)
-    return Released(batch, waiting, dropped)
+    return BatchRelease(batch, waiting, dropped)
 
 
-def _due_moments(run: Run, now: float) -> list[tuple[Batch, int]]:
+def _due_moments(run: Run, now: float) -> list[tuple[EnvelopeBatch, int]]:
     """The batches of turns that must be released, and the moments at which that was due."""
     done: dict[int, int | None] = dict(
         run("SELECT number, moment FROM class WHERE turn_hours IS NOT NULL")
@@ -416,11 +418,11 @@ def _due_moments(run: Run, now: float) -> list[tuple[Batch, int]]:
         if kind.turn_hours is not None:
             moment = last_moment(now, kind.turn_hours)
             if moment is not None and moment != done[kind.number]:
-                due.append((Batch(kind, turn_at(now, kind.turn_hours) - 1), moment))
+                due.append((EnvelopeBatch(kind, turn_at(now, kind.turn_hours) - 1), moment))
     return due
 
 
-def _older(which: str, kind: Class, day: int) -> tuple[str, int, None, int]:
+def _older(which: str, kind: QuestionQueue, day: int) -> tuple[str, int, None, int]:
     """The condition for envelopes of a class without turns that are older than its days."""
     return f"{which} AND day < ?", kind.number, None, day - kind.days
 

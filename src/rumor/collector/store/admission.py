@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rumor.collector.store.base import Batch
+from rumor.collector.store.base import ReportBatch
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Repeated
 from rumor.collector.store.tables import Run
@@ -44,7 +44,7 @@ def admissions(database: Database, series: str) -> int:
     return _TOKENS.count(database, series)
 
 
-def admitted(run: Run, batches: Sequence[Batch]) -> set[bytes]:
+def admitted(run: Run, batches: Sequence[ReportBatch]) -> set[bytes]:
     """Those of the batches' keys that may still be used."""
     wanted = sorted({batch.admission for batch in batches if batch.admission is not None})
     return {key for key in wanted if run("SELECT 1 FROM admission WHERE key = ?", key)}

@@ -7,10 +7,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Contents, Registered, StoredReports, sorted_by_id
+from rumor.collector.store.base import (
+    ID_BYTES,
+    QuestionContents,
+    StoredCollection,
+    StoredReports,
+    sorted_by_id,
+)
 from rumor.collector.store.checksums import joined_fields, opened
 from rumor.collector.store.contracts import add_collection, find, registered, token_siblings
-from rumor.collector.store.counts import Counted, move_mark, read_mark
+from rumor.collector.store.counts import DayTally, move_mark, read_mark
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect
 from rumor.collector.store.spans import Span, put_dropped_of, put_span
@@ -26,7 +32,7 @@ _RECENT = 1_000_000
 
 
 def reports(
-    database: Database, entry: Registered, question: str, upto: int | None
+    database: Database, entry: StoredCollection, question: str, upto: int | None
 ) -> Iterator[StoredReports]:
     """The reports that are still there, day by day."""
     most = (1 << 62) if upto is None else upto
@@ -51,7 +57,7 @@ def reports(
                 yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
 
 
-def newest(database: Database, entry: Registered, question: str, most: int) -> Reports:
+def newest(database: Database, entry: StoredCollection, question: str, most: int) -> Reports:
     """Looked for among the last reports of all questions, so that the search is bounded."""
     width = _width(entry, question)
     with database.reading() as run:
@@ -72,7 +78,7 @@ def newest(database: Database, entry: Registered, question: str, most: int) -> R
     return np.ascontiguousarray(np.concatenate(found))
 
 
-def spent_ids(database: Database, entry: Registered, question: str) -> Iterator[Reports]:
+def spent_ids(database: Database, entry: StoredCollection, question: str) -> Iterator[Reports]:
     """The ids of deleted reports."""
     after = b""
     while True:
@@ -89,8 +95,12 @@ def spent_ids(database: Database, entry: Registered, question: str) -> Iterator[
 
 
 def restore(
-    database: Database, collection: Collection, contents: Mapping[str, Contents], *, open: bool
-) -> Registered:
+    database: Database,
+    collection: Collection,
+    contents: Mapping[str, QuestionContents],
+    *,
+    open: bool,
+) -> StoredCollection:
     """Put back a collection in one commit: until then, nobody sees anything of it."""
     summarize(database)  # so that little is left to be counted while others wait
     with database.writing(alone=True) as run:
@@ -112,7 +122,7 @@ def restore(
 
 
 def _put_back(
-    dialect: Dialect, run: Run, number: int, contents: Contents, siblings: set[int]
+    dialect: Dialect, run: Run, number: int, contents: QuestionContents, siblings: set[int]
 ) -> None:
     for part in contents.reports:
         rows = np.concatenate([part.ids, part.reports], axis=1)
@@ -124,7 +134,7 @@ def _put_back(
         dialect.insert_spent(run, number, ids)
     put_early(run, number, dict(contents.early))
     for day, summary in contents.days.items():
-        counted = Counted(number, day_number(day), summary.reports, summary.tally)
+        counted = DayTally(number, day_number(day), summary.reports, summary.tally)
         put_span(run, Span(counted, day_number(contents.spans.get(day, day))))
     put_dropped_of(run, number, contents.dropped)
 
@@ -140,5 +150,5 @@ def _rows(flat: bytes, width: int) -> Reports:
     return np.frombuffer(flat, dtype=np.uint8).reshape(-1, width)
 
 
-def _width(entry: Registered, question: str) -> int:
+def _width(entry: StoredCollection, question: str) -> int:
     return entry.collection.question(question).mechanism.width

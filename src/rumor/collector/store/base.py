@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from rumor.collector import clock
 from rumor.contract.collection import Collection
-from rumor.core.errors import Damaged, InputError, Unavailable, shown
+from rumor.core.errors import DamagedError, InputError, UnavailableError, format_value
 from rumor.core.files import new_file
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -52,16 +52,16 @@ MOST_EARLY = 100_000
 """How many reports of a collection may be withdrawn that have not arrived from a relay."""
 
 
-class StoreUnavailable(Unavailable):
+class StoreUnavailable(UnavailableError):
     """The store cannot write or read just now (disk full, database gone); try again later."""
 
 
-class StoreDamaged(StoreUnavailable, Damaged):
+class StoreDamaged(StoreUnavailable, DamagedError):
     """The store holds something that it did not write; the sentence says what can be done."""
 
 
 @dataclass(frozen=True)
-class Registered:
+class StoredCollection:
     """A collection that a store knows: its contract, and whether it takes reports."""
 
     number: int
@@ -81,7 +81,7 @@ class Registered:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ReportBatch:
     """Reports of one question that stand or fall together: rows of id and report."""
 
     question: int
@@ -94,7 +94,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BlindedToken:
     """A token that a person wants signed: by which key, its number, and what is to be signed."""
 
     key: bytes
@@ -108,7 +108,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class BatchAccepted:
     """A batch is durable: how many of its reports are new, how many were there before."""
 
     new: int
@@ -116,29 +116,29 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class IdConflict:
     """A batch is refused: some of its ids were used with other bytes."""
 
     indices: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Closed:
+class CollectionClosed:
     """A batch is refused: its collection takes no more reports."""
 
 
 @dataclass(frozen=True)
-class Unknown:
+class CollectionUnknown:
     """A batch is refused: the store does not know its collection, now; it may come back."""
 
 
 @dataclass(frozen=True)
-class NotAdmitted:
+class TokenRefused:
     """A batch is refused: its token is not known, or has been used."""
 
 
 @dataclass(frozen=True)
-class EarlyRefused:
+class EarlyWithdrawalsRefused:
     """Some reports that are to be withdrawn have not arrived, and their ids cannot be kept."""
 
     withdrawn: int
@@ -149,7 +149,7 @@ class EarlyRefused:
     """After how many seconds they can be kept; 0 where there is no room for them."""
 
 
-Outcome = Accepted | Conflict | Closed | Unknown | NotAdmitted
+Outcome = BatchAccepted | IdConflict | CollectionClosed | CollectionUnknown | TokenRefused
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class StoredReports:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedReports:
     """Reports past their retention that were too few to keep their counts: days and number."""
 
     first: datetime.date
@@ -171,7 +171,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Contents:
+class QuestionContents:
     """All that a store has of one question, as an export holds it."""
 
     reports: Iterator[StoredReports]
@@ -181,13 +181,13 @@ class Contents:
     """By day, or by the first of several."""
     spans: Mapping[datetime.date, datetime.date] = field(default_factory=dict)
     """The last day of each summary that is of several, by its first."""
-    dropped: Dropped | None = None
+    dropped: DroppedReports | None = None
     early: Mapping[bytes, int] = field(default_factory=dict)
     """On which day (from 1970-01-01) reports were withdrawn that had not arrived, by id."""
 
 
 @dataclass(frozen=True)
-class Repaired:
+class RepairResult:
     """What a repair cost."""
 
     removed: int
@@ -199,54 +199,56 @@ class Repaired:
 class StoreReader(Protocol):
     """What can be read of a store: collections, their reports and the summaries of them."""
 
-    def registered(self) -> list[Registered]:
+    def registered(self) -> list[StoredCollection]:
         """Every collection, oldest first."""
         ...
 
-    def find(self, digest: str) -> Registered:
+    def find(self, digest: str) -> StoredCollection:
         """The one collection whose digest begins so."""
         ...
 
-    def summary(self, registered: Registered, question: str, window: Days = ...) -> Summary:
+    def summary(self, registered: StoredCollection, question: str, window: Days = ...) -> Summary:
         """The summary of a question as counted so far, over the days of a window."""
         ...
 
-    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+    def days(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
         """How many reports of each day are counted so far, the first day first."""
         ...
 
     def counted(
-        self, registered: Registered, question: str
+        self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """The summary of each day, and the number of the last report that is in them."""
         ...
 
-    def spans(self, registered: Registered, question: str) -> dict[datetime.date, datetime.date]:
+    def spans(
+        self, registered: StoredCollection, question: str
+    ) -> dict[datetime.date, datetime.date]:
         """The last day of each summary that is of several days, by its first.
 
         Days past retention are merged until they hold enough reports together.
         """
         ...
 
-    def dropped(self, registered: Registered, question: str) -> Dropped | None:
+    def dropped(self, registered: StoredCollection, question: str) -> DroppedReports | None:
         """The reports past retention that were too few to keep their counts."""
         ...
 
     def reports(
-        self, registered: Registered, question: str, upto: int | None = None
+        self, registered: StoredCollection, question: str, upto: int | None = None
     ) -> Iterator[StoredReports]:
         """The reports that are still there (up to a number), day by day, some at a time."""
         ...
 
-    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+    def newest(self, registered: StoredCollection, question: str, most: int) -> Reports:
         """Some of the newest reports that are still there, without their ids."""
         ...
 
-    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
         """The ids of reports that were deleted after they had been counted."""
         ...
 
-    def early_withdrawals(self, registered: Registered, question: str) -> dict[bytes, int]:
+    def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
         """On which day (from 1970-01-01) reports were withdrawn that have not arrived, by id."""
         ...
 
@@ -258,7 +260,7 @@ class Store(StoreReader, Protocol):
         """What is in the store at one moment, for as long as the block lasts."""
         ...
 
-    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+    def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:
         """Make a collection known, or find it known already.
 
         Another contract of the same series is taken only as a revision of it, said so.
@@ -277,7 +279,7 @@ class Store(StoreReader, Protocol):
         """Delete a collection with its reports, ids and summaries."""
         ...
 
-    def write(self, batches: Sequence[Batch]) -> list[Outcome]:
+    def write(self, batches: Sequence[ReportBatch]) -> list[Outcome]:
         """Make batches durable in one commit; what became of each, in their order."""
         ...
 
@@ -297,7 +299,9 @@ class Store(StoreReader, Protocol):
         """How many people of a series may enrol."""
         ...
 
-    def issue(self, series: str, person: bytes, wanted: Sequence[Wanted]) -> tuple[int, ...] | None:
+    def issue(
+        self, series: str, person: bytes, wanted: Sequence[BlindedToken]
+    ) -> tuple[int, ...] | None:
         """Note durably that tokens are signed for a person: all (and give none back), or none.
 
         Gives the indices of those whose number was signed for with another message, or None
@@ -326,20 +330,20 @@ class Store(StoreReader, Protocol):
         ...
 
     def restore(
-        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
-    ) -> Registered:
+        self, collection: Collection, contents: Mapping[str, QuestionContents], *, open: bool
+    ) -> StoredCollection:
         """Put back a collection that the store does not have, by question, in one commit."""
         ...
 
     def withdraw(
         self,
-        registered: Registered,
+        registered: StoredCollection,
         question: str,
         ids: Reports,
         *,
         most_early: int = ...,
         charge: Callable[[int], float] = ...,
-    ) -> int | Unknown | EarlyRefused:
+    ) -> int | CollectionUnknown | EarlyWithdrawalsRefused:
         """Delete reports from the store and the counts; how many of them were still there.
 
         Their ids stay while the collection takes reports, so that none comes back. Where a relay
@@ -349,7 +353,7 @@ class Store(StoreReader, Protocol):
         """
         ...
 
-    def repair(self) -> Repaired:
+    def repair(self) -> RepairResult:
         """Remove what does not fit its checksum: the store is intact afterwards.
 
         Not what a contract says: a collection whose contract is damaged cannot be repaired.
@@ -386,7 +390,7 @@ def open_store(url: str, *, check: bool = True) -> Store:
             return SqlStore(dialect.from_url(url), check=check)
     raise InputError(
         "a store must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
-        f"got {shown(_without_password(url))}"
+        f"got {format_value(_without_password(url))}"
     )
 
 

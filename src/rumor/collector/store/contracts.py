@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rumor.collector.store.base import Registered
+from rumor.collector.store.base import StoredCollection
 from rumor.collector.store.checksums import damaged
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import SPEND, Run
@@ -14,7 +14,7 @@ from rumor.core.errors import InputError
 from rumor.mechanisms import Mechanism
 
 
-def register(database: Database, collection: Collection, *, revise: bool) -> Registered:
+def register(database: Database, collection: Collection, *, revise: bool) -> StoredCollection:
     """Make a collection known, or find it known already."""
     with database.writing(alone=True) as run:
         rows = run("SELECT digest FROM collection WHERE series = ?", collection.series)
@@ -37,7 +37,7 @@ def token_key(collection: Collection, question: str) -> PublicKey | None:
     return None if collection.issuer is None else collection.issuer.keys.get(question)
 
 
-def keeps_ids(known: Sequence[Registered], entry: Registered, question: str) -> bool:
+def keeps_ids(known: Sequence[StoredCollection], entry: StoredCollection, question: str) -> bool:
     """Return whether the ids of deleted reports to a question must stay.
 
     They keep reports from coming back while the collection is open, and tokens from being spent
@@ -47,7 +47,7 @@ def keeps_ids(known: Sequence[Registered], entry: Registered, question: str) -> 
     return is_open or heir(known, entry, question) is not None
 
 
-def heir(known: Sequence[Registered], entry: Registered, question: str) -> int | None:
+def heir(known: Sequence[StoredCollection], entry: StoredCollection, question: str) -> int | None:
     """Return the number of a question of another open collection that takes the same tokens."""
     key = token_key(entry.collection, question)
     if key is None:
@@ -56,21 +56,25 @@ def heir(known: Sequence[Registered], entry: Registered, question: str) -> int |
     return next((number for other in others for _, number in _same_key(other, entry, key)), None)
 
 
-def _same_key(other: Registered, entry: Registered, key: PublicKey) -> list[tuple[str, int]]:
+def _same_key(
+    other: StoredCollection, entry: StoredCollection, key: PublicKey
+) -> list[tuple[str, int]]:
     """Return id and number of the questions of another collection of the series with a key."""
     if other.collection.series != entry.collection.series:
         return []
     return [each for each in other.questions.items() if token_key(other.collection, each[0]) == key]
 
 
-def token_siblings(known: Sequence[Registered], entry: Registered, question: str) -> set[int]:
+def token_siblings(
+    known: Sequence[StoredCollection], entry: StoredCollection, question: str
+) -> set[int]:
     """Return the numbers of questions of other collections that take or took the same tokens."""
     key = token_key(entry.collection, question)
     others = [each for each in known if each.number != entry.number]
     return set() if key is None else {n for o in others for _, n in _same_key(o, entry, key)}
 
 
-def _check_keys(known: Sequence[Registered], collection: Collection) -> None:
+def _check_keys(known: Sequence[StoredCollection], collection: Collection) -> None:
     """Refuse an issuer's key whose spent tokens have been forgotten."""
     series = [each for each in known if each.collection.series == collection.series]
     for question in collection.questions:
@@ -106,7 +110,7 @@ def add_collection(run: Run, collection: Collection, *, open: bool = True) -> di
     }
 
 
-def registered(database: Database, run: Run) -> list[Registered]:
+def registered(database: Database, run: Run) -> list[StoredCollection]:
     """Every collection, oldest first, as a transaction sees them."""
     # One statement sees one moment, whoever deletes a collection meanwhile.
     rows = run(
@@ -126,7 +130,7 @@ def registered(database: Database, run: Run) -> list[Registered]:
         if questions[number].keys() != {question.id for question in contract.questions}:
             raise damaged(f"collection {digest[:16]}... has not the questions of its contract")
         current = newest[series] == number
-        known.append(Registered(number, contract, bool(is_open), current, questions[number]))
+        known.append(StoredCollection(number, contract, bool(is_open), current, questions[number]))
     return known
 
 
@@ -154,7 +158,7 @@ def _read_contract(database: Database, run: Run, digest: str) -> Collection | No
     return contract
 
 
-def find(database: Database, digest: str) -> Registered:
+def find(database: Database, digest: str) -> StoredCollection:
     """The collection whose digest begins so."""
     with database.reading() as run:
         known = registered(database, run)

@@ -17,7 +17,7 @@ COLUMNS = "question, day, reports, tally, checksum"
 
 
 @dataclass(frozen=True)
-class Counted:
+class DayTally:
     """The tally of some reports of one question and one day."""
 
     question: int
@@ -25,11 +25,11 @@ class Counted:
     reports: int
     tally: Tally
 
-    def __add__(self, other: Counted) -> Counted:
+    def __add__(self, other: DayTally) -> DayTally:
         """Both together, of the same question and day."""
         return replace(self, reports=self.reports + other.reports, tally=self.tally + other.tally)
 
-    def __sub__(self, other: Counted) -> Counted:
+    def __sub__(self, other: DayTally) -> DayTally:
         """The one without the other, which it must hold."""
         left = replace(self, reports=self.reports - other.reports, tally=self.tally - other.tally)
         if left.reports < 0 or (left.tally < 0).any():
@@ -37,7 +37,7 @@ class Counted:
         return left
 
 
-def put(run: Run, counted: Counted) -> None:
+def put(run: Run, counted: DayTally) -> None:
     """Write the summary of a day in place of what was there; nothing where nothing is counted."""
     run("DELETE FROM summary WHERE (question, day) = (?, ?)", counted.question, counted.day)
     if counted.reports:
@@ -49,13 +49,13 @@ def put(run: Run, counted: Counted) -> None:
         )
 
 
-def read_summary(run: Run, question: int, day: int) -> Counted | None:
+def read_summary(run: Run, question: int, day: int) -> DayTally | None:
     """The summary of a day, if there is one."""
     rows = run(f"SELECT {COLUMNS} FROM summary WHERE (question, day) = (?, ?)", *(question, day))
     return checked_summary(rows[0]) if rows else None
 
 
-def checked_summary(row: Row, empty: Summary | None = None) -> Counted:
+def checked_summary(row: Row, empty: Summary | None = None) -> DayTally:
     """A row of the summaries, if it is what was stored (and of the shape of an empty one)."""
     question, day, reports, tally, stored = row
     try:
@@ -67,7 +67,7 @@ def checked_summary(row: Row, empty: Summary | None = None) -> Counted:
     found = np.frombuffer(tally, dtype="<i8").astype(np.int64)
     if empty is not None and found.size != empty.tally.size:
         raise damaged(f"the counts of day {day} are of another question")
-    return Counted(question, day, reports, found)
+    return DayTally(question, day, reports, found)
 
 
 def read_mark(run: Run) -> int:

@@ -12,7 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Accepted, Batch, Conflict, NotAdmitted
+from rumor.collector.store.base import (
+    ID_BYTES,
+    BatchAccepted,
+    IdConflict,
+    ReportBatch,
+    TokenRefused,
+)
 from rumor.core.reports import Reports
 
 Known = Mapping[bytes, tuple[int, bytes | None]]
@@ -22,7 +28,7 @@ Fresh = dict[int, Reports]
 """Rows to insert, by question."""
 
 
-def joined(batches: Sequence[Batch]) -> Fresh:
+def joined(batches: Sequence[ReportBatch]) -> Fresh:
     """All rows of some batches, by question."""
     parts: dict[int, list[Reports]] = {}
     for batch in batches:
@@ -35,11 +41,11 @@ def joined(batches: Sequence[Batch]) -> Fresh:
     }
 
 
-Settled = Accepted | Conflict | NotAdmitted
+Settled = BatchAccepted | IdConflict | TokenRefused
 
 
 def settle(
-    batches: Sequence[Batch], known: Known, admitted: set[bytes]
+    batches: Sequence[ReportBatch], known: Known, admitted: set[bytes]
 ) -> tuple[list[Settled], Fresh]:
     """What becomes of each batch, and the rows that are new.
 
@@ -47,7 +53,7 @@ def settle(
     """
     used = dict(known)
     outcomes: list[Settled] = []
-    fresh: list[Batch] = []
+    fresh: list[ReportBatch] = []
     for batch in batches:
         mine: dict[bytes, tuple[int, bytes | None]] = {}
         new: list[int] = []
@@ -61,14 +67,14 @@ def settle(
             elif before[0] != batch.question or before[1] not in (None, report):
                 conflicts.append(index)
         if conflicts:
-            outcomes.append(Conflict(tuple(conflicts)))
+            outcomes.append(IdConflict(tuple(conflicts)))
             continue
         if new and batch.admission is not None:
             if batch.admission not in admitted:
-                outcomes.append(NotAdmitted())
+                outcomes.append(TokenRefused())
                 continue
             admitted.remove(batch.admission)
         used.update(mine)
-        outcomes.append(Accepted(len(new), len(batch) - len(new)))
-        fresh.append(Batch(batch.question, batch.rows[new]))
+        outcomes.append(BatchAccepted(len(new), len(batch) - len(new)))
+        fresh.append(ReportBatch(batch.question, batch.rows[new]))
     return outcomes, joined(fresh)

@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rumor.collector.store.base import Registered
+from rumor.collector.store.base import StoredCollection
 from rumor.collector.store.contracts import keeps_ids, registered
 from rumor.collector.store.counts import read_mark
 from rumor.collector.store.database import Database
@@ -56,7 +56,7 @@ class _Days:
         return _Days(other.last, self.reports + other.reports, low, high, largest)
 
 
-def _expire(database: Database, entry: Registered, id: str, first: int) -> int:
+def _expire(database: Database, entry: StoredCollection, id: str, first: int) -> int:
     question = entry.questions[id]
     with database.reading() as run:
         mark = read_mark(run)
@@ -88,7 +88,7 @@ def _together(days: Sequence[_Days]) -> Iterator[_Days]:
     return iter(found)
 
 
-def _delete(database: Database, entry: Registered, id: str, days: _Days) -> int:
+def _delete(database: Database, entry: StoredCollection, id: str, days: _Days) -> int:
     """Delete the reports of some days, and merge their counts in the last commit."""
     numbers, deleted = (days.low, days.high), 0
     most, day = days.largest
@@ -105,7 +105,7 @@ def _delete(database: Database, entry: Registered, id: str, days: _Days) -> int:
 
 
 def _delete_some(
-    database: Database, run: Run, entry: Registered, id: str, which: str, *values: int
+    database: Database, run: Run, entry: StoredCollection, id: str, which: str, *values: int
 ) -> int:
     change = SPEND if keeps_ids(registered(database, run), entry, id) else "DELETE FROM report"
     rows = run(

@@ -9,12 +9,12 @@ import numpy as np
 from rumor.collector.store import admission
 from rumor.collector.store.base import (
     ID_BYTES,
-    Accepted,
-    Batch,
-    Closed,
+    BatchAccepted,
+    CollectionClosed,
+    CollectionUnknown,
     Outcome,
+    ReportBatch,
     StoreUnavailable,
-    Unknown,
     sorted_by_id,
     today,
 )
@@ -27,7 +27,7 @@ from rumor.collector.store.withdrawal import arrived
 _ATTEMPTS = 20
 
 
-def write(database: Database, batches: Sequence[Batch]) -> list[Outcome]:
+def write(database: Database, batches: Sequence[ReportBatch]) -> list[Outcome]:
     """Make batches durable in one commit."""
     day = day_number(today())
     if all(batch.admission is None for batch in batches):
@@ -44,7 +44,7 @@ def write(database: Database, batches: Sequence[Batch]) -> list[Outcome]:
     raise StoreUnavailable("other collectors keep writing the same reports")
 
 
-def write_in_turn(dialect: Dialect, batches: Sequence[Batch], day: int) -> list[Outcome]:
+def write_in_turn(dialect: Dialect, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
     """The usual case, a statement after the other, where there is no server to travel to.
 
     Every id is new, and the database finds that out by itself.
@@ -54,10 +54,10 @@ def write_in_turn(dialect: Dialect, batches: Sequence[Batch], day: int) -> list[
         for question, rows in joined(live).items():
             if dialect.insert(run, question, day, sorted_by_id(rows)) != len(rows):
                 raise Repeated
-        return _merged(outcomes, [Accepted(len(batch), 0) for batch in live])
+        return _merged(outcomes, [BatchAccepted(len(batch), 0) for batch in live])
 
 
-def _write_with_care(database: Database, batches: Sequence[Batch], day: int) -> list[Outcome]:
+def _write_with_care(database: Database, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
     """Some ids are in use, or tokens are to be spent: look each up first."""
     dialect = database.dialect
     with database.writing() as run:
@@ -76,7 +76,9 @@ def _write_with_care(database: Database, batches: Sequence[Batch], day: int) -> 
         return _merged(outcomes, settled)
 
 
-def _live(run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome | None]]:
+def _live(
+    run: Run, batches: Sequence[ReportBatch]
+) -> tuple[list[ReportBatch], list[Outcome | None]]:
     """The batches whose collections are open, and the answer to the others."""
     known = {number: bool(is_open) for number, is_open in run(QUESTIONS)}
     live = [batch for batch in batches if known.get(batch.question)]
@@ -86,8 +88,8 @@ def _live(run: Run, batches: Sequence[Batch]) -> tuple[list[Batch], list[Outcome
 def _refusal(is_open: bool | None) -> Outcome | None:
     """What is unknown may come back, so only what is known can be closed."""
     if is_open is None:
-        return Unknown()
-    return None if is_open else Closed()
+        return CollectionUnknown()
+    return None if is_open else CollectionClosed()
 
 
 def _merged(outcomes: Sequence[Outcome | None], settled: Sequence[Outcome]) -> list[Outcome]:

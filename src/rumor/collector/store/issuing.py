@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor.collector.store.admission import NameList
-from rumor.collector.store.base import Wanted
+from rumor.collector.store.base import BlindedToken
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import Run
 
@@ -35,7 +35,7 @@ class _Against(Exception):  # noqa: N818 (an answer, not a mistake)
 
 
 def issue(
-    database: Database, series: str, person: bytes, wanted: Sequence[Wanted]
+    database: Database, series: str, person: bytes, wanted: Sequence[BlindedToken]
 ) -> tuple[int, ...] | None:
     """Note that these are signed for a person: all of them, or none and which stand against it.
 
@@ -52,7 +52,7 @@ def issue(
     return ()
 
 
-def _note(run: Run, person: bytes, wanted: Sequence[Wanted]) -> None:
+def _note(run: Run, person: bytes, wanted: Sequence[BlindedToken]) -> None:
     # In the order of their keys, so that nobody waits for another in a circle.
     against = []
     for i in sorted(range(len(wanted)), key=lambda i: (wanted[i].key, wanted[i].number)):

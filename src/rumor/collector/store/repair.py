@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumor.collector.store.base import Repaired, StoreDamaged
+from rumor.collector.store.base import RepairResult, StoreDamaged
 from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums, joined_fields
 from rumor.collector.store.contracts import mechanisms
-from rumor.collector.store.counts import Counted, put, read_mark, read_summary
+from rumor.collector.store.counts import DayTally, put, read_mark, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import read_dropped, read_lasts
 from rumor.collector.store.tables import CHUNK, Run, newest_number
 from rumor.mechanisms import Mechanism
 
 
-def repair(database: Database) -> Repaired:
+def repair(database: Database) -> RepairResult:
     """Remove what is damaged, in one commit."""
     with database.writing(alone=True) as run:
         known = mechanisms(database, run)
@@ -36,7 +36,7 @@ def repair(database: Database) -> Repaired:
             days |= set(run("SELECT DISTINCT question, day FROM report WHERE day IS NOT NULL"))
         for question, day in sorted(days):
             _recount(run, known[question], question, day, mark)
-    return Repaired(removed, len(days))
+    return RepairResult(removed, len(days))
 
 
 def _remove_reports(run: Run, known: dict[int, Mechanism]) -> int:
@@ -92,4 +92,4 @@ def _recount(run: Run, mechanism: Mechanism, question: int, day: int, mark: int)
     )
     flat = b"".join(bytes(report) for (report,) in rows)
     reports = np.frombuffer(flat, np.uint8).reshape(-1, mechanism.width)
-    put(run, Counted(question, day, len(reports), mechanism.tally(reports)))
+    put(run, DayTally(question, day, len(reports), mechanism.tally(reports)))

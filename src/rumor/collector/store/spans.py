@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rumor.collector.store.base import Dropped, Registered
+from rumor.collector.store.base import DroppedReports, StoredCollection
 from rumor.collector.store.checksums import checksum, damaged
-from rumor.collector.store.counts import COLUMNS, Counted, checked_summary, put, read_summary
+from rumor.collector.store.counts import COLUMNS, DayTally, checked_summary, put, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import Run, day_number, day_of
 from rumor.contract.deletion import LEAST_KEPT
@@ -36,7 +36,7 @@ from rumor.contract.deletion import LEAST_KEPT
 class Span:
     """The counts of consecutive days: those of the first day, and the last day."""
 
-    counted: Counted
+    counted: DayTally
     last: int
 
     def __add__(self, other: Span) -> Span:
@@ -79,7 +79,7 @@ def read_dropped(run: Run, question: int) -> tuple[int, int, int] | None:
 
 
 def spans(
-    database: Database, registered: Registered, question: str
+    database: Database, registered: StoredCollection, question: str
 ) -> dict[datetime.date, datetime.date]:
     """Return the last day of each span, by its first day."""
     with database.reading() as run:
@@ -87,11 +87,13 @@ def spans(
     return {day_of(day): day_of(last) for day, last in sorted(lasts.items())}
 
 
-def dropped(database: Database, registered: Registered, question: str) -> Dropped | None:
+def dropped(
+    database: Database, registered: StoredCollection, question: str
+) -> DroppedReports | None:
     """Return which reports are in no summary any more."""
     with database.reading() as run:
         found = read_dropped(run, registered.questions[question])
-    return None if found is None else Dropped(day_of(found[0]), day_of(found[1]), found[2])
+    return None if found is None else DroppedReports(day_of(found[0]), day_of(found[1]), found[2])
 
 
 def is_merged(run: Run, question: int, first: int) -> bool:
@@ -169,14 +171,14 @@ def put_dropped(run: Run, question: int, day: int, last: int, reports: int) -> N
     )
 
 
-def put_dropped_of(run: Run, question: int, dropped: Dropped | None) -> None:
+def put_dropped_of(run: Run, question: int, dropped: DroppedReports | None) -> None:
     """Write what a backup says of reports without a tally."""
     if dropped is not None:
         days = day_number(dropped.first), day_number(dropped.last)
         put_dropped(run, question, *days, dropped.reports)
 
 
-def take_out(run: Run, taken: Counted) -> None:
+def take_out(run: Run, taken: DayTally) -> None:
     """Subtract the counts of withdrawn reports from the day, or the span, that holds them.
 
     A span holds them only where a report came under a day that was over: by a clock that was late.

@@ -24,17 +24,17 @@ from rumor.collector.store import (
 )
 from rumor.collector.store.base import (
     MOST_EARLY,
-    Batch,
-    Contents,
-    Dropped,
-    EarlyRefused,
+    BlindedToken,
+    CollectionUnknown,
+    DroppedReports,
+    EarlyWithdrawalsRefused,
     Outcome,
-    Registered,
-    Repaired,
+    QuestionContents,
+    RepairResult,
+    ReportBatch,
+    StoredCollection,
     StoredReports,
     StoreUnavailable,
-    Unknown,
-    Wanted,
 )
 from rumor.collector.store.counts import read_mark, read_summary
 from rumor.collector.store.database import Database
@@ -51,54 +51,56 @@ class SqlReader:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def registered(self) -> list[Registered]:
+    def registered(self) -> list[StoredCollection]:
         """Every collection, oldest first."""
         with self.database.reading() as run:
             return contracts.registered(self.database, run)
 
-    def find(self, digest: str) -> Registered:
+    def find(self, digest: str) -> StoredCollection:
         """The one collection whose digest begins so."""
         return contracts.find(self.database, digest)
 
     def summary(
-        self, registered: Registered, question: str, window: Days = (None, None)
+        self, registered: StoredCollection, question: str, window: Days = (None, None)
     ) -> Summary:
         """The sum over the days of a window."""
         return summaries.summary(self.database, registered, question, window)
 
-    def days(self, registered: Registered, question: str) -> dict[datetime.date, int]:
+    def days(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
         """How many reports of each day are counted."""
         return summaries.days(self.database, registered, question)
 
     def counted(
-        self, registered: Registered, question: str
+        self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """The summary of each day, and the mark."""
         return summaries.counted(self.database, registered, question)
 
-    def spans(self, registered: Registered, question: str) -> dict[datetime.date, datetime.date]:
+    def spans(
+        self, registered: StoredCollection, question: str
+    ) -> dict[datetime.date, datetime.date]:
         """The last day of each summary that is of several days, by its first."""
         return spans.spans(self.database, registered, question)
 
-    def dropped(self, registered: Registered, question: str) -> Dropped | None:
+    def dropped(self, registered: StoredCollection, question: str) -> DroppedReports | None:
         """The reports that are in no summary any more."""
         return spans.dropped(self.database, registered, question)
 
     def reports(
-        self, registered: Registered, question: str, upto: int | None = None
+        self, registered: StoredCollection, question: str, upto: int | None = None
     ) -> Iterator[StoredReports]:
         """The reports that are still there, day by day."""
         return archive.reports(self.database, registered, question, upto)
 
-    def newest(self, registered: Registered, question: str, most: int) -> Reports:
+    def newest(self, registered: StoredCollection, question: str, most: int) -> Reports:
         """Some of the newest reports that are still there."""
         return archive.newest(self.database, registered, question, most)
 
-    def spent_ids(self, registered: Registered, question: str) -> Iterator[Reports]:
+    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
         """The ids of deleted reports."""
         return archive.spent_ids(self.database, registered, question)
 
-    def early_withdrawals(self, registered: Registered, question: str) -> dict[bytes, int]:
+    def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
         """The days of withdrawals of reports that have not arrived, by id."""
         return withdrawal.early_days(self.database, registered, question)
 
@@ -147,7 +149,7 @@ class SqlStore(SqlReader):
 
     # Collections
 
-    def register(self, collection: Collection, *, revise: bool = False) -> Registered:
+    def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:
         """Make a collection known, or find it known already."""
         return contracts.register(self.database, collection, revise=revise)
 
@@ -161,7 +163,7 @@ class SqlStore(SqlReader):
 
     # Reports that come in, and the tokens that admit them
 
-    def write(self, batches: Sequence[Batch]) -> list[Outcome]:
+    def write(self, batches: Sequence[ReportBatch]) -> list[Outcome]:
         """Make batches durable in one commit."""
         return ingest.write(self.database, batches)
 
@@ -181,7 +183,9 @@ class SqlStore(SqlReader):
         """How many people may enrol."""
         return issuing.invited(self.database, series)
 
-    def issue(self, series: str, person: bytes, wanted: Sequence[Wanted]) -> tuple[int, ...] | None:
+    def issue(
+        self, series: str, person: bytes, wanted: Sequence[BlindedToken]
+    ) -> tuple[int, ...] | None:
         """Note what is signed for a person."""
         return issuing.issue(self.database, series, person, wanted)
 
@@ -203,17 +207,17 @@ class SqlStore(SqlReader):
 
     def withdraw(
         self,
-        registered: Registered,
+        registered: StoredCollection,
         question: str,
         ids: Reports,
         *,
         most_early: int = MOST_EARLY,
         charge: Callable[[int], float] = lambda count: 0.0,
-    ) -> int | Unknown | EarlyRefused:
+    ) -> int | CollectionUnknown | EarlyWithdrawalsRefused:
         """Take back those of these reports that are still there."""
         return withdrawal.withdraw(self.database, registered, question, ids, most_early, charge)
 
-    def repair(self) -> Repaired:
+    def repair(self) -> RepairResult:
         """Remove what is damaged."""
         return repair.repair(self.database)
 
@@ -226,7 +230,7 @@ class SqlStore(SqlReader):
             yield SqlReader(database)
 
     def restore(
-        self, collection: Collection, contents: Mapping[str, Contents], *, open: bool
-    ) -> Registered:
+        self, collection: Collection, contents: Mapping[str, QuestionContents], *, open: bool
+    ) -> StoredCollection:
         """Put back a collection in one commit."""
         return archive.restore(self.database, collection, contents, open=open)

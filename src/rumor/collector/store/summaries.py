@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, Registered
+from rumor.collector.store.base import ID_BYTES, StoredCollection
 from rumor.collector.store.checksums import damaged, opened
 from rumor.collector.store.contracts import mechanisms
 from rumor.collector.store.counts import (
     COLUMNS,
-    Counted,
+    DayTally,
     checked_mark,
     checked_summary,
     move_mark,
@@ -79,11 +79,11 @@ def _fresh_rows(
     return found
 
 
-def _count(question: int, day: int, mechanism: Mechanism, reports: Reports) -> Counted:
-    return Counted(question, day, len(reports), mechanism.tally(reports))
+def _count(question: int, day: int, mechanism: Mechanism, reports: Reports) -> DayTally:
+    return DayTally(question, day, len(reports), mechanism.tally(reports))
 
 
-def _add(run: Run, tallies: Sequence[Counted], mark: int, end: int) -> int:
+def _add(run: Run, tallies: Sequence[DayTally], mark: int, end: int) -> int:
     """Add tallies and move the mark, unless somebody else moved it meanwhile."""
     if not move_mark(run, end, mark):
         return 0
@@ -95,7 +95,9 @@ def _add(run: Run, tallies: Sequence[Counted], mark: int, end: int) -> int:
     return sum(counted.reports for counted in live)
 
 
-def summary(database: Database, registered: Registered, question: str, window: Days) -> Summary:
+def summary(
+    database: Database, registered: StoredCollection, question: str, window: Days
+) -> Summary:
     """The sum over the days of a window, which must not cut a span of days in two."""
     empty, number = _empty(registered, question), registered.questions[question]
     first, last = (day_number(window[0] or _EVER[0]), day_number(window[1] or _EVER[1]))
@@ -121,7 +123,9 @@ def _check_window(lasts: Mapping[int, int], first: int, last: int) -> None:
             )
 
 
-def days(database: Database, registered: Registered, question: str) -> dict[datetime.date, int]:
+def days(
+    database: Database, registered: StoredCollection, question: str
+) -> dict[datetime.date, int]:
     """The numbers alone: they are asked for often, and tallies may be long."""
     with database.reading() as run:
         rows = run(
@@ -132,7 +136,7 @@ def days(database: Database, registered: Registered, question: str) -> dict[date
 
 
 def counted(
-    database: Database, registered: Registered, question: str
+    database: Database, registered: StoredCollection, question: str
 ) -> tuple[int, dict[datetime.date, Summary]]:
     """The summary of each day and the mark, both of the same moment."""
     empty = _empty(registered, question)
@@ -147,7 +151,7 @@ def counted(
     return mark, {day_of(day.day): _of(empty, day.reports, day.tally) for day in found}
 
 
-def _empty(registered: Registered, question: str) -> Summary:
+def _empty(registered: StoredCollection, question: str) -> Summary:
     return Summary.empty(
         registered.collection.question(question).mechanism,
         contract=registered.collection.digest,

@@ -17,14 +17,14 @@ import numpy as np
 
 from rumor.collector.store.base import (
     ID_BYTES,
-    EarlyRefused,
-    Registered,
-    Unknown,
+    CollectionUnknown,
+    EarlyWithdrawalsRefused,
+    StoredCollection,
     today,
 )
 from rumor.collector.store.checksums import joined_fields, opened
 from rumor.collector.store.contracts import keeps_ids, registered
-from rumor.collector.store.counts import Counted
+from rumor.collector.store.counts import DayTally
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import take_out
 from rumor.collector.store.summaries import count_rest
@@ -34,43 +34,43 @@ from rumor.core.reports import Reports
 
 def withdraw(
     database: Database,
-    entry: Registered,
+    entry: StoredCollection,
     question: str,
     ids: Reports,
     most: int,
     charge: Callable[[int], float],
-) -> int | Unknown | EarlyRefused:
+) -> int | CollectionUnknown | EarlyWithdrawalsRefused:
     """Take back those of these reports that are still there.
 
     `most` is how many early withdrawals a collection may have; `charge` is told how many are new,
     and returns after how many seconds they may come.
     """
     number = entry.questions[question]
-    refused: EarlyRefused | None = None
+    refused: EarlyWithdrawalsRefused | None = None
     if entry.collection.relay is not None:
         kept = _keep_early(database, entry, number, ids, most, charge)
-        if isinstance(kept, Unknown):
+        if isinstance(kept, CollectionUnknown):
             return kept
         refused = kept
     with database.reading() as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
-            return Unknown()
+            return CollectionUnknown()
         # Whoever knows no report's key does not make anybody wait.
         held = [id for id in map(bytes, ids) if _held(run, number, id)]
     found = _take_back(database, entry, question, held) if held else 0
-    if refused is not None and not isinstance(found, Unknown):
+    if refused is not None and not isinstance(found, CollectionUnknown):
         return replace(refused, withdrawn=found)
     return found
 
 
 def _take_back(
-    database: Database, entry: Registered, question: str, ids: Sequence[bytes]
-) -> int | Unknown:
+    database: Database, entry: StoredCollection, question: str, ids: Sequence[bytes]
+) -> int | CollectionUnknown:
     """Delete reports from the store and the counts."""
     number, mechanism = entry.questions[question], entry.collection.question(question).mechanism
     with database.writing(alone=True) as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
-            return Unknown()
+            return CollectionUnknown()
         # What is counted can be taken out of the counts, and nobody counts it meanwhile.
         count_rest(database, run)
         rows = [row for id in sorted(set(ids)) for row in _held(run, number, id)]
@@ -78,7 +78,7 @@ def _take_back(
             sealed = joined_fields(row[1:] for row in rows if row[0] == day)
             intact = opened(number, day, sealed, ID_BYTES + mechanism.width)
             reports = np.ascontiguousarray(intact[:, ID_BYTES:])
-            take_out(run, Counted(number, day, len(reports), mechanism.tally(reports)))
+            take_out(run, DayTally(number, day, len(reports), mechanism.tally(reports)))
         # While reports come, or tokens of the key, the id keeps this one from coming back.
         keeps = keeps_ids(registered(database, run), entry, question)
         change = SPEND if keeps else "DELETE FROM report"
@@ -91,12 +91,12 @@ def _take_back(
 
 def _keep_early(
     database: Database,
-    entry: Registered,
+    entry: StoredCollection,
     number: int,
     ids: Reports,
     most: int,
     charge: Callable[[int], float],
-) -> EarlyRefused | Unknown | None:
+) -> EarlyWithdrawalsRefused | CollectionUnknown | None:
     """Keep the ids of reports that may still be at a relay, so that none of them is taken later.
 
     All of those that are not here, or none, and then why.
@@ -104,7 +104,7 @@ def _keep_early(
     with database.writing() as run:
         known = [bool(is_open) for each, is_open in run(QUESTIONS) if each == number]
         if not known:
-            return Unknown()
+            return CollectionUnknown()
         if not known[0]:
             return None
         here = database.dialect.known(run, ids)
@@ -112,9 +112,9 @@ def _keep_early(
         if not new:
             return None
         if early_withdrawals(run, entry) + len(new) > most:
-            return EarlyRefused(0, len(new))
+            return EarlyWithdrawalsRefused(0, len(new))
         if (seconds := charge(len(new))) > 0:
-            return EarlyRefused(0, len(new), seconds)
+            return EarlyWithdrawalsRefused(0, len(new), seconds)
         rows = np.frombuffer(b"".join(new), dtype=np.uint8).reshape(-1, ID_BYTES)
         database.dialect.insert_spent(run, number, rows)
         put_early(run, number, dict.fromkeys(new, day_number(today())))
@@ -131,13 +131,13 @@ def put_early(run: Run, question: int, days: dict[bytes, int]) -> None:
         )
 
 
-def early_withdrawals(run: Run, entry: Registered) -> int:
+def early_withdrawals(run: Run, entry: StoredCollection) -> int:
     """Return how many reports of a collection are withdrawn and have not arrived."""
     count = "SELECT COUNT(*) FROM early_withdrawal WHERE question = ?"
     return sum(run(count, number)[0][0] for number in entry.questions.values())
 
 
-def early_days(database: Database, entry: Registered, question: str) -> dict[bytes, int]:
+def early_days(database: Database, entry: StoredCollection, question: str) -> dict[bytes, int]:
     """Return on which days reports were withdrawn that have not arrived, by id."""
     with database.reading() as run:
         rows = run(
@@ -153,7 +153,7 @@ def arrived(run: Run, ids: Sequence[bytes]) -> None:
         run("DELETE FROM early_withdrawal WHERE id = ?", id)
 
 
-def forget_early(database: Database, entry: Registered, today: datetime.date) -> None:
+def forget_early(database: Database, entry: StoredCollection, today: datetime.date) -> None:
     """Forget early withdrawals of reports that an honest relay hands over no more."""
     relay = entry.collection.relay
     if relay is None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.checks import checked_above_zero, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.estimators.data import Material
 from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
@@ -61,7 +61,7 @@ class Stopping:
             if limit is not None:
                 checked_above_zero(name, limit)
         if self.norm not in NORMS:
-            raise InputError(f"norm must be one of {', '.join(NORMS)}; got {shown(self.norm)}")
+            raise InputError(f"norm must be one of {', '.join(NORMS)}; got {format_value(self.norm)}")
 
     @property
     def wanted_gap(self) -> float:
@@ -113,7 +113,7 @@ def start_at(given: object, observed: Vector | None, values: int) -> Vector:
     if given == "uniform":
         return np.full(values, 1 / values)
     if given != "observed":
-        raise InputError(f'start must be "uniform", "observed" or frequencies; got {shown(given)}')
+        raise InputError(f'start must be "uniform", "observed" or frequencies; got {format_value(given)}')
     if observed is None or observed.size != values:
         raise InputError(
             'start "observed" needs as many outputs as inputs; '
@@ -129,7 +129,7 @@ def _own_start(given: object, values: int) -> Vector:
         start = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f'start must be "uniform", "observed" or frequencies; got {shown(given)}'
+            f'start must be "uniform", "observed" or frequencies; got {format_value(given)}'
         ) from None
     if start.shape != (values,) or not (np.isfinite(start).all() and (start > 0).all()):
         raise InputError(
@@ -158,10 +158,10 @@ def oracle_em(
     rule = Stopping(**stopping)  # type: ignore[arg-type]
     summary, oracle = material.summary, material.oracle
     if not isinstance(per_bit, bool):
-        raise InputError(f"per_bit must be true or false; got {shown(per_bit)}")
+        raise InputError(f"per_bit must be true or false; got {format_value(per_bit)}")
     if per_bit:
         if likelihood != "odds":
-            raise InputError(f'per_bit goes with likelihood "odds"; got {shown(likelihood)}')
+            raise InputError(f'per_bit goes with likelihood "odds"; got {format_value(likelihood)}')
         return two_states(oracle.item_channel(summary.tally, summary.reports), start, rule)
     observed = oracle.support_counts(summary.tally).astype(np.float64)
     first = start_at(start, observed, oracle.domain)
@@ -170,7 +170,7 @@ def oracle_em(
         return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
     if likelihood not in LIKELIHOODS:
         raise InputError(
-            f"likelihood must be one of {', '.join(LIKELIHOODS)}; got {shown(likelihood)}"
+            f"likelihood must be one of {', '.join(LIKELIHOODS)}; got {format_value(likelihood)}"
         )
     scaled = likelihood == "scaled"
     return iterate(probability_likelihood(oracle, reports, weights, scaled=scaled), first, rule)
@@ -232,7 +232,7 @@ def two_states(items: ItemCounts, start: object, stopping: Stopping) -> tuple[Ve
     """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
     share = items.counts / items.trials
     if not isinstance(start, str) or start not in ("uniform", "observed"):
-        raise InputError(f'start must be "uniform" or "observed" by bits; got {shown(start)}')
+        raise InputError(f'start must be "uniform" or "observed" by bits; got {format_value(start)}')
     here = np.full(share.size, 0.5) if start == "uniform" else share
     step, iterations = math.inf, 0
     limit = stopping.smallest_step(float(np.mean(items.trials))) or 1e-9

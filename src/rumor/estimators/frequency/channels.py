@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, shown, type_of
+from rumor.core.errors import InputError, format_value, type_in_words
 from rumor.core.types import Vector
 from rumor.mechanisms.supports import ItemCounts
 
@@ -131,7 +131,7 @@ def _called(channel: Callable[..., object], counts: object) -> Columns:
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         raise InputError(
             "a channel's function must give for every output one number for each input; "
-            f"got shapes {shown(sorted(shapes))}"
+            f"got shapes {format_value(sorted(shapes))}"
         )
     rows = np.stack(found)
     if not np.isfinite(rows).all() or (rows < 0).any():
@@ -144,7 +144,7 @@ def checked_entries(matrix: object) -> NDArray[np.float64]:
     try:
         channel = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"a channel matrix must hold numbers; got {shown(matrix)}") from None
+        raise InputError(f"a channel matrix must hold numbers; got {format_value(matrix)}") from None
     if channel.ndim != 2 or min(channel.shape) < 2:
         raise InputError(
             f"a channel matrix must have at least two inputs (rows) and two outputs (columns); "
@@ -162,7 +162,7 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
         seen = np.asarray(counts)
     except ValueError:
         raise InputError(
-            f"counts must be one number for each of the {outputs} outputs; got {type_of(counts)}"
+            f"counts must be one number for each of the {outputs} outputs; got {type_in_words(counts)}"
         ) from None
     if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
         raise InputError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.checks import checked_method
 from rumor.core.types import Vector
-from rumor.estimators.data import Material, reports_in, summarized
+from rumor.estimators.data import Material, reports_in, as_summary
 from rumor.estimators.frequency.bayes import oracle_bayes, oracle_em
 from rumor.estimators.frequency.diagnostics import (
     POWER,
@@ -52,7 +52,7 @@ def estimate(
 ) -> Estimate:
     """The frequencies of an oracle's values from reports, a summary of them or both."""
     chosen = checked_method(method, options, OPTIONS)
-    summary = summarized(oracle, data)
+    summary = as_summary(oracle, data)
     return estimate_oracle(Material(summary, reports_in(oracle, data)), chosen, options)
 
 

@@ -19,11 +19,11 @@ from rumor.kinds.planning.forecast import (
     typical_law,
 )
 from rumor.kinds.planning.planned import (
-    Candidate,
+    MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    Wish,
+    BudgetSpec,
     mean_square,
     permanent_noise,
     told_apart,
@@ -44,14 +44,14 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     detects = "the smallest share told from zero"
     usual_of = "a share of one in so many answers, sampling included"
 
-    def candidates(self, wish: Wish) -> list[Candidate[FrequencyOracle]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
         oracles = candidates(self.domain, wish.epsilon)
-        found = [Candidate.by_name(oracle, wish) for oracle in oracles]
+        found = [MechanismChoice.by_name(oracle, wish) for oracle in oracles]
         if wish.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
             noise = vars(permanent_noise(wish.epsilon, wish.permanent))
             kept = BasicRappor(domain=self.domain, **noise)
-            found.append(Candidate(kept.name, kept, {"mechanism": {"name": kept.name, **noise}}))
+            found.append(MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}}))
         return found
 
     def error(self, mechanism: FrequencyOracle, users: int) -> float:
@@ -99,8 +99,8 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return self.domain
 
     def choose(
-        self, candidates: Sequence[Candidate[FrequencyOracle]], users: int, wish: Wish
-    ) -> Candidate[FrequencyOracle]:
+        self, candidates: Sequence[MechanismChoice[FrequencyOracle]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[FrequencyOracle]:
         """What "auto" resolves to; asked again, the one whose total stays finite."""
         kept = [c for c in candidates if math.isfinite(c.mechanism.permanence.epsilon_permanent)]
         if wish.reports > 1 and kept:

@@ -118,7 +118,7 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 
-    def typed(self, mechanism: FrequencyOracle, text: str) -> object:
+    def parse_answer(self, mechanism: FrequencyOracle, text: str) -> object:
         """A label; an integer where values have no labels."""
         number = text.strip()
         whole = mechanism.labels is None and number.isascii() and number.isdigit()

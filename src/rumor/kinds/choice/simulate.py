@@ -12,7 +12,7 @@ from rumor.core.types import Codes, Tally
 from rumor.kinds.choice.estimate import estimate
 from rumor.kinds.choice.read import reader
 from rumor.kinds.reading import Held, read_histogram
-from rumor.kinds.simulation import Simulation, Trials, checked_trials, repeated, rescaled
+from rumor.kinds.simulation import Simulation, SimulationSettings, checked_trials, repeated, rescaled
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
@@ -20,7 +20,7 @@ from rumor.results.estimate import Estimate
 _CHUNK_BYTES = 32 << 20
 
 
-def simulate(oracle: FrequencyOracle, counts: Tally, trials: Trials) -> Simulation:
+def simulate(oracle: FrequencyOracle, counts: Tally, trials: SimulationSettings) -> Simulation:
     """Privatise and estimate people with these answers (so many for each value), some times."""
     people = int(counts.sum())
     checked_trials(trials.count)
@@ -51,7 +51,7 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
         yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
 
 
-def dry_run(oracle: FrequencyOracle, held: Held, trials: Trials) -> Simulation:
+def dry_run(oracle: FrequencyOracle, held: Held, trials: SimulationSettings) -> Simulation:
     """A dry run with the answers of a table."""
     counts = read_histogram(oracle, reader(oracle), held)
     if trials.people is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Joint(JointQuestion):
     """Two to four answers; tables, margins and how they go together are learned."""
 
-    def stand_ins(self, mechanism: Mixed) -> Sequence[str]:
+    def labels_for_missing(self, mechanism: Mixed) -> Sequence[str]:
         """Labels that all parts have."""
         first, *others = mechanism.parts.labels or ((),)
         return [label for label in first if all(label in labels for labels in others)]

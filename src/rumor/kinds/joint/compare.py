@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Target
 from rumor.estimators.groups import Sample
 from rumor.kinds.joint.estimate import estimate
@@ -19,6 +19,6 @@ def measures(
 ) -> Measures:
     """A share for each row of the linear estimate."""
     if of != "population":
-        raise InputError(f'joint answers are compared of the "population" only; got {shown(of)}')
+        raise InputError(f'joint answers are compared of the "population" only; got {format_value(of)}')
     found = estimate(mechanism, summary, "linear", {})
     return Measures.shares(list(found.values), Sample.known(found.unbiased, found.stderr))

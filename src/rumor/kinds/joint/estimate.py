@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from rumor.core.checks import checked_method
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds.joint.fit.bayes import Shrunk, averaged, consistent_tables, shrunk
 from rumor.kinds.joint.fit.linear import Linear, linear, seen_in
 from rumor.kinds.joint.pair_table import PairTable, few_cells, few_margin
@@ -32,7 +32,7 @@ def estimate(
 ) -> JointEstimate:
     """The tables from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
-    summary = summarized(mechanism, data)
+    summary = as_summary(mechanism, data)
     counted = mechanism.counted(summary.tally)
     asked = [Asked(one.component.asks, one.reports) for one in counted]
     found = linear(mechanism.parts.sizes, seen_in(counted))

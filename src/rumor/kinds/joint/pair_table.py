@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Rows, Vector
 from rumor.kinds.joint.fit.association import (
@@ -162,7 +162,7 @@ class PairTable:
             return 0, 1
         if len(named) != 2 or named[0] == named[1] or not set(named) <= set(known):
             raise InputError(
-                f"an odds ratio is of two values of {self.ids[axis]!r}; got {shown(named)}"
+                f"an odds ratio is of two values of {self.ids[axis]!r}; got {format_value(named)}"
             )
         return known.index(named[0]), known.index(named[1])
 
@@ -173,13 +173,13 @@ class PairTable:
         return {
             "parts": list(self.ids),
             "independence": {**vars(test)},
-            "cramers_v": told(self.cramers_v(level)),
-            "odds_ratio": None if odds is None else told(odds),
+            "cramers_v": interval_as_json(self.cramers_v(level)),
+            "odds_ratio": None if odds is None else interval_as_json(odds),
             "weight_of_independence": self.independence,
         }
 
 
-def told(ends: Ends) -> dict[str, float | None]:
+def interval_as_json(ends: Ends) -> dict[str, float | None]:
     """As plain data, which knows no infinity."""
     return {name: x if math.isfinite(x) else None for name, x in vars(ends).items()}
 

@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
 from rumor.kinds.joint.fit.linear import Linear, Moments, Seen, linear
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.planned import (
-    Candidate,
+    MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    Wish,
+    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -52,7 +52,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
             raise InputError(
                 f"a joint question is planned by the number of values of each part, such as 5x4; "
-                f"got {shown(self.asked.parts)}"
+                f"got {format_value(self.asked.parts)}"
             )
         return Parts.of([int(size) for size in sizes])
 
@@ -60,14 +60,14 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         """How many cells."""
         return f"answers of {' by '.join(map(str, self.parts.sizes))} values"
 
-    def candidates(self, wish: Wish) -> list[Candidate[Mixed]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Mixed]]:
         """The mixture, with the shares of who is asked what."""
         mixed = Mixed(parts=self.parts, epsilon=wish.epsilon)
         shape = {
             f"share of {'+'.join(str(part + 1) for part in one.asks)}": float(one.share)
             for one in mixed.components
         }
-        return [Candidate.by_name(mixed, wish, shape)]
+        return [MechanismChoice.by_name(mixed, wish, shape)]
 
     def _expected(self, mechanism: Mixed, users: int, shares: Vector) -> Linear:
         """The linear estimate of people with these shares, at its expectation."""
@@ -136,8 +136,8 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         return told_apart(deviation)
 
     def choose(
-        self, candidates: Sequence[Candidate[Mixed]], users: int, wish: Wish
-    ) -> Candidate[Mixed]:
+        self, candidates: Sequence[MechanismChoice[Mixed]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[Mixed]:
         """There is one."""
         return candidates[0]
 

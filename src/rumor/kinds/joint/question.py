@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rumor.core.canonical import Json
-from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.kinds.base import Example, Kind, mechanism_wish, some
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mixed.mixed import Mixed
@@ -41,7 +41,7 @@ class JointQuestion(Kind[Mixed]):
         arguments: dict[str, Any] = {"epsilon": wish["epsilon"], **options}
         return Mixed(parts=_checked_parts(wish["parts"]), **arguments)
 
-    def named(self, mechanism: Mixed) -> dict[str, Json]:
+    def contract_fields(self, mechanism: Mixed) -> dict[str, Json]:
         """What the parts and their values are called."""
         return {"parts": mechanism.parts.to_json()}
 
@@ -56,7 +56,7 @@ class JointQuestion(Kind[Mixed]):
         """One for each part."""
         return [id, *mechanism.parts.keys]
 
-    def typed(self, mechanism: Mixed, text: str) -> object:
+    def parse_answer(self, mechanism: Mixed, text: str) -> object:
         """PART=LABEL for each part, with commas between them."""
         parts = mechanism.parts
         ids = "|".join(map(re.escape, parts.keys))
@@ -100,7 +100,7 @@ def _checked_parts(wish: object) -> Parts:
     """Parts with names, none of them one that rows of an estimate have anyway."""
     parts = Parts.of(wish)
     if parts.ids is None:
-        raise InputError(f"each part must have an id and labels; got {shown(wish)}")
+        raise InputError(f"each part must have an id and labels; got {format_value(wish)}")
     taken = [id for id in parts.ids if id in TAKEN]
     if taken:
         raise InputError(f"a part must not be called as a column of results; got {taken[0]!r}")

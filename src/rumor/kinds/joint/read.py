@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.types import Codes, Tally
 from rumor.kinds.interviews import Ask, parts
@@ -36,23 +36,23 @@ class _Part:
 
 
 def read_people(
-    mechanism: Mixed, table: Table, keep: Sequence[str] = (), numbers: Sequence[str] = ()
+    mechanism: Mixed, table: AnswerTable, keep: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[Codes, pa.RecordBatch]]:
     """People's cells, a batch at a time, with kept columns and columns of integers."""
     parts, before = mechanism.parts, 0
     own = "integer" if parts.labels is None else "text"
     cells = [own] * parts.count + ["text"] * len(keep) + ["integer"] * len(numbers)
-    for batch in table.answered([*parts.keys, *keep, *numbers], cells, parts.count):
+    for batch in table.answered_batches([*parts.keys, *keep, *numbers], cells, parts.count):
         columns = []
         for part, key in enumerate(parts.keys):
-            with table.placing(key, before):
+            with table.locate_errors(key, before):
                 read = functools.partial(positions, _Part(parts, part))
                 columns.append(read(present(batch.column(part))))
         yield parts.joined(columns), batch
         before += len(batch)
 
 
-def read_counts(mechanism: Mixed, table: Table) -> Tally:
+def read_counts(mechanism: Mixed, table: AnswerTable) -> Tally:
     """How many people are in each cell: from a row for each, or from cells with a count."""
     counts = np.zeros(mechanism.parts.cells, dtype=np.int64)
     counted = [COUNT] if COUNT in table.schema.names else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Vector, checked_target
 from rumor.kinds.joint.fit.association import Ends
@@ -59,7 +59,7 @@ class JointEstimate(Tabular):
         named = [name for name in (first, second) if name in keys]
         if len(set(named)) != 2:
             raise InputError(
-                f"a table is of two of the parts {', '.join(keys)}; got {shown([first, second])}"
+                f"a table is of two of the parts {', '.join(keys)}; got {format_value([first, second])}"
             )
         one, other = sorted(keys.index(name) for name in named)
         return self.tables[one, other]
@@ -71,7 +71,7 @@ class JointEstimate(Tabular):
         if not 1 <= len(wanted) <= 2 or len(wanted) != len(answer):
             raise InputError(
                 f"a share is of one or two of the parts {', '.join(keys)}; "
-                f"got {shown(list(answer))}"
+                f"got {format_value(list(answer))}"
             )
         names = [self._value(part, answer[keys[part]]) for part in wanted]
         row = self.row(wanted, names)
@@ -81,7 +81,7 @@ class JointEstimate(Tabular):
     def _value(self, part: int, label: object) -> str:
         if str(label) not in self.parts.values[part]:
             key = self.parts.keys[part]
-            raise InputError(f"a share of {key!r} is of one of its values; got {shown(label)}")
+            raise InputError(f"a share of {key!r} is of one of its values; got {format_value(label)}")
         return str(label)
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
@@ -100,8 +100,8 @@ class JointEstimate(Tabular):
                 return Share(said, unbiased, stderr, float(low), float(high), view.level, view.of)
             start += one.mean.size
         raise InputError(
-            f"a share is of rows of one table, called as {shown(self.values[0])}, each once; "
-            f"got {shown(list(values))}"
+            f"a share is of rows of one table, called as {format_value(self.values[0])}, each once; "
+            f"got {format_value(list(values))}"
         )
 
     # Rows
@@ -177,7 +177,7 @@ class JointEstimate(Tabular):
         """A key for each part, null where a row is not about it; then share and ratio."""
         if checked_target(view.of) != "population":
             raise InputError(
-                f'joint estimates have intervals of the "population" only; got {shown(view.of)}'
+                f'joint estimates have intervals of the "population" only; got {format_value(view.of)}'
             )
         labels = self._labels
         found: dict[str, Column] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.randomness import Source
+from rumor.core.randomness import RandomSource
 from rumor.core.types import Vector
 from rumor.kinds.joint.estimate import estimate
 from rumor.kinds.joint.read import read_counts
@@ -18,7 +18,7 @@ from rumor.kinds.reading import Held
 from rumor.kinds.simulation import (
     Crowd,
     NumericSimulation,
-    Trials,
+    SimulationSettings,
     rescaled,
     simulate_numeric,
     summary_of,
@@ -28,7 +28,7 @@ from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.view import View
 
 
-def dry_run(mechanism: Mixed, held: Held, trials: Trials) -> NumericSimulation[JointEstimate]:
+def dry_run(mechanism: Mixed, held: Held, trials: SimulationSettings) -> NumericSimulation[JointEstimate]:
     """A dry run with the people of a table: a row for each, or cells with a count."""
     if held.column is not None:
         raise InputError(
@@ -41,7 +41,7 @@ def dry_run(mechanism: Mixed, held: Held, trials: Trials) -> NumericSimulation[J
     truth = true_rows(mechanism.parts, counts / counts.sum())
     crowd = Crowd(lambda source: iter([cells]), cells.size, {"frequency": truth})
 
-    def trial(source: Source) -> JointEstimate:
+    def trial(source: RandomSource) -> JointEstimate:
         summary = summary_of(numbered, crowd, source)
         return estimate(mechanism, summary, trials.method, trials.options)
 

@@ -10,7 +10,7 @@ from rumor.kinds.keyvalue.question import KeyValueQuestion
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
 if TYPE_CHECKING:
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
     from rumor.kinds.keyvalue.result import KeyValueEstimate
     from rumor.mechanisms.summary import Summary
 
@@ -26,7 +26,7 @@ class KeyValue(KeyValueQuestion):
                 f"missing; got --missing {rule}"
             )
 
-    def row_is_person(self, table: Table) -> bool:
+    def row_is_person(self, table: AnswerTable) -> bool:
         """Not where each pair has a row."""
         return not self._part("read").is_long(table)
 

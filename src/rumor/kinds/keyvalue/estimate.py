@@ -17,9 +17,9 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.checks import checked_method, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds.keyvalue.fit.linear import LinearKeys, most_likely
 from rumor.kinds.keyvalue.fit.pooled import MODELS, posterior_means
 from rumor.kinds.keyvalue.fit.published import (
@@ -57,7 +57,7 @@ def estimate(
     chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
         return estimate_rounds(data, chosen, options)
-    return estimate_keyvalue(summarized(mechanism, data), chosen, options)
+    return estimate_keyvalue(as_summary(mechanism, data), chosen, options)
 
 
 def estimate_keyvalue(
@@ -107,7 +107,7 @@ def _states(
 ) -> tuple[Vector, dict[str, object]]:
     """EM over the states of every key: until no share moves by more than `eta`, from `theta`."""
     if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not 0 < eta < 1:
-        raise InputError(f"eta must be a number above 0 and below 1; got {shown(eta)}")
+        raise InputError(f"eta must be a number above 0 and below 1; got {format_value(eta)}")
     most = checked_size("max_iterations", max_iterations, 1, MOST_ROUNDS)
     states = len(mechanism.state_channel)
     start = None if theta is None else _start(theta, states)
@@ -121,9 +121,9 @@ def _start(theta: object, states: int) -> Vector:
     try:
         given = np.asarray(theta, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{rule}; got {shown(theta)}") from None
+        raise InputError(f"{rule}; got {format_value(theta)}") from None
     if given.shape != (states,) or not (np.isfinite(given).all() and (given > 0).all()):
-        raise InputError(f"{rule}; got {shown(theta)}")
+        raise InputError(f"{rule}; got {format_value(theta)}")
     return np.asarray(given / given.sum())
 
 
@@ -217,7 +217,7 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
     """A round of PrivKVM from the second on: means by calibration, and no frequencies."""
     if method not in ("auto", "calibration"):
         raise InputError(
-            f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got {shown(method)}'
+            f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got {format_value(method)}'
         )
     counts = mechanism.counts(summary.tally, summary.reports)
     _, mean = calibrated(mechanism, counts)
@@ -254,7 +254,7 @@ def estimate_rounds(
     numbers = [m.round if m.rounds > 1 else None for m in rounds]
     if not summaries or numbers != list(range(1, len(summaries) + 1)):
         raise InputError(
-            f"PrivKVM rounds must be given once each, in order from 1; got rounds {shown(numbers)}"
+            f"PrivKVM rounds must be given once each, in order from 1; got rounds {format_value(numbers)}"
         )
     first = estimate_keyvalue(summaries[0], method, options)
     if len(summaries) == 1:

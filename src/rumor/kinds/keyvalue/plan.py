@@ -13,11 +13,11 @@ from rumor.core.types import Vector
 from rumor.kinds.keyvalue.question import key_value
 from rumor.kinds.planning.forecast import holders, key_ratio, typical_keys
 from rumor.kinds.planning.planned import (
-    Candidate,
+    MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    Wish,
+    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -63,7 +63,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them held)"
         return super().size() + most
 
-    def candidates(self, wish: Wish) -> list[Candidate[KeyValueMechanism]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[KeyValueMechanism]]:
         """Every mechanism; those that need a cap where there is one."""
         common = {"keys": self.domain, "low": self.asked.low, "high": self.asked.high}
         cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
@@ -88,7 +88,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             asked: dict[str, object] = {"epsilon": wish.epsilon, "mechanism": name}
             if hasattr(mechanism, "cap"):
                 asked["cap"] = self.asked.cap
-            found.append(Candidate(label, mechanism, asked))
+            found.append(MechanismChoice(label, mechanism, asked))
         return found
 
     def error(self, mechanism: KeyValueMechanism, users: int) -> float:
@@ -132,8 +132,8 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         return about.smallest_share(float(tails.lower[0])) or 1.0
 
     def choose(
-        self, candidates: Sequence[Candidate[KeyValueMechanism]], users: int, wish: Wish
-    ) -> Candidate[KeyValueMechanism]:
+        self, candidates: Sequence[MechanismChoice[KeyValueMechanism]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[KeyValueMechanism]:
         """What "auto" resolves to."""
         chosen = key_value(
             self.domain,

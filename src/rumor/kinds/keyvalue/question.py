@@ -11,7 +11,7 @@ from typing import Any
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
-from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
 from rumor.kinds.domains import RANGE, range_arguments, typed_number
 from rumor.mechanisms.base import Mechanism
@@ -83,7 +83,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
         if mechanism is None:
             return key_value(**arguments)
         if "cap" in arguments and "cap" not in mechanism.OPTIONS:
-            raise InputError(f"mechanism {name!r} takes no cap; got {shown(arguments['cap'])}")
+            raise InputError(f"mechanism {name!r} takes no cap; got {format_value(arguments['cap'])}")
         if "cap" in mechanism.OPTIONS and "cap" not in arguments:
             raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
         return mechanism(**arguments)
@@ -99,7 +99,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
         """One for each key."""
         return [id, *(str(name) for name in mechanism.labels or range(mechanism.keys))]
 
-    def typed(self, mechanism: KeyValueMechanism, text: str) -> object:
+    def parse_answer(self, mechanism: KeyValueMechanism, text: str) -> object:
         """KEY:NUMBER, with commas between several; "none" for a person who holds nothing."""
         parts = [] if text.strip() == "none" else text.split(",")
         pairs = [_pair(mechanism, part) for part in parts if part.strip()]
@@ -110,7 +110,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     def hint(self, mechanism: KeyValueMechanism) -> str:
         """The keys and the range."""
         names = some(mechanism.labels or [str(key) for key in range(mechanism.keys)])
-        said = mechanism.grid.said
+        said = mechanism.grid.range_text
         return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
 
     def example(self) -> Example:

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rumor.core.answer_table import Table
-from rumor.core.errors import InputError, shown
+from rumor.core.answer_table import AnswerTable
+from rumor.core.errors import InputError, format_value
 from rumor.kinds.interviews import HIGH, LOW, Ask, cap_of, listed
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
@@ -33,22 +33,22 @@ ASKS = (
 LONG = ("person", "key", "value")
 
 
-def is_long(table: Table) -> bool:
+def is_long(table: AnswerTable) -> bool:
     """Whether a table has the columns person, key and value."""
     return set(LONG) <= set(table.schema.names)
 
 
 def read_people(
-    mechanism: KeyValueMechanism, table: Table, keep: Sequence[str] = ()
+    mechanism: KeyValueMechanism, table: AnswerTable, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
     """People's pairs as the mechanism takes them, with the kept columns of a wide table."""
     if is_long(table):
         if keep:
             raise InputError(
                 f"{table.path}: columns can be kept where a row is a person, not in a table of "
-                f"pairs; got {shown(list(keep))}"
+                f"pairs; got {format_value(list(keep))}"
             )
-        with table.placing():
+        with table.locate_errors():
             people = _long(mechanism, table)
         yield people, None
         return
@@ -57,7 +57,7 @@ def read_people(
         yield np.stack(columns, axis=1), batch
 
 
-def _numbers(table: Table, column: pa.Array) -> NDArray[np.float64]:
+def _numbers(table: AnswerTable, column: pa.Array) -> NDArray[np.float64]:
     """A column of a key as numbers, NaN for empty cells."""
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
@@ -71,20 +71,20 @@ def _names(mechanism: KeyValueMechanism) -> list[str]:
 
 
 def _wide_batches(
-    mechanism: KeyValueMechanism, table: Table, keep: Sequence[str]
+    mechanism: KeyValueMechanism, table: AnswerTable, keep: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     names = _names(mechanism)
     missing = [name for name in names if name not in table.schema.names]
     if missing:
         raise InputError(
             f"{table.path}: the table must have the columns person, key and value, or a column "
-            f"for each key; got none for {shown(missing[0])}"
+            f"for each key; got none for {format_value(missing[0])}"
         )
     cells = ["number"] * len(names) + ["text"] * len(keep)
     yield from table.batches([*names, *keep], cells)
 
 
-def _long(mechanism: KeyValueMechanism, table: Table) -> object:
+def _long(mechanism: KeyValueMechanism, table: AnswerTable) -> object:
     key = "integer" if mechanism.labels is None else "text"
     batches = list(table.batches(LONG, ["text", key, "number"]))
     if not batches:

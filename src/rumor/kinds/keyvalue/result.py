@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Rows, Vector, checked_target
@@ -40,7 +40,10 @@ class KeyValueEstimate(RankedRows):
     something: where they do not, the answer is no better than the prior.
     """
 
-    _COVERED = "keys shown hold the true share, and as many the true mean"
+    _COVERED = (
+        "intervals adjusted for ranking: on average at least {level} of those shown contain the "
+        "true share, and as many the true mean"
+    )
     _NAMED = "a key"
 
     mean: Vector = field(repr=False)
@@ -94,7 +97,7 @@ class KeyValueEstimate(RankedRows):
     def _require(self, of: str) -> None:
         if checked_target(of) != "population":
             raise InputError(
-                f'key-value estimates have intervals of the "population" only; got {shown(of)}'
+                f'key-value estimates have intervals of the "population" only; got {format_value(of)}'
             )
 
     def _ends(self, rows: Rows, quantity: str, tails: Tails) -> Bounds:
@@ -110,7 +113,7 @@ class KeyValueEstimate(RankedRows):
         else:
             raise InputError(
                 f"an interval's quantity must be one of {', '.join(QUANTITIES)}; "
-                f"got {shown(quantity)}"
+                f"got {format_value(quantity)}"
             )
         low, high, answer = (np.clip(x, *limits) for x in (low, high, answer))
         # fmin and fmax: an answer that is not known stretches nothing.

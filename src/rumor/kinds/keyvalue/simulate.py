@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.answer_table import Table
-from rumor.core.errors import InputError, shown
+from rumor.core.answer_table import AnswerTable
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
-from rumor.core.randomness import Source, System
+from rumor.core.randomness import RandomSource, System
 from rumor.core.types import Vector
 from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.read import is_long, read_people
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.reading import Held
-from rumor.kinds.simulation import Crowd, NumericSimulation, Trials, simulate_numeric, summary_of
+from rumor.kinds.simulation import Crowd, NumericSimulation, SimulationSettings, simulate_numeric, summary_of
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary
@@ -27,18 +27,18 @@ _CHUNK_CELLS = 1 << 22
 
 
 def dry_run(
-    mechanism: KeyValueMechanism, held: Held, trials: Trials
+    mechanism: KeyValueMechanism, held: Held, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
     """A dry run with the people of a table, whose columns are called as keys are."""
     return simulate_keys(mechanism, read_crowd(mechanism, held.table, trials.people), trials)
 
 
 def simulate_keys(
-    mechanism: KeyValueMechanism, crowd: Crowd, trials: Trials
+    mechanism: KeyValueMechanism, crowd: Crowd, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
     """A crowd, some times; in all rounds, where the mechanism is asked in rounds."""
 
-    def trial(source: Source) -> KeyValueEstimate:
+    def trial(source: RandomSource) -> KeyValueEstimate:
         if isinstance(mechanism, PrivKVM):
             return _rounds(mechanism, crowd, trials, source)
         summary = summary_of(mechanism, crowd, source)
@@ -47,7 +47,7 @@ def simulate_keys(
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 
 
-def _rounds(first: PrivKVM, crowd: Crowd, trials: Trials, source: Source) -> KeyValueEstimate:
+def _rounds(first: PrivKVM, crowd: Crowd, trials: SimulationSettings, source: RandomSource) -> KeyValueEstimate:
     wide = [first.read(batch) for batch in crowd.batches(source)]
     if len(wide) != 1:
         raise InputError(
@@ -74,7 +74,7 @@ def _picture(
     result.plot(path, view, title=title, truth=(truth["frequency"], truth["mean"]))
 
 
-def read_crowd(mechanism: KeyValueMechanism, table: Table, people: int | None = None) -> Crowd:
+def read_crowd(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None = None) -> Crowd:
     """The people of a table; `people` rescales to a crowd of that size, drawn from them."""
     names = set(table.schema.names)
     if {"key", "frequency", "mean"} <= names and not is_long(table):
@@ -82,7 +82,7 @@ def read_crowd(mechanism: KeyValueMechanism, table: Table, people: int | None = 
     return _pairs(mechanism, table, people)
 
 
-def _shares(mechanism: KeyValueMechanism, table: Table, people: int | None) -> Crowd:
+def _shares(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None) -> Crowd:
     """Keys with their shares and means: people hold each key independently of the others."""
     if people is None:
         raise InputError(
@@ -94,16 +94,16 @@ def _shares(mechanism: KeyValueMechanism, table: Table, people: int | None) -> C
     for batch in table.batches(["key", "frequency", "mean"], [key, "number", "number"]):
         columns = (batch.column(i).to_pylist() for i in range(3))
         for name, share, mean in zip(*columns, strict=True):
-            with table.placing("key"):
+            with table.locate_errors("key"):
                 place = mechanism.layout.key(name)
             if not 0 <= share <= 1:
                 raise InputError(
-                    f"{table.path}: a share must lie in 0 to 1; got {shown(share)} for {name!r}"
+                    f"{table.path}: a share must lie in 0 to 1; got {format_value(share)} for {name!r}"
                 )
             f[place], m[place] = share, float(mechanism.grid.codes(np.array([float(mean)]))[0])
-            m[place] = float(mechanism.grid.at(m[place]))
+            m[place] = float(mechanism.grid.value_at(m[place]))
 
-    def batches(source: Source) -> Iterator[Any]:
+    def batches(source: RandomSource) -> Iterator[Any]:
         rows = max(1, _CHUNK_CELLS // mechanism.keys)
         step = people if mechanism.rounds > 1 else rows
         for start in range(0, people, step):
@@ -115,11 +115,11 @@ def _shares(mechanism: KeyValueMechanism, table: Table, people: int | None) -> C
     return Crowd(batches, people, {"frequency": f, "mean": np.where(f > 0, m, np.nan)})
 
 
-def _pairs(mechanism: KeyValueMechanism, table: Table, people: int | None) -> Crowd:
+def _pairs(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None) -> Crowd:
     """The people of a wide or long table; more or fewer of them are drawn at random."""
     read, before = [], 0
     for values, _ in read_people(mechanism, table):
-        with table.placing(before=before):
+        with table.locate_errors(before=before):
             read.append(mechanism.checked(values))
         before += read[-1].people
     cells = np.concatenate([_steps(mechanism, part) for part in read])
@@ -131,7 +131,7 @@ def _pairs(mechanism: KeyValueMechanism, table: Table, people: int | None) -> Cr
     if people is None:
         return Crowd(lambda source: iter([cells]), len(cells), truth)
 
-    def batches(source: Source) -> Iterator[Any]:
+    def batches(source: RandomSource) -> Iterator[Any]:
         yield cells[source.stream().below(len(cells), people).astype(np.int64)]
 
     return Crowd(batches, people, truth)
@@ -141,7 +141,7 @@ def _steps(mechanism: KeyValueMechanism, pairs: Any) -> Vector:
     """A wide table of values on the grid, NaN where a key is not held."""
     everything = np.broadcast_to(np.arange(mechanism.keys), (pairs.people, mechanism.keys))
     steps = pairs.at(0, everything)
-    return np.where(steps < 0, np.nan, mechanism.grid.at(steps.astype(np.float64)))
+    return np.where(steps < 0, np.nan, mechanism.grid.value_at(steps.astype(np.float64)))
 
 
 def simulate_rounds(
@@ -150,7 +150,7 @@ def simulate_rounds(
     *,
     method: str = "calibration",
     options: Mapping[str, Any] | None = None,
-    random: Source | None = None,
+    random: RandomSource | None = None,
 ) -> tuple[KeyValueEstimate, list[Summary]]:
     """All rounds with the same people: the estimate, and the summary of each round.
 

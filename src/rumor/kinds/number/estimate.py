@@ -12,9 +12,9 @@ import numpy as np
 
 from rumor.core.binomial import FEW
 from rumor.core.checks import checked_method
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import import_optional
 from rumor.core.types import Rows, Target
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.poisoning import fake_clients
@@ -87,7 +87,7 @@ class FewNumbers:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the ends of both intervals that are further out."""
-        special = needed("scipy.special", "an interval of few reports")
+        special = import_optional("scipy.special", "an interval of few reports")
         reach = math.inf
         if self.reports > 1:
             student = -float(special.stdtrit(self.reports - 1, NormalDist().cdf(-z)))
@@ -118,7 +118,7 @@ def estimate(
 ) -> MeanEstimate:
     """The mean from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
-    return estimate_mean(mechanism, summarized(mechanism, data), chosen)
+    return estimate_mean(mechanism, as_summary(mechanism, data), chosen)
 
 
 def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> MeanEstimate:

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import Candidate, PlannedMean, Size, Squares, Wish
+from rumor.kinds.planning.planned import MechanismChoice, PlannedMean, Size, Squares, BudgetSpec
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001
@@ -23,13 +23,13 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
     default_of = "the default estimate where numbers are spread evenly"
     detects = "the smallest distance of the mean from a given number that is noticed"
 
-    def candidates(self, wish: Wish) -> list[Candidate[MeanMechanism]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
         """All of them, at the same epsilon."""
         made = (
             kind(low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip")
             for kind in mean_mechanisms()
         )
-        return [Candidate.by_name(mechanism, wish) for mechanism in made]
+        return [MechanismChoice.by_name(mechanism, wish) for mechanism in made]
 
     def error(self, mechanism: MeanMechanism, users: int) -> float:
         """At the numbers where it is largest."""
@@ -58,8 +58,8 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
         return 1
 
     def choose(
-        self, candidates: Sequence[Candidate[MeanMechanism]], users: int, wish: Wish
-    ) -> Candidate[MeanMechanism]:
+        self, candidates: Sequence[MechanismChoice[MeanMechanism]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[MeanMechanism]:
         """What "auto" resolves to: the smaller worst case."""
         chosen = choose_mean(
             low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.kinds.base import Another, Example, Kind, mechanism_wish
+from rumor.kinds.base import KindSwitch, Example, Kind, mechanism_wish
 from rumor.kinds.domains import RANGE, range_arguments, typed_number
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
@@ -19,7 +19,7 @@ class NumberQuestion(Kind[MeanMechanism]):
     family = MeanMechanism
     needs = "a number needs a mechanism for means"
     # A distribution of numbers is learned from ordered answers, and its mean with it.
-    kind_switch = Another("estimate", "mean", "distribution", "ordered")
+    kind_switch = KindSwitch("estimate", "mean", "distribution", "ordered")
     has_domain = False
     shares = False
 
@@ -32,13 +32,13 @@ class NumberQuestion(Kind[MeanMechanism]):
         mechanism = self.mechanism_named(name, options, ("steps",))
         return choose_mean(**arguments) if mechanism is None else mechanism(**arguments)
 
-    def typed(self, mechanism: MeanMechanism, text: str) -> object:
+    def parse_answer(self, mechanism: MeanMechanism, text: str) -> object:
         """A number, however large."""
         return typed_number(text, "an answer must be a number")
 
     def hint(self, mechanism: MeanMechanism) -> str:
         """The range."""
-        return f"a number from {mechanism.grid.said}"
+        return f"a number from {mechanism.grid.range_text}"
 
     def example(self) -> Example:
         """Minutes."""

@@ -8,19 +8,19 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
-from rumor.core.number_range import numbers
-from rumor.core.randomness import Source
+from rumor.core.number_range import as_number_column
+from rumor.core.randomness import RandomSource
 from rumor.core.types import Vector
 from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.reading import Held
-from rumor.kinds.simulation import Crowd, NumericSimulation, Trials, simulate_numeric, summary_of
+from rumor.kinds.simulation import Crowd, NumericSimulation, SimulationSettings, simulate_numeric, summary_of
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.results.view import View
 
 
 def dry_run(
-    mechanism: MeanMechanism, held: Held, trials: Trials
+    mechanism: MeanMechanism, held: Held, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
     """A dry run with the numbers of a table."""
     crowd = read_numbers(mechanism, held, trials.people)
@@ -28,11 +28,11 @@ def dry_run(
 
 
 def simulate_mean(
-    mechanism: MeanMechanism, crowd: Crowd, trials: Trials
+    mechanism: MeanMechanism, crowd: Crowd, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
     """A crowd, some times."""
 
-    def trial(source: Source) -> MeanEstimate:
+    def trial(source: RandomSource) -> MeanEstimate:
         summary = summary_of(mechanism, crowd, source)
         return estimate(mechanism, summary, trials.method, trials.options)
 
@@ -61,15 +61,15 @@ def read_numbers(mechanism: MeanMechanism, held: Held, people: int | None = None
     name = "value" if counted else held.id if column is None else column
     names = [name, "count"] if counted else [name]
     values, counts = [np.empty(0)], [np.empty(0)]
-    for batch in table.answered(names, ["number"] * len(names)):
-        with table.placing(name):
-            values.append(numbers(batch.column(0)))
-            counts.append(numbers(batch.column(1)) if counted else np.ones(len(batch)))
+    for batch in table.answered_batches(names, ["number"] * len(names)):
+        with table.locate_errors(name):
+            values.append(as_number_column(batch.column(0)))
+            counts.append(as_number_column(batch.column(1)) if counted else np.ones(len(batch)))
     value, count = np.concatenate(values), np.concatenate(counts)
     if not value.size or not count.sum() > 0 or (count < 0).any():
         raise InputError(f"{table.path}: a table must hold at least one person; got none")
-    with table.placing(name):
-        clipped = mechanism.grid.at(mechanism.grid.codes(value).astype(np.float64))
+    with table.locate_errors(name):
+        clipped = mechanism.grid.value_at(mechanism.grid.codes(value).astype(np.float64))
     size = int(count.sum()) if people is None else people
     shares = np.cumsum(count) / count.sum()
     whole = np.diff(np.rint(shares * size), prepend=0).astype(np.int64)

@@ -10,7 +10,7 @@ from rumor.kinds.ordered.question import OrderedQuestion
 if TYPE_CHECKING:
     import altair as alt
 
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
     from rumor.core.files import PathLike
     from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import Size
@@ -30,7 +30,7 @@ class Ordered(OrderedQuestion):
 
         return strata_chart(estimates, by, view, title=title)
 
-    def table_advice(self, mechanism: Wave, table: Table, column: str) -> str | None:
+    def table_advice(self, mechanism: Wave, table: AnswerTable, column: str) -> str | None:
         """Return that numbers with few values are better asked for as labels."""
         from rumor.kinds.ordered.few_values import few_values
 

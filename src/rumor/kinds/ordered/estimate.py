@@ -10,7 +10,7 @@ import numpy as np
 
 from rumor.core.checks import checked_above_zero, checked_method, checked_size
 from rumor.core.types import Vector
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds.ordered.fit.average import OrderedFit, fit_ordered
 from rumor.kinds.ordered.fit.em import em, ems, linear_mean
 from rumor.kinds.ordered.measured import checked_assumption
@@ -42,7 +42,7 @@ def estimate(
     if "iterations" in options:
         checked_size("iterations", options["iterations"], 1, _MOST_ITERATIONS)
     assume = checked_assumption(options.get("assume"))
-    summary = summarized(mechanism, data)
+    summary = as_summary(mechanism, data)
     fit = fit_ordered(mechanism.band, summary.tally, mechanism.marks)
     frequency = _answer(mechanism, summary, fit, chosen, options)
     scale, n = mechanism.scale, summary.reports

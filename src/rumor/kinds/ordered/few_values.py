@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow.compute as pc
 
-from rumor.core.answer_table import Table
+from rumor.core.answer_table import AnswerTable
 from rumor.core.plain_text import one_line
 from rumor.mechanisms.wave.wave import Wave
 
@@ -19,7 +19,7 @@ _POSITIONS = 4
 _PEOPLE = 20
 
 
-def few_values(wave: Wave, table: Table, column: str) -> str | None:
+def few_values(wave: Wave, table: AnswerTable, column: str) -> str | None:
     """Return a sentence where a `column` of numbers takes few of the values there are.
 
     A row is a person, or as many as a column "count" says beside a column "value".

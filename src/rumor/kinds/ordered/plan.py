@@ -10,7 +10,7 @@ from rumor.core.randomness import Seeded
 from rumor.kinds.ordered.fit.forecast import Forecast as Expected
 from rumor.kinds.ordered.fit.forecast import forecast, mean_error
 from rumor.kinds.ordered.result import QUANTILES
-from rumor.kinds.planning.planned import Candidate, PlannedMean, Size, Squares, Wish
+from rumor.kinds.planning.planned import MechanismChoice, PlannedMean, Size, Squares, BudgetSpec
 from rumor.mechanisms.wave.wave import Wave
 
 # The part of a simulated crowd that belongs to the first of two peaks.
@@ -29,12 +29,12 @@ class PlannedOrdered(PlannedMean[Wave]):
     second = ("median error", "median_standard_error")
     detects = "the smallest difference of the mean from a given number that is noticed"
 
-    def candidates(self, wish: Wish) -> list[Candidate[Wave]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Wave]]:
         """The wave: its width follows from epsilon."""
         wave = Wave(
             low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=wish.epsilon
         )
-        return [Candidate.by_name(wave, wish, {"window": wave.window})]
+        return [MechanismChoice.by_name(wave, wish, {"window": wave.window})]
 
     def _expected(self, mechanism: Wave, users: int) -> Expected:
         return forecast(mechanism.band, users)
@@ -63,8 +63,8 @@ class PlannedOrdered(PlannedMean[Wave]):
         return 1 + len(QUANTILES)
 
     def choose(
-        self, candidates: Sequence[Candidate[Wave]], users: int, wish: Wish
-    ) -> Candidate[Wave]:
+        self, candidates: Sequence[MechanismChoice[Wave]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[Wave]:
         """There is one."""
         return candidates[0]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
 from rumor.kinds.domains import RANGE, typed_number
 from rumor.mechanisms.base import Mechanism
@@ -35,11 +35,11 @@ class OrderedQuestion(Kind[Wave]):
         checked_choice("estimate", wish.get("estimate", "distribution"), ("distribution",))
         labels = wish.get("labels")
         if labels is not None and not isinstance(labels, list):
-            raise InputError(f"labels must be a list of strings; got {shown(labels)}")
+            raise InputError(f"labels must be a list of strings; got {format_value(labels)}")
         said: dict[str, Any] = {key: wish[key] for key in (*SCALE, "epsilon") if key in wish}
         return Wave(**said, round_to=wish.get("round", ()), **options)  # type: ignore[arg-type]
 
-    def named(self, mechanism: Wave) -> dict[str, Json]:
+    def contract_fields(self, mechanism: Wave) -> dict[str, Json]:
         """What the answers are called, if they have names, and what numbers people round to."""
         return {"labels": mechanism.labels, "round": list(mechanism.spacings) or None}
 
@@ -48,11 +48,11 @@ class OrderedQuestion(Kind[Wave]):
         wave = self.own(mechanism)
         labels, spacings = labels_of(contract), contract["round"]
         if spacings is not None and (not isinstance(spacings, list) or not spacings):
-            raise InputError(f"round must be a list of numbers or null; got {shown(spacings)}")
+            raise InputError(f"round must be a list of numbers or null; got {format_value(spacings)}")
         named = wave if labels is None else wave.with_labels(labels)
         return named.rounded_to(spacings or ())
 
-    def typed(self, mechanism: Wave, text: str) -> object:
+    def parse_answer(self, mechanism: Wave, text: str) -> object:
         """A label, or a number."""
         if mechanism.labels is not None:
             return mechanism.labels[mechanism.code(text)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import (
     aligned,
@@ -128,7 +128,7 @@ class OrderedEstimate(Tabular):
         weights = self.up_to(last) - self._below(low)
         if (weights < 0).any():
             raise InputError(
-                f"a share is from a lower value to a higher one; got {shown(low)} and {shown(high)}"
+                f"a share is from a lower value to a higher one; got {format_value(low)} and {format_value(high)}"
             )
         return weights
 
@@ -139,7 +139,7 @@ class OrderedEstimate(Tabular):
             low, _, high = str(value).partition("..")
             weights += self.up_to(self._said(high or low)) - self._below(self._said(low))
         if not values or weights.min() < 0 or weights.max() > 1 + _ROUNDING:
-            raise InputError(f"a share is of values named once each; got {shown(list(values))}")
+            raise InputError(f"a share is of values named once each; got {format_value(list(values))}")
         found = self._share(weights, view.level)
         named = [str(value) for value in values]
         return Share(
@@ -153,7 +153,7 @@ class OrderedEstimate(Tabular):
         try:
             return float(text)
         except ValueError:
-            raise InputError(f"a share is of numbers of the range; got {shown(text)}") from None
+            raise InputError(f"a share is of numbers of the range; got {format_value(text)}") from None
 
     def quantile(
         self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
@@ -406,5 +406,5 @@ def _shown(found: Measured, digits: int) -> tuple[str, str]:
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise InputError(f"a value on a range must be a number; got {shown(value)}")
+        raise InputError(f"a value on a range must be a number; got {format_value(value)}")
     return float(value)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rumor.core.files import PathLike
-from rumor.core.randomness import Source
+from rumor.core.randomness import RandomSource
 from rumor.core.types import Tally, Vector
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.read import reader
@@ -16,7 +16,7 @@ from rumor.kinds.reading import Held, read_histogram
 from rumor.kinds.simulation import (
     Crowd,
     NumericSimulation,
-    Trials,
+    SimulationSettings,
     rescaled,
     simulate_numeric,
     summary_of,
@@ -30,14 +30,14 @@ _ROUNDING = 1e-12
 _MEASURED = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
 
 
-def dry_run(mechanism: Wave, held: Held, trials: Trials) -> NumericSimulation[OrderedEstimate]:
+def dry_run(mechanism: Wave, held: Held, trials: SimulationSettings) -> NumericSimulation[OrderedEstimate]:
     """A dry run with the answers of a table."""
     counts = read_histogram(mechanism, reader(mechanism), held)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
     crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()
 
-    def trial(source: Source) -> OrderedEstimate:
+    def trial(source: RandomSource) -> OrderedEstimate:
         summary = summary_of(numbered, crowd, source)
         return estimate(mechanism, summary, trials.method, trials.options)
 

@@ -20,7 +20,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon
 from rumor.kinds import KINDS, NAMES
 from rumor.kinds.planning.plan import Plan, make_plan
-from rumor.kinds.planning.planned import MAX_USERS, PlannedQuestion, Size, Wish
+from rumor.kinds.planning.planned import MAX_USERS, PlannedQuestion, Size, BudgetSpec
 
 MAX_QUESTIONS = 1000
 BLOCKS = (2, 3, 4)
@@ -28,7 +28,7 @@ BLOCKS = (2, 3, 4)
 
 
 @dataclass(frozen=True)
-class Way:
+class Strategy:
     """One way to ask so many questions, and what to expect of each of them."""
 
     name: str
@@ -43,13 +43,13 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Many:
+class StrategyComparison:
     """The ways to ask several questions side by side, and the plan of the one to choose."""
 
     questions: int
     users: int
     epsilon: float
-    ways: tuple[Way, ...]
+    ways: tuple[Strategy, ...]
     """One at random, all of them and, where there is one, the best block."""
     topic: PlannedQuestion[Any]
     given: Mapping[str, Any]
@@ -63,11 +63,11 @@ class Many:
         return make_plan(**{**self.given, "users": int(one.people)})
 
     @property
-    def best(self) -> Way:
+    def best(self) -> Strategy:
         """The way of the least error."""
         return min(self.ways, key=lambda way: way.error)
 
-    def ratio(self, way: Way) -> float:
+    def ratio(self, way: Strategy) -> float:
         """The variance of a way, as a multiple of the best one's."""
         return (way.error / self.best.error) ** 2
 
@@ -149,7 +149,7 @@ class Many:
         return head + "\n".join("[[questions]]\n" + each for each in numbered)
 
 
-def plan_many(questions: int, **given: Any) -> Many:
+def plan_many(questions: int, **given: Any) -> StrategyComparison:
     """The ways to ask so many questions of one kind and size; otherwise as `make_plan`."""
     checked_size("questions", questions, 2, MAX_QUESTIONS)
     users, epsilon = given.get("users"), given.get("epsilon")
@@ -171,13 +171,13 @@ def plan_many(questions: int, **given: Any) -> Many:
     fewer = replace(size, users=users // questions)
     one, everything = KINDS[kind].planned(fewer), KINDS[kind].planned(size)
     ways = [
-        Way("one at random", users / questions, epsilon, _error(one, epsilon)),
-        Way("all of them", users, epsilon / questions, _error(everything, epsilon / questions)),
+        Strategy("one at random", users / questions, epsilon, _error(one, epsilon)),
+        Strategy("all of them", users, epsilon / questions, _error(everything, epsilon / questions)),
     ]
     blocks = _blocks(one, questions, users, epsilon)
     if blocks:
         ways.append(min(blocks, key=lambda way: way.error))
-    return Many(questions, users, epsilon, tuple(ways), one, given)
+    return StrategyComparison(questions, users, epsilon, tuple(ways), one, given)
 
 
 def _size(given: Mapping[str, Any]) -> Size:
@@ -188,12 +188,12 @@ def _size(given: Mapping[str, Any]) -> Size:
 
 def _error(topic: PlannedQuestion[Any], epsilon: float) -> float:
     """The usual error of the mechanism that would be used."""
-    users, wish = topic.asked.users or 1, Wish(epsilon)
+    users, wish = topic.asked.users or 1, BudgetSpec(epsilon)
     best = topic.choose(topic.candidates(wish), users, wish)
     return topic.usual_error(best.mechanism, users)
 
 
-def _blocks(topic: PlannedQuestion[Any], questions: int, users: int, epsilon: float) -> list[Way]:
+def _blocks(topic: PlannedQuestion[Any], questions: int, users: int, epsilon: float) -> list[Strategy]:
     """A few questions answered together, where there are not too many combinations."""
     variance: Callable[[int, float], float | None] = topic.block_variance
     found = []
@@ -202,5 +202,5 @@ def _blocks(topic: PlannedQuestion[Any], questions: int, users: int, epsilon: fl
         if each is not None:
             people = users * together / questions
             name = f"{together} at a time, jointly"
-            found.append(Way(name, people, epsilon, (each / people) ** 0.5, together))
+            found.append(Strategy(name, people, epsilon, (each / people) ** 0.5, together))
     return found

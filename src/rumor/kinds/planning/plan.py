@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE, MAX_EPSILON, checked_epsilon
 from rumor.core.plain_text import toml_text
 from rumor.core.types import Progress
@@ -29,12 +29,12 @@ from rumor.kinds.planning.planned import (
     LEVEL,
     MAX_USERS,
     POWER,
-    Candidate,
+    MechanismChoice,
     Forecast,
     Option,
     PlannedQuestion,
     Size,
-    Wish,
+    BudgetSpec,
 )
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.poisoning import LIARS, fake_clients
@@ -51,7 +51,7 @@ class Plan:
     """The kind of the question, which may extend that of its mechanism."""
     topic: PlannedQuestion[Any]
     users: int
-    wish: Wish
+    wish: BudgetSpec
     options: tuple[Option[Any], ...]
     best: Option[Any]
     solved: str
@@ -379,7 +379,7 @@ def make_plan(
     there may be.
     """
     if kind not in KINDS:
-        raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {shown(kind)}")
+        raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {format_value(kind)}")
     size = Size(domain, users, low, high, cap, parts)
     KINDS[kind].check_size(size)
     if users is not None:
@@ -411,7 +411,7 @@ def make_plan(
                 "a plan needs a domain (answers, candidate words or keys), or all of people, "
                 "epsilon and an error; got no domain"
             )
-        wish = Wish(epsilon, reports, lifetime)
+        wish = BudgetSpec(epsilon, reports, lifetime)
         most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
         return made(topic(most, users), users, wish, said, between, named)
@@ -423,18 +423,18 @@ def make_plan(
     if users is None:
         assert epsilon is not None
         assert wanted is not None
-        wish = Wish(epsilon, reports, lifetime)
+        wish = BudgetSpec(epsilon, reports, lifetime)
         users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
         said = f"people needed for the rest{said}"
         return made(topic(domain, users), users, wish, said, between, named)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
-        epsilon = _smallest_epsilon(about, Wish(1.0, reports), users, wanted, measure)
+        epsilon = _smallest_epsilon(about, BudgetSpec(1.0, reports), users, wanted, measure)
         said = "epsilon needed for the rest"
     else:
         said = said.removeprefix(", ") or "as asked"
-    return made(about, users, Wish(epsilon, reports, lifetime), said, between, named)
+    return made(about, users, BudgetSpec(epsilon, reports, lifetime), said, between, named)
 
 
 Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
@@ -453,7 +453,7 @@ def _measure(
     for name, wanted in said.items():
         if not (isinstance(wanted, (int, float)) and 0 < wanted < most):
             raise InputError(
-                f"{name} must be a number above 0 and below {most:g}; got {shown(wanted)}"
+                f"{name} must be a number above 0 and below {most:g}; got {format_value(wanted)}"
             )
     aim = next(iter(said.values()), None)
     if between is not None and "difference" in said:
@@ -488,7 +488,7 @@ def _between(
         return None
     for name, value in (("share", share), ("power", power)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InputError(f"{name} must be a number above 0 and below 1; got {shown(value)}")
+            raise InputError(f"{name} must be a number above 0 and below 1; got {format_value(value)}")
     return Between(
         _SHARE if share is None else share,
         USUAL_POWER if power is None else power,
@@ -504,7 +504,7 @@ def _check_deviation(deviation: object, most: float) -> None:
     if not (isinstance(deviation, (int, float)) and 0 < deviation <= most):
         raise InputError(
             f"a standard deviation must be a number above 0 and at most half the range, {most:g}; "
-            f"got {shown(deviation)}"
+            f"got {format_value(deviation)}"
         )
 
 
@@ -541,7 +541,7 @@ def _plan(
     kind: str,
     topic: PlannedQuestion[Any],
     users: int,
-    wish: Wish,
+    wish: BudgetSpec,
     solved: str,
     between: Between | None,
     named: bool,
@@ -549,7 +549,7 @@ def _plan(
     if between is not None and between.deviation is not None and topic.unit == "share":
         raise InputError(
             f"a standard deviation is for numbers and ordered answers; got "
-            f"{shown(between.deviation)} for shares"
+            f"{format_value(between.deviation)} for shares"
         )
     options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
@@ -559,7 +559,7 @@ def _plan(
 
 
 def _expected(
-    topic: PlannedQuestion[Any], candidate: Candidate[Any], users: int, wish: Wish
+    topic: PlannedQuestion[Any], candidate: MechanismChoice[Any], users: int, wish: BudgetSpec
 ) -> Option[Any]:
     mechanism = candidate.mechanism
     return Option(
@@ -575,14 +575,14 @@ def _expected(
     )
 
 
-def _reached(topic: PlannedQuestion[Any], wish: Wish, users: int, measure: Measure) -> float:
+def _reached(topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, measure: Measure) -> float:
     """Return what the mechanism that is recommended for so many people comes to."""
     chosen = topic.choose(topic.candidates(wish), users, wish)
     return measure(topic, chosen.mechanism, users)
 
 
 def _fewest_people(
-    topic: Callable[[int | None], PlannedQuestion[Any]], wish: Wish, wanted: float, measure: Measure
+    topic: Callable[[int | None], PlannedQuestion[Any]], wish: BudgetSpec, wanted: float, measure: Measure
 ) -> int:
     """The smallest number of people at which the mechanism recommended does as well as wanted."""
 
@@ -599,7 +599,7 @@ def _fewest_people(
 
 
 def _smallest_epsilon(
-    topic: PlannedQuestion[Any], wish: Wish, users: int, wanted: float, measure: Measure
+    topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, wanted: float, measure: Measure
 ) -> float:
     """The smallest epsilon, to three digits, that is enough with the mechanism recommended."""
 
@@ -620,7 +620,7 @@ def _smallest_epsilon(
 
 def _largest_domain(
     topic: Callable[[int], PlannedQuestion[Any]],
-    wish: Wish,
+    wish: BudgetSpec,
     users: int,
     wanted: float,
     measure: Measure,

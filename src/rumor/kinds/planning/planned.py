@@ -149,7 +149,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Wish:
+class BudgetSpec:
     """What everybody's reports may cost, and how often they are asked."""
 
     epsilon: float
@@ -163,7 +163,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Candidate(Generic[M]):
+class MechanismChoice(Generic[M]):
     """One mechanism, what it is called in the table, and how a collection asks for it."""
 
     name: str
@@ -174,15 +174,15 @@ class Candidate(Generic[M]):
 
     @staticmethod
     def by_name(
-        mechanism: M, wish: Wish, shape: Mapping[str, int | float] | None = None
-    ) -> Candidate[M]:
+        mechanism: M, wish: BudgetSpec, shape: Mapping[str, int | float] | None = None
+    ) -> MechanismChoice[M]:
         """One that a collection asks for by its name and epsilon."""
         toml = {"epsilon": wish.epsilon, "mechanism": mechanism.name}
-        return Candidate(mechanism.name, mechanism, toml, shape or {})
+        return MechanismChoice(mechanism.name, mechanism, toml, shape or {})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option(Candidate[M]):
+class Option(MechanismChoice[M]):
     """One mechanism, and what to expect of it."""
 
     error: float
@@ -254,7 +254,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         return self.sized.format(**vars(self.asked))
 
     @abc.abstractmethod
-    def candidates(self, wish: Wish) -> Sequence[Candidate[M]]:
+    def candidates(self, wish: BudgetSpec) -> Sequence[MechanismChoice[M]]:
         """The mechanisms that keep the wish."""
 
     @abc.abstractmethod
@@ -289,7 +289,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         raise _not_compared(mechanism)
 
     @abc.abstractmethod
-    def choose(self, candidates: Sequence[Candidate[M]], users: int, wish: Wish) -> Candidate[M]:
+    def choose(self, candidates: Sequence[MechanismChoice[M]], users: int, wish: BudgetSpec) -> MechanismChoice[M]:
         """The one to recommend."""
 
     @abc.abstractmethod

@@ -11,13 +11,13 @@ from rumor.mechanisms.sets import SetMechanism
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rumor.core.answer_table import Table
+    from rumor.core.answer_table import AnswerTable
 
 
 class Sets(SetQuestion):
     """Any of a fixed list of options; the share of people who chose each is learned."""
 
-    def answer_column(self, id: str, column: str | None, table: Table) -> str | None:
+    def answer_column(self, id: str, column: str | None, table: AnswerTable) -> str | None:
         """The column of lists; None where there is one for each option."""
         return (
             super().answer_column(id, column, table) if column or id in table.schema.names else None
@@ -27,7 +27,7 @@ class Sets(SetQuestion):
         self,
         id: str,
         mechanism: SetMechanism,
-        table: Table,
+        table: AnswerTable,
         column: str | None,
         keep: Sequence[str] = (),
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
@@ -36,7 +36,7 @@ class Sets(SetQuestion):
 
         return read_sets(mechanism, table, self.answer_column(id, column, table), id, keep)
 
-    def stand_ins(self, mechanism: SetMechanism) -> Sequence[str]:
+    def labels_for_missing(self, mechanism: SetMechanism) -> Sequence[str]:
         """No option: who chose nothing has answered."""
         return ()
 

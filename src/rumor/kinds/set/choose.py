@@ -16,7 +16,7 @@ import numpy as np
 
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import checked_epsilon
 from rumor.core.types import Codes, Vector
 from rumor.mechanisms.select import MAX_CAP, SetSelect
@@ -67,7 +67,7 @@ class Wanted:
         if not number or not 0 < size <= self.most:
             raise InputError(
                 f"mean_size must be a number above 0 and at most {self.most} (the cap); "
-                f"got {shown(self.mean_size)}"
+                f"got {format_value(self.mean_size)}"
             )
         return float(size)
 

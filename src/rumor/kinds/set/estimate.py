@@ -14,7 +14,7 @@ import numpy as np
 
 from rumor.core.checks import checked_method
 from rumor.core.types import Vector
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
 from rumor.kinds.set.fit import clipped, pair_shares, shrunk, with_trials
 from rumor.kinds.set.result import PairEstimate, SetEstimate
@@ -36,7 +36,7 @@ def estimate(
 ) -> SetEstimate:
     """The shares from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
-    return estimate_sets(summarized(mechanism, data), chosen)
+    return estimate_sets(as_summary(mechanism, data), chosen)
 
 
 def estimate_sets(summary: Summary, method: str) -> SetEstimate:

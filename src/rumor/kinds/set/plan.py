@@ -15,11 +15,11 @@ from rumor.core.types import Vector
 from rumor.estimators.power import Between
 from rumor.kinds.planning.forecast import holders, typical_keys
 from rumor.kinds.planning.planned import (
-    Candidate,
+    MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    Wish,
+    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -58,19 +58,19 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     def _wanted(self, epsilon: float) -> Wanted:
         return Wanted(self.domain, epsilon, self.asked.cap)
 
-    def candidates(self, wish: Wish) -> list[Candidate[SetMechanism]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[SetMechanism]]:
         """Each in its best size."""
         wanted = self._wanted(wish.epsilon)
         asked: dict[str, object] = {"epsilon": wish.epsilon}
         block = best_block(wanted)
         shape = {"options shown": block.block}
-        found: list[Candidate[SetMechanism]] = [
-            Candidate(block.name, block, {**asked, "mechanism": block.name}, shape)
+        found: list[MechanismChoice[SetMechanism]] = [
+            MechanismChoice(block.name, block, {**asked, "mechanism": block.name}, shape)
         ]
         if wanted.most <= MAX_CAP:
             select = best_select(wanted)
             capped = {**asked, "mechanism": select.name, "cap": select.cap}
-            found.append(Candidate(select.name, select, capped, {"options shown": select.size}))
+            found.append(MechanismChoice(select.name, select, capped, {"options shown": select.size}))
         return found
 
     def error(self, mechanism: SetMechanism, users: int) -> float:
@@ -106,8 +106,8 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         return self.domain
 
     def choose(
-        self, candidates: Sequence[Candidate[SetMechanism]], users: int, wish: Wish
-    ) -> Candidate[SetMechanism]:
+        self, candidates: Sequence[MechanismChoice[SetMechanism]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[SetMechanism]:
         """What "auto" resolves to."""
         chosen = choose_sets(self._wanted(wish.epsilon))
         return next(c for c in candidates if c.mechanism == chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.option_sets import MARK
 from rumor.kinds.base import Example, domain_of, mechanism_wish, some
 from rumor.kinds.domains import ListedKind
@@ -47,7 +47,7 @@ class SetQuestion(ListedKind[SetMechanism]):
         if "cap" in mechanism.OPTIONS:
             return best_select(wanted, **said)  # type: ignore[arg-type]
         if wanted.cap is not None or "over_cap" in said:
-            raise InputError(f"mechanism {name!r} takes no cap; got {shown(wanted.cap)}")
+            raise InputError(f"mechanism {name!r} takes no cap; got {format_value(wanted.cap)}")
         return best_block(wanted, **said)
 
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
@@ -56,14 +56,14 @@ class SetQuestion(ListedKind[SetMechanism]):
         odd = next((label for label in checked if MARK in label), None)
         if odd is not None:
             rule = f"an option's label must not hold {MARK!r}, which stands between options"
-            raise InputError(f"{rule}; got {shown(odd)}")
+            raise InputError(f"{rule}; got {format_value(odd)}")
         return checked
 
     def columns(self, id: str, mechanism: SetMechanism) -> Sequence[str]:
         """One with lists, or one for each option."""
         return [id, *option_names(mechanism)]
 
-    def typed(self, mechanism: SetMechanism, text: str) -> object:
+    def parse_answer(self, mechanism: SetMechanism, text: str) -> object:
         """OPTION|OPTION..., by label or number; "none" for a person who chose nothing."""
         parts = [part.strip() for part in text.split(MARK) if part.strip()]
         if parts == [NONE] and NONE not in (mechanism.labels or ()):
@@ -72,7 +72,7 @@ class SetQuestion(ListedKind[SetMechanism]):
         given = [int(p[:20]) if plain and p.isascii() and p.isdigit() else p for p in parts]
         return list(mechanism.named(mechanism.options(given)))
 
-    def how_many(self, mechanism: SetMechanism) -> str:
+    def choice_limit_text(self, mechanism: SetMechanism) -> str:
         """Up to the cap."""
         return "any of " if mechanism.cap == mechanism.domain else f"up to {mechanism.cap} of "
 
@@ -99,5 +99,5 @@ def option_names(mechanism: SetMechanism) -> Sequence[str]:
 
 def _truth(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{name} must be true or false; got {shown(value)}")
+        raise InputError(f"{name} must be true or false; got {format_value(value)}")
     return value

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rumor.core.answer_table import Table
-from rumor.core.errors import AnswerError, InputError, shown
+from rumor.core.answer_table import AnswerTable
+from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.option_sets import OptionSets, from_table, placed, sets_of
 from rumor.core.types import Codes
 from rumor.kinds.interviews import LABELS, cap_of
@@ -42,7 +42,7 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 def read_sets(
-    mechanism: SetMechanism, table: Table, column: str | None, id: str, keep: Sequence[str]
+    mechanism: SetMechanism, table: AnswerTable, column: str | None, id: str, keep: Sequence[str]
 ) -> Iterator[tuple[OptionSets, pa.RecordBatch]]:
     """People's options, a batch at a time, with the kept columns."""
     if column is None:
@@ -86,21 +86,21 @@ def _positions(mechanism: SetMechanism, flat: pa.Array) -> Codes:
 
 
 def _wide(
-    mechanism: SetMechanism, table: Table, id: str, keep: Sequence[str]
+    mechanism: SetMechanism, table: AnswerTable, id: str, keep: Sequence[str]
 ) -> Iterator[tuple[OptionSets, pa.RecordBatch]]:
     names = option_names(mechanism)
     missing = next((name for name in names if name not in table.schema.names), None)
     if missing is not None:
         raise InputError(
             f"{table.path}: the table must have a column {id!r} of sets, or a column of yes and no "
-            f"for each option; got none for {shown(missing)}"
+            f"for each option; got none for {format_value(missing)}"
         )
     before = 0
     cells = ["text"] * (len(names) + len(keep))
-    for batch in table.answered([*names, *keep], cells, len(names)):
+    for batch in table.answered_batches([*names, *keep], cells, len(names)):
         columns = []
         for place, name in enumerate(names):
-            with table.placing(name, before):
+            with table.locate_errors(name, before):
                 columns.append(_said(batch.column(place)))
         yield from_table(np.stack(columns, axis=1), mechanism.domain), batch
         before += len(batch)

@@ -12,7 +12,7 @@ from rumor.core.randomness import System
 from rumor.kinds.reading import Held
 from rumor.kinds.set.estimate import estimate
 from rumor.kinds.set.result import SetEstimate
-from rumor.kinds.simulation import Simulation, Trials, repeated
+from rumor.kinds.simulation import Simulation, SimulationSettings, repeated
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 
@@ -20,7 +20,7 @@ from rumor.mechanisms.summary import Summary
 _PEOPLE = 1 << 16
 
 
-def dry_run(mechanism: SetMechanism, held: Held, trials: Trials) -> Simulation:
+def dry_run(mechanism: SetMechanism, held: Held, trials: SimulationSettings) -> Simulation:
     """A dry run with the people of a table; more or fewer are its rows, one after the other."""
     from rumor.kinds import KINDS
 
@@ -32,11 +32,11 @@ def dry_run(mechanism: SetMechanism, held: Held, trials: Trials) -> Simulation:
     crowd = joined(parts)
     if trials.people is not None:
         crowd = crowd.taken(np.arange(trials.people) % crowd.people)
-    with table.placing(column):
+    with table.locate_errors(column):
         return simulate_sets(mechanism, crowd, trials)
 
 
-def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: Trials) -> Simulation:
+def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: SimulationSettings) -> Simulation:
     """Privatise and estimate these people some times."""
     people, truth = crowd.people, crowd.shares()
     source = System() if trials.random is None else trials.random

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Text(TextQuestion):
     """A word; which candidates people hold, and how often, is learned."""
 
-    def dictionary(
+    def candidate_options(
         self,
         id: str,
         mechanism: Rappor,
@@ -36,13 +36,13 @@ class Text(TextQuestion):
         known = candidate_map(mechanism.bloom, words, cache=cache, on_progress=on_progress)
         return {"candidates": known}
 
-    def stand_ins(self, mechanism: Rappor) -> None:
+    def labels_for_missing(self, mechanism: Rappor) -> None:
         """Any word."""
 
-    def takes_words(self, id: str) -> None:
+    def check_accepts_candidates(self, id: str) -> None:
         """They are what is looked for."""
 
-    def served_with(self, words: Sequence[str] | None) -> dict[str, Any]:
+    def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
         """The collector's dictionary, which it must have."""
         if words is None:
             raise InputError(

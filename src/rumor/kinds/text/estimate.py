@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from rumor.core.checks import checked_method, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.reports import Reports
 from rumor.core.types import Progress, Vector
-from rumor.estimators.data import Passes, reports_in, summarized
+from rumor.estimators.data import Passes, reports_in, as_summary
 from rumor.estimators.frequency.bayes import channel_em, start_at
 from rumor.kinds.text.fit.auto import TRIM, decode_auto
 from rumor.kinds.text.fit.candidates import Candidates, candidate_map
@@ -57,8 +57,8 @@ def estimate(
     if method == "em":
         checked_method(method, rest, OPTIONS)
         words = candidate_map(mechanism.bloom, candidates)
-        return _iterated(summarized(mechanism, data), words, reports_in(mechanism, data), rest)
-    return decode(summarized(mechanism, data), candidates, method=method, **rest)
+        return _iterated(as_summary(mechanism, data), words, reports_in(mechanism, data), rest)
+    return decode(as_summary(mechanism, data), candidates, method=method, **rest)
 
 
 def decode(
@@ -302,10 +302,10 @@ def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         decoys = checked_size("decoys", decoys, 1, _MAX_DECOYS)
     penalties = options.get("penalties", PENALTIES)
     if not isinstance(penalties, Sequence) or isinstance(penalties, str) or not penalties:
-        raise InputError(f"penalties must be a list of numbers above 0; got {shown(penalties)}")
+        raise InputError(f"penalties must be a list of numbers above 0; got {format_value(penalties)}")
     path = [_number("a penalty", penalty, 0.0, math.inf) for penalty in penalties]
     if path != sorted(path, reverse=True):
-        raise InputError(f"penalties must fall from strong to weak; got {shown(penalties)}")
+        raise InputError(f"penalties must fall from strong to weak; got {format_value(penalties)}")
     trim = options.get("trim", TRIM)
     if trim != math.inf:
         trim = _number("trim", trim, 0.0, math.inf)
@@ -324,7 +324,7 @@ def _number(name: str, value: object, above: float, below: float) -> float:
     bounds += [f"below {below:g}"] if below < math.inf else []
     rule = f"{name} must be a number {' and '.join(bounds) or 'that is finite'}"
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{rule}; got {shown(value)}")
+        raise InputError(f"{rule}; got {format_value(value)}")
     if not (above < value < below) or not math.isfinite(value):
         raise InputError(f"{rule}; got {float(value):g}")
     return float(value)

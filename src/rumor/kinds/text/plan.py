@@ -36,12 +36,12 @@ from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.planned import (
     LEVEL,
     MAX_USERS,
-    Candidate,
+    MechanismChoice,
     Option,
     PlannedQuestion,
     Size,
     Squares,
-    Wish,
+    BudgetSpec,
     mean_square,
     permanent_noise,
     told_apart,
@@ -69,11 +69,11 @@ class PlannedText(PlannedQuestion[Rappor]):
     default_of = "the default decoding over all candidates of Zipf's law, found or not"
     detects = "the smallest share of a lone word that is found among all candidates"
 
-    def candidates(self, wish: Wish) -> list[Candidate[Rappor]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Rappor]]:
         """One, two and four hashes at the same epsilon."""
         return [self._candidate(hashes, wish) for hashes in HASHES]
 
-    def _candidate(self, hashes: int, wish: Wish) -> Candidate[Rappor]:
+    def _candidate(self, hashes: int, wish: BudgetSpec) -> MechanismChoice[Rappor]:
         asked: dict[str, object]
         if wish.reports > 1:
             noise: dict[str, float | Fraction] = dict(
@@ -95,7 +95,7 @@ class PlannedText(PlannedQuestion[Rappor]):
             **{name: float(value) for name, value in noise.items()},
         }
         label = f"rappor, {hashes} hash{'es' if hashes > 1 else ''}"
-        return Candidate(label, made, {**filter_, **asked}, shape)
+        return MechanismChoice(label, made, {**filter_, **asked}, shape)
 
     def _cohorts(self, rappor: Rappor) -> int:
         # The filter is shaped for them; the plan is made anew when they are known.
@@ -147,8 +147,8 @@ class PlannedText(PlannedQuestion[Rappor]):
         return told_apart(deviation, LEVEL / self.domain)
 
     def choose(
-        self, candidates: Sequence[Candidate[Rappor]], users: int, wish: Wish
-    ) -> Candidate[Rappor]:
+        self, candidates: Sequence[MechanismChoice[Rappor]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[Rappor]:
         """The least error: one hash."""
         return min(candidates, key=lambda c: self.error(c.mechanism, users))
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon, exp
-from rumor.kinds.base import Another, Example, Kind
+from rumor.kinds.base import KindSwitch, Example, Kind
 from rumor.kinds.filter_key import filter_key
 from rumor.mechanisms.rappor.rappor import Rappor
 
@@ -31,7 +31,7 @@ class TextQuestion(Kind[Rappor]):
     family = Rappor
     needs = "a text question needs the mechanism rappor"
     # Words that nobody listed are a kind of their own.
-    kind_switch = Another("words", "listed", "open", "words")
+    kind_switch = KindSwitch("words", "listed", "open", "words")
     memoises = True
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:

@@ -17,7 +17,7 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.types import Tally, Vector
 from rumor.kinds.reading import Held
-from rumor.kinds.simulation import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.fit.candidates import candidate_map
 from rumor.kinds.text.read import reader
@@ -29,7 +29,7 @@ from rumor.results.view import ROWS_SHOWN, View
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WordSimulation(DryRun[WordEstimate]):
+class WordSimulation(SimulationResult[WordEstimate]):
     """What came of some trials; vectors are over the candidates.
 
     `found` is how often each was detected, `frequency` the mean of its estimates, `error` their
@@ -103,7 +103,7 @@ class WordSimulation(DryRun[WordEstimate]):
         self.last.plot(path, view, title=title, truth=self.truth)
 
 
-def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> WordSimulation:
+def simulate_words(rappor: Rappor, histogram: Counter[str], trials: SimulationSettings) -> WordSimulation:
     """Simulate a crowd that holds these words, one report each, and decode it, some times.
 
     The candidates are the words of the histogram unless others are given.
@@ -144,7 +144,7 @@ def simulate_words(rappor: Rappor, histogram: Counter[str], trials: Trials) -> W
     )
 
 
-def dry_run(rappor: Rappor, held: Held, trials: Trials) -> WordSimulation:
+def dry_run(rappor: Rappor, held: Held, trials: SimulationSettings) -> WordSimulation:
     """A dry run with the words of a table."""
     return simulate_words(rappor, read_words_held(reader(rappor), held), trials)
 

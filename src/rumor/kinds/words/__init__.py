@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Words(WordsQuestion):
     """A word; which words people hold, and how often, is learned without a list of them."""
 
-    def dictionary(
+    def candidate_options(
         self,
         id: str,
         mechanism: OpenWords,
@@ -25,13 +25,13 @@ class Words(WordsQuestion):
         """Words to look for as well, where there are such."""
         return {} if words is None else {"candidates": list(words)}
 
-    def stand_ins(self, mechanism: OpenWords) -> None:
+    def labels_for_missing(self, mechanism: OpenWords) -> None:
         """Any word."""
 
-    def takes_words(self, id: str) -> None:
+    def check_accepts_candidates(self, id: str) -> None:
         """They are looked for beside those that are found."""
 
-    def served_with(self, words: Sequence[str] | None) -> dict[str, Any]:
+    def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
         """The collector's dictionary, if it has one."""
         return {} if words is None else {"candidates": list(words)}
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rumor.core.checks import checked_method, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress, Vector
-from rumor.estimators.data import summarized
+from rumor.estimators.data import as_summary
 from rumor.kinds.word_lists import checked_words
 from rumor.kinds.words.fit.found import LEVEL, Discovered, Listed, discover, look_for
 from rumor.kinds.words.result import OpenWordEstimate
@@ -34,7 +34,7 @@ def estimate(
 ) -> OpenWordEstimate:
     """The words that people hold, from reports or a summary of them."""
     checked_method(method, options, OPTIONS)
-    return decode_open(summarized(mechanism, data), **options)
+    return decode_open(as_summary(mechanism, data), **options)
 
 
 def decode_open(
@@ -51,7 +51,7 @@ def decode_open(
     grown, half for those listed.
     """
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number above 0 and below 1; got {shown(level)}")
+        raise InputError(f"level must be a number above 0 and below 1; got {format_value(level)}")
     if beam is not None:
         checked_size("beam", beam, 1, _MOST_KEPT)
     mechanism = summary.made_by(OpenWords)

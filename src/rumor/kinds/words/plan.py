@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import Candidate, PlannedQuestion, Size, Squares, Wish
+from rumor.kinds.planning.planned import MechanismChoice, PlannedQuestion, Size, Squares, BudgetSpec
 from rumor.kinds.words.code_tables import shipped_code
 from rumor.kinds.words.fit.forecast import fakes_to_invent, needed_share
 from rumor.kinds.words.fit.found import look_for
@@ -38,13 +38,13 @@ class PlannedWords(PlannedQuestion[OpenWords]):
     detects = f"the share at which a word of {MIDDLE} letters is found"
     simulated = 1_000_000
 
-    def candidates(self, wish: Wish) -> list[Candidate[OpenWords]]:
+    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[OpenWords]]:
         """The one mechanism: everything about it follows from epsilon and the length."""
         made = open_words(
             epsilon=wish.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
         )
         shape = {"levels": made.levels, "buckets": made.buckets}
-        return [Candidate(made.name, made, {"epsilon": wish.epsilon}, shape)]
+        return [MechanismChoice(made.name, made, {"epsilon": wish.epsilon}, shape)]
 
     def error(self, mechanism: OpenWords, users: int) -> float:
         """From all levels after the third: where words of a middling length end."""
@@ -59,8 +59,8 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         return min(1.0, needed_share(mechanism, users, word_bits(mechanism, MIDDLE), 0.9))
 
     def choose(
-        self, candidates: Sequence[Candidate[OpenWords]], users: int, wish: Wish
-    ) -> Candidate[OpenWords]:
+        self, candidates: Sequence[MechanismChoice[OpenWords]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[OpenWords]:
         """There is one."""
         return candidates[0]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rumor.core.checks import checked_choice, checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.kinds.base import Example, Kind, mechanism_wish
 from rumor.kinds.filter_key import filter_key
 from rumor.kinds.words.code_tables import NAMES, shipped_code
@@ -70,4 +70,4 @@ def _code(wish: object, length: object) -> PrefixCode:
         return code if known is None else code.of_length(known)
     if isinstance(wish, (list, Mapping)):
         return PrefixCode.of(wish, known)
-    raise InputError(f"code must be a name, a file or a list of rows; got {shown(wish)}")
+    raise InputError(f"code must be a name, a file or a list of rows; got {format_value(wish)}")

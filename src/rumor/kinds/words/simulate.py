@@ -13,7 +13,7 @@ from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrap
 from rumor.core.randomness import System
 from rumor.core.types import Vector
 from rumor.kinds.reading import Held
-from rumor.kinds.simulation import DryRun, Trials, checked_trials, rescaled
+from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
 from rumor.kinds.word_lists import read_words_held
 from rumor.kinds.words.estimate import estimate
 from rumor.kinds.words.read import reader
@@ -27,7 +27,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OpenSimulation(DryRun[OpenWordEstimate]):
+class OpenSimulation(SimulationResult[OpenWordEstimate]):
     """What came of some trials, over the words held and the words found.
 
     `found` is how often each was found, `frequency` the mean of its estimates where it was;
@@ -88,7 +88,7 @@ class OpenSimulation(DryRun[OpenWordEstimate]):
         self.last.plot(path, view, title=title, truth=truth)
 
 
-def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials) -> OpenSimulation:
+def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: SimulationSettings) -> OpenSimulation:
     """Reports of a crowd that holds these words, one each, and what is found in them."""
     count = checked_trials(trials.count)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
@@ -133,6 +133,6 @@ def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Trials)
     )
 
 
-def dry_run(mechanism: OpenWords, held: Held, trials: Trials) -> OpenSimulation:
+def dry_run(mechanism: OpenWords, held: Held, trials: SimulationSettings) -> OpenSimulation:
     """A dry run with the words of a table."""
     return simulate_open(mechanism, read_words_held(reader(mechanism), held), trials)

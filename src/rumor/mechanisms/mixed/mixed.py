@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import exact_keys
-from rumor.core.errors import InputError, shown
-from rumor.core.randomness import Draws, Keystreams, Source, Stream
+from rumor.core.errors import InputError, format_value
+from rumor.core.randomness import Draws, Keystreams, RandomSource, Stream
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
@@ -134,9 +134,9 @@ class Mixed(PlacedAnswers):
         sizes, components = only_keys(cls.name, parameters, "sizes", "components")
         parts = Parts.of(sizes)
         if parts.ids is not None:
-            raise InputError(f"sizes must be numbers of values; got {shown(sizes)}")
+            raise InputError(f"sizes must be numbers of values; got {format_value(sizes)}")
         if not isinstance(components, list) or not components:
-            raise InputError(f"components must be a list of some; got {shown(components)}")
+            raise InputError(f"components must be a list of some; got {format_value(components)}")
         asked, oracles, chances = [], [], []
         for number, one in enumerate(components, 1):
             said = exact_keys("a component", one, ("asks", "chance", "size", "inclusion"))
@@ -148,7 +148,7 @@ class Mixed(PlacedAnswers):
                 chances.append(exact.checked_threshold("the chance", said["chance"]))
             elif said["chance"] is not None:
                 raise InputError(
-                    f"the chance of the last component is null; got {shown(said['chance'])}"
+                    f"the chance of the last component is null; got {format_value(said['chance'])}"
                 )
         _check_all_pairs(asked, parts)
         self = cls.__new__(cls)
@@ -170,8 +170,8 @@ class Mixed(PlacedAnswers):
         """A copy whose parts and values are called as these `parts` are."""
         if parts.sizes != self.parts.sizes:
             raise InputError(
-                f"the parts must have {shown(list(self.parts.sizes))} labels; "
-                f"got {shown(list(parts.sizes))}"
+                f"the parts must have {format_value(list(self.parts.sizes))} labels; "
+                f"got {format_value(list(parts.sizes))}"
             )
         other = type(self).__new__(type(self))
         other.parts, other.components = parts, self.components
@@ -249,7 +249,7 @@ class Mixed(PlacedAnswers):
         report = one.oracle.draw(self.parts.one_within(cell, one.asks), draws)
         return (bytes([index]) + report).ljust(self.width, b"\0")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         cells, stream = self.encode(values), source.stream()
         asked = np.full(cells.size, len(self.components) - 1, dtype=np.uint8)
         waiting = np.arange(cells.size)
@@ -388,18 +388,18 @@ def _checked_pair(pair: object, parts: Parts) -> Fraction:
     if parts.count > 2:
         raise InputError(f"pair is a share of two parts; got {parts.count} parts")
     if isinstance(pair, bool) or not isinstance(pair, (int, float)) or not 0 < pair <= 1:
-        raise InputError(f"pair must be a share above 0 and at most 1; got {shown(pair)}")
+        raise InputError(f"pair must be a share above 0 and at most 1; got {format_value(pair)}")
     return Fraction(pair)
 
 
 def _checked_asks(asks: object, parts: Parts) -> tuple[int, ...]:
     rule = f"a component asks for some of the parts 0 to {parts.count - 1}, in their order"
     if not isinstance(asks, list) or not asks or not all(type(part) is int for part in asks):
-        raise InputError(f"{rule}; got {shown(asks)}")
+        raise InputError(f"{rule}; got {format_value(asks)}")
     if asks != sorted(set(asks) & set(range(parts.count))):
-        raise InputError(f"{rule}; got {shown(asks)}")
+        raise InputError(f"{rule}; got {format_value(asks)}")
     if math.prod(parts.sizes[part] for part in asks) > MAX_CELLS:
-        raise InputError(f"a component must have at most {MAX_CELLS} cells; got {shown(asks)}")
+        raise InputError(f"a component must have at most {MAX_CELLS} cells; got {format_value(asks)}")
     return tuple(asks)
 
 
@@ -409,5 +409,5 @@ def _check_all_pairs(asked: Sequence[tuple[int, ...]], parts: Parts) -> None:
     once = len(set(asked)) == len(asked)
     if not once or not all(any(set(pair) <= set(asks) for asks in asked) for pair in pairs):
         raise InputError(
-            f"components must differ, and ask for any two parts together; got {shown(list(asked))}"
+            f"components must differ, and ask for any two parts together; got {format_value(list(asked))}"
         )

@@ -19,7 +19,7 @@ import numpy as np
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size, checked_slug, exact_keys
 from rumor.core.columns import checked_labels, encode, one_code
-from rumor.core.errors import AnswerError, InputError, shown, type_of
+from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.types import Codes
 
 FEWEST, MOST = 2, 4
@@ -42,7 +42,7 @@ class Parts:
             return given
         rule = f"parts must be a list of {FEWEST} to {MOST} of them, each with an id and labels"
         if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
-            raise InputError(f"{rule}; got {shown(given)}")
+            raise InputError(f"{rule}; got {format_value(given)}")
         if not FEWEST <= len(given) <= MOST:
             raise InputError(f"{rule}; got {len(given)}")
         if not any(isinstance(part, Mapping) for part in given):
@@ -51,7 +51,7 @@ class Parts:
         tables = [exact_keys("a part", part, ("id", "labels")) for part in given]
         ids = tuple(checked_slug(table, "id", "a part") for table in tables)
         if len(set(ids)) < len(ids):
-            raise InputError(f"ids of parts must be distinct; got {shown(list(ids))}")
+            raise InputError(f"ids of parts must be distinct; got {format_value(list(ids))}")
         labels = tuple(_labels(table) for table in tables)
         return cls(_few([len(names) for names in labels]), ids, labels)
 
@@ -114,7 +114,7 @@ class Parts:
         if not isinstance(rows, np.ndarray):
             if isinstance(rows, (str, bytes)) or not isinstance(rows, Sequence):
                 rule = "answers must be a row for each person, or numbers of cells"
-                raise InputError(f"{rule}; got {type_of(rows)}")
+                raise InputError(f"{rule}; got {type_in_words(rows)}")
             rows = [self._row(row, at) for at, row in enumerate(rows)]
             columns: Sequence[object] = list(zip(*rows, strict=True)) or [[]] * self.count
         elif rows.ndim == 1:
@@ -177,7 +177,7 @@ class Parts:
                 raise AnswerError(rule, row, "others as well")
             return [value[key] for key in self.keys]
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-            raise AnswerError(rule, row, type_of(value))
+            raise AnswerError(rule, row, type_in_words(value))
         if len(value) != self.count:
             raise AnswerError(rule, row, f"{len(value)} of {self.count}")
         return value
@@ -186,7 +186,7 @@ class Parts:
 def _labels(table: Mapping[str, object]) -> tuple[str, ...]:
     labels = table["labels"]
     if not isinstance(labels, Sequence) or isinstance(labels, (str, bytes)):
-        raise InputError(f"labels of part {table['id']!r} must be a list; got {shown(labels)}")
+        raise InputError(f"labels of part {table['id']!r} must be a list; got {format_value(labels)}")
     checked_size(f"the number of labels of part {table['id']!r}", len(labels), 2, MAX_CELLS)
     return checked_labels(labels)
 

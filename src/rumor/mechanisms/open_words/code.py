@@ -25,7 +25,7 @@ from pathlib import Path
 
 from rumor.core.canonical import Json, is_unicode, well_formed
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 
 Symbol = str | int
@@ -70,13 +70,13 @@ class PrefixCode:
             if set(given) != {"length", "rows"}:
                 raise InputError(
                     "a code of one length must be its length and its rows, "
-                    f'{{"length": 6, "rows": [...]}}; got {shown(sorted(map(str, given)))}'
+                    f'{{"length": 6, "rows": [...]}}; got {format_value(sorted(map(str, given)))}'
                 )
             rows, own = given["rows"], given["length"]
             checked_size("the length of a code's texts", own, 1, MAX_CHARACTERS)
         if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)) or not rows:
             raise InputError(
-                f"a code must be a list of rows [length, symbol, ...]; got {shown(rows)}"
+                f"a code must be a list of rows [length, symbol, ...]; got {format_value(rows)}"
             )
         checked = tuple(_checked_row(row) for row in rows)
         if length is None:
@@ -136,13 +136,13 @@ class PrefixCode:
     def __post_init__(self) -> None:
         lengths = [length for length, _ in self.rows]
         if lengths != sorted(set(lengths)):
-            raise InputError(f"the rows of a code must have growing lengths; got {shown(lengths)}")
+            raise InputError(f"the rows of a code must have growing lengths; got {format_value(lengths)}")
         symbols = [symbol for _, row in self.rows for symbol in row]
         if not 2 <= len(symbols) <= MAX_SYMBOLS:
             raise InputError(f"a code must have 2 to {MAX_SYMBOLS:,} symbols; got {len(symbols):,}")
         if len(set(symbols)) != len(symbols):
             twice = next(s for i, s in enumerate(symbols) if s in symbols[:i])
-            raise InputError(f"the symbols of a code must be distinct; got {shown(twice)} twice")
+            raise InputError(f"the symbols of a code must be distinct; got {format_value(twice)} twice")
         if self.length is None and END not in symbols:
             raise InputError(
                 'a code must have an end mark, the symbol ""; '
@@ -304,10 +304,10 @@ def _cut(bits: int, length: int, most: int | None, *, ended: bool = True) -> Wri
 def _checked_row(row: object) -> tuple[int, tuple[Symbol, ...]]:
     rule = "a row of a code must be [length, symbol, ...]"
     if not isinstance(row, Sequence) or isinstance(row, (str, bytes)) or len(row) < 2:
-        raise InputError(f"{rule}; got {shown(row)}")
+        raise InputError(f"{rule}; got {format_value(row)}")
     length, *symbols = row
     if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MAX_LENGTH:
-        raise InputError(f"{rule} with a length from 1 to {MAX_LENGTH}; got {shown(length)}")
+        raise InputError(f"{rule} with a length from 1 to {MAX_LENGTH}; got {format_value(length)}")
     for symbol in symbols:
         if isinstance(symbol, str):
             fits = is_unicode(symbol) and len(symbol) <= _MAX_SYMBOL
@@ -319,6 +319,6 @@ def _checked_row(row: object) -> tuple[int, tuple[Symbol, ...]]:
             raise InputError(
                 f"a symbol must be a text of up to {_MAX_SYMBOL} characters in normal form C, "
                 f"or the first byte of characters, from {FIRST_LEAD} to {LAST_LEAD}; "
-                f"got {shown(symbol)}"
+                f"got {format_value(symbol)}"
             )
     return length, tuple(symbols)

@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.mechanisms.open_words.code import END, MAX_CHARACTERS, PrefixCode
 from rumor.mechanisms.open_words.open_words import MAX_LEVELS, OpenWords
 
@@ -83,11 +83,11 @@ def _room_for(code: PrefixCode, word: str, step: int) -> int:
     """Return the bits of a `word` that shall be named, or refuse one that cannot be."""
     written, most = code.write(word), step * (MAX_LEVELS - 1)
     if not written.ended:
-        raise InputError(f"the code must be able to write every word of fits; got {shown(word)}")
+        raise InputError(f"the code must be able to write every word of fits; got {format_value(word)}")
     if written.length > most:
         raise InputError(
             f"a word of fits must take at most {most:,} bits in the code; "
-            f"got {shown(word)}, which takes {written.length:,}"
+            f"got {format_value(word)}, which takes {written.length:,}"
         )
     return written.length
 
@@ -145,5 +145,5 @@ def open_words(
 def _checked_fits(fits: object) -> Sequence[str]:
     words = fits if isinstance(fits, (list, tuple)) else None
     if words is None or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"fits must be a list of words, each of them a text; got {shown(fits)}")
+        raise InputError(f"fits must be a list of words, each of them a text; got {format_value(fits)}")
     return words

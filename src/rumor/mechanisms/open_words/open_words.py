@@ -36,8 +36,8 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_hex, checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.columns import words_and_codes
-from rumor.core.errors import AnswerError, InputError, shown, type_of
-from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
+from rumor.core.randomness import Draws, Keyed, RandomSource, System
 from rumor.core.reports import Reports, Validity, little_endian, narrow_integers
 from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
@@ -115,7 +115,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         self.cohorts = checked_size("cohorts", cohorts, 1, MAX_COHORTS)
         self.buckets = checked_size("buckets", buckets, 2, MAX_BUCKETS)
         if not isinstance(key, bytes) or not key:
-            raise InputError(f"key must be a non-empty bytes object; got {shown(key)}")
+            raise InputError(f"key must be a non-empty bytes object; got {format_value(key)}")
         self.key = key
         if self.tally_size > MAX_COUNTERS:
             raise InputError(
@@ -204,11 +204,11 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return supporting(self.exact_hit, self.exact_odds)
 
     @property
-    def settles(self) -> bool:
+    def is_memoised(self) -> bool:
         """Always: the report of a word is made once."""
         return True
 
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+    def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """Further reports of one word are copies of the first, and say nothing more."""
         return self.epsilon
 
@@ -281,14 +281,14 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         level, cohort = self._level(draws), draws.below(self.cohorts)
         return self._settled(value, level, cohort, draws)
 
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """Level and cohort, which ignore the value, and the permanent bucket."""
         levels = person.extend("level", ",".join(map(str, self.weights)))
         level = self._level(levels.draws())
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         return self._settled(value, level, cohort, noise.draws())
 
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+    def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         """The permanent answer as it is."""
         return settled
 
@@ -296,18 +296,18 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         """The evidence of the first report: the others are its copies."""
         return self.evidence(np.ascontiguousarray(transcripts[:, 0]), first, second)
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         words, codes = words_and_codes(values)
         return self.privatize_coded(words, codes, random=source)
 
     def privatize_coded(
-        self, words: Sequence[str], codes: Codes, *, random: Source | None = None
+        self, words: Sequence[str], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
         """Reports of people who hold words[codes[i]]: for crowds whose words are known."""
         return self.privatize_stems(self.stems.table(words), codes, random=random)
 
     def privatize_stems(
-        self, table: NDArray[np.uint64], codes: Codes, *, random: Source | None = None
+        self, table: NDArray[np.uint64], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
         """Reports from a `table` of the words' fingerprints, made once for many crowds."""
         stream = (System() if random is None else random).stream()
@@ -345,7 +345,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 def _checked_weights(weights: object) -> tuple[int, ...]:
     rule = "weights must be a list of the levels' weights, that of whole words last"
     if not isinstance(weights, Sequence) or isinstance(weights, (str, bytes)):
-        raise InputError(f"{rule}; got {shown(weights)}")
+        raise InputError(f"{rule}; got {format_value(weights)}")
     if not 2 <= len(weights) <= MAX_LEVELS:
         raise InputError(f"{rule}, 2 to {MAX_LEVELS} of them; got {len(weights)}")
     return tuple(checked_size("a weight", weight, 1, MAX_WEIGHT) for weight in weights)
@@ -359,5 +359,5 @@ def _noise(buckets: int, power: Fraction) -> float:
 
 def _word(value: object) -> str:
     if not isinstance(value, str):
-        raise AnswerError("a word must be a text", got=type_of(value))
+        raise AnswerError("a word must be a text", got=type_in_words(value))
     return value

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from rumor.core import exact
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
-from rumor.core.randomness import Draws, Source
+from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
@@ -166,7 +166,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         point = self.space.answers(code, np.array([inside]), np.array([pick]))
         return int(point[0]).to_bytes(self.width, "little")
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes, stream, space = self.encode(values), source.stream(), self.space
         out = np.empty(codes.size, dtype=np.min_scalar_type(self.alphabet - 1))
         for start in range(0, codes.size, _CHUNK):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon
-from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.randomness import Draws, Keyed, RandomSource, System
 from rumor.core.reports import Reports
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
@@ -91,7 +91,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         """The chance that another bit is reported as 1: p*."""
         return self.noise.exact_p_star
 
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+    def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged value: two bits differ."""
         return self.noise.loss_together(noises(made), 1, 1)
 
@@ -106,11 +106,11 @@ class BasicRappor(BitPerValue, PermanentBits):
         return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
 
     @override
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         settled = self.noise.settle(1 << self.code(value), self.domain, noise.draws())
         return settled.to_bytes(self.width, "little")
 
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+    def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         """The bits with fresh noise."""
         bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
         return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
@@ -121,7 +121,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         favour[0, self.code(first)], favour[0, self.code(second)] = 1, -1
         return np.broadcast_to(favour, (len(heads), favour.shape[1]))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         codes = self.encode(values)
         # Eight rows of w bytes are w words: the noise runs over whole words.
         words = np.zeros((codes.size + 7) // 8 * self.width, dtype="<u8")

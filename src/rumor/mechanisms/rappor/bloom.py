@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import well_formed
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.loops import loops
 from rumor.core.mixing import mix64, mix64_array
 
@@ -53,7 +53,7 @@ class BloomFilter:
                 f"cohorts times bits must be at most 2^24; got {self.bits * self.cohorts:,}"
             )
         if not isinstance(self.key, bytes) or not self.key:
-            raise InputError(f"key must be a non-empty bytes object; got {shown(self.key)}")
+            raise InputError(f"key must be a non-empty bytes object; got {format_value(self.key)}")
 
     def seed(self, word: str) -> tuple[int, int]:
         """The two 64-bit integers that stand for a word."""

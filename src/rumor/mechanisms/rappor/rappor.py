@@ -31,9 +31,9 @@ from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_hex
 from rumor.core.columns import words_and_codes
-from rumor.core.errors import AnswerError, type_of
+from rumor.core.errors import AnswerError, type_in_words
 from rumor.core.loops import loops
-from rumor.core.randomness import Draws, Keyed, Source, System
+from rumor.core.randomness import Draws, Keyed, RandomSource, System
 from rumor.core.reports import (
     Reports,
     Validity,
@@ -208,7 +208,7 @@ class Rappor(PermanentBits):
             return super().blanket()
         return of_bits(noise.exact_p_star, noise.exact_q_star, own)
 
-    def epsilon_together(self, made: Sequence[tuple[Mechanism, int]]) -> float:
+    def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged word, its permanent answer kept."""
         first, second = self._difference
         both = [(first, second), (second, first)]
@@ -347,19 +347,19 @@ class Rappor(PermanentBits):
         settled = self.noise.settle(filter_bits, self.bits, draws)
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
-    def settle(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """The cohort, which ignores the value, and the permanent bits."""
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
         return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
 
-    def restate(self, settled: bytes, *, random: Source | None = None) -> bytes:
+    def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         """The cohort as it is, the bits with fresh noise."""
         cohort, bits = self._split(settled)
         fresh = (random or System()).draws()
         return self._join(cohort, self.noise.report(bits, self.bits, fresh))
 
-    def _privatize(self, values: object, source: Source) -> Reports:
+    def _privatize(self, values: object, source: RandomSource) -> Reports:
         words, codes = words_and_codes(values)
         stream, seeds = source.stream(), self.bloom.seeds(words)
         cohorts = stream.below(self.cohorts, codes.size).astype(np.int64)
@@ -453,5 +453,5 @@ class RapporAudit(Audit[Rappor]):
 
 def _word(value: object) -> str:
     if not isinstance(value, str):
-        raise AnswerError("a word must be a text", got=type_of(value))
+        raise AnswerError("a word must be a text", got=type_in_words(value))
     return value

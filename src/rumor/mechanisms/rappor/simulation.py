@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
-from rumor.core.randomness import Source, System
+from rumor.core.randomness import RandomSource, System
 from rumor.core.types import Tally
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.summary import Summary
@@ -26,7 +26,7 @@ _WORDS = 1 << 12
 
 
 def simulate_counts(
-    rappor: Rappor, words: Sequence[str], counts: object, *, random: Source | None = None
+    rappor: Rappor, words: Sequence[str], counts: object, *, random: RandomSource | None = None
 ) -> Summary:
     """The summary of a crowd in which counts[i] people hold words[i], one report each.
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from rumor.core.canonical import Json
 from rumor.core.coins import fill_bernoulli
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import WORD, log_up
 from rumor.core.randomness import Draws, Stream
 
@@ -267,21 +267,21 @@ def _up(exact: Decimal) -> float:
 
 def _probability(name: str, value: object, rule: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-        raise InputError(f"{name} must be a number {rule}; got {shown(value)}")
+        raise InputError(f"{name} must be a number {rule}; got {format_value(value)}")
     if not math.isfinite(value):
-        raise InputError(f"{name} must be a number {rule}; got {shown(value)}")
+        raise InputError(f"{name} must be a number {rule}; got {format_value(value)}")
     exact = Fraction(value)
     inside = 0 < exact <= 1 if "at most 1" in rule else 0 <= exact < 1
     if not inside:
-        raise InputError(f"{name} must be a number {rule}; got {shown(value)}")
+        raise InputError(f"{name} must be a number {rule}; got {format_value(value)}")
     return exact
 
 
 def _threshold(name: str, text: object) -> int:
     rule = f"{name} must be a decimal string of an integer from 0 to 2^64"
     if not isinstance(text, str) or not text.isascii() or not text.isdigit():
-        raise InputError(f"{rule}; got {shown(text)}")
+        raise InputError(f"{rule}; got {format_value(text)}")
     number = int(text)
     if number > WORD or str(number) != text:
-        raise InputError(f"{rule}; got {shown(text)}")
+        raise InputError(f"{rule}; got {format_value(text)}")
     return number

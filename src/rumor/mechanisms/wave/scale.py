@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import encode, one_code, split_domain
-from rumor.core.errors import AnswerError, InputError, shown
-from rumor.core.number_range import Grid, numbers, one_number
+from rumor.core.errors import AnswerError, InputError, format_value
+from rumor.core.number_range import NumberGrid, as_number_column, parse_number
 from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
 
@@ -90,7 +90,7 @@ class Scale(abc.ABC):
 
     def marks(self, spacing: float) -> tuple[int, int]:
         """Round numbers so far apart: how many positions lie between two, and the first of them."""
-        raise InputError(f"round is for a range of numbers; got {shown(spacing)} for labels")
+        raise InputError(f"round is for a range of numbers; got {format_value(spacing)} for labels")
 
     def stretch(self, first: int, end: int) -> str:
         """What the positions from one to before another are called together."""
@@ -175,7 +175,7 @@ class Steps(Scale):
 
 
 @dataclass(frozen=True)
-class _Floors(Grid):
+class _Floors(NumberGrid):
     """A grid whose value goes to the bin that it lies in, the high end to the last."""
 
     HALF: ClassVar[float] = 0.0
@@ -191,7 +191,7 @@ class Bins(Scale):
 
     def __init__(self, low: object, high: object, bins: object, outside: object) -> None:
         self.domain = checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS)
-        self.grid = _Floors.checked(low, high, self.domain, outside)
+        self.grid = _Floors.create(low, high, self.domain, outside)
         self.start, self.unit = self.grid.low, self.grid.span / self.domain
         self.whole = self.unit == 1.0 and (self.start + 0.5).is_integer()
 
@@ -202,7 +202,7 @@ class Bins(Scale):
 
     @override
     def codes(self, values: object) -> Codes:
-        return self.grid.codes(numbers(values))
+        return self.grid.codes(as_number_column(values))
 
     @override
     def code(self, value: object) -> int:
@@ -247,12 +247,12 @@ class Bins(Scale):
     def said(self) -> str:
         if self.whole:
             return f"a whole number from {self.grid.low + 0.5:.0f} to {self.grid.high - 0.5:.0f}"
-        return f"a number from {self.grid.said}"
+        return f"a number from {self.grid.range_text}"
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Whether a number was taken as an end of the range."""
         told = "the number lies outside the range and was taken as the nearest end"
-        return (told,) if self.grid.clips(value) else ()
+        return (told,) if self.grid.is_clipped(value) else ()
 
     def marks(self, spacing: float) -> tuple[int, int]:
         """Multiples of the spacing must each begin a bin (or be a whole number of its own)."""
@@ -263,7 +263,7 @@ class Bins(Scale):
         if round(apart) < 2 or off > _EXACT * self.domain or round(first + apart) >= self.domain:
             raise InputError(
                 f"round must be a number of which whole multiples begin a bin, at least two bins "
-                f"apart and two of them within the range; got {shown(spacing)} for bins of length "
+                f"apart and two of them within the range; got {format_value(spacing)} for bins of length "
                 f"{self.unit:g} from {self.start:g}"
             )
         return round(apart), math.floor(first + _EXACT * self.domain)
@@ -275,7 +275,7 @@ def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
         return Steps(checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS))
     ends, outside = range
     if not isinstance(ends, (list, tuple)) or len(ends) != 2:
-        raise InputError(f"range must be a list of two numbers; got {shown(ends)}")
+        raise InputError(f"range must be a list of two numbers; got {format_value(ends)}")
     return Bins(ends[0], ends[1], bins, outside)
 
 
@@ -295,7 +295,7 @@ def wished_scale(
         said = {"low": low, "high": high, "bins": bins, "outside": outside}
         odd = [name for name, value in said.items() if value is not None]
         if odd:
-            raise InputError(f"labels have no {odd[0]}; got {shown(said[odd[0]])}")
+            raise InputError(f"labels have no {odd[0]}; got {format_value(said[odd[0]])}")
         return Steps(*split_domain(labels, MIN_POSITIONS, MAX_POSITIONS))
     if low is None or high is None:
         raise InputError(
@@ -315,10 +315,10 @@ def wished_scale(
 def checked_spacing(value: object) -> float:
     """A distance of round numbers: finite and above 0."""
     with contextlib.suppress(AnswerError):
-        number = one_number(value)
+        number = parse_number(value)
         if 0 < number < math.inf:
             return number
-    raise InputError(f"round must be a number above 0, or a list of them; got {shown(value)}")
+    raise InputError(f"round must be a number above 0, or a list of them; got {format_value(value)}")
 
 
 def _equally_spaced(labels: Sequence[str]) -> tuple[float, float] | None:

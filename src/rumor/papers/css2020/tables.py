@@ -9,10 +9,10 @@ import numpy as np
 
 from rumor.papers.css2020.cells import EPSILONS, EXTRA, LAWS, PATHS, PEOPLE, ROWS, TRIALS, name_of
 from rumor.papers.frequency import outputs_of, published_tables
-from rumor.papers.model import Claim, Figure, Point, Results, Table, Verdict
+from rumor.papers.model import Claim, Figure, PaperTable, Point, Results, Verdict
 
 
-def _readings(results: Results) -> Table:
+def _readings(results: Results) -> PaperTable:
     """How many of the 18 numbers of a method fit, under either reading of the header."""
     table = published_tables("css2020")
     rows = []
@@ -39,10 +39,10 @@ def _readings(results: Results) -> Table:
         "by people, then epsilon: fit",
         "RMS log ratio",
     )
-    return Table("readings", "The two readings of the header", head, rows)
+    return PaperTable("readings", "The two readings of the header", head, rows)
 
 
-def _conventions(results: Results) -> Table:
+def _conventions(results: Results) -> PaperTable:
     """Against the law or against the people drawn: which the published numbers follow."""
     table = published_tables("css2020")
     rows = []
@@ -60,10 +60,10 @@ def _conventions(results: Results) -> Table:
         rows.append(shown)
     head = ("people", "against the law", "against the people drawn")
     title = "RMS log ratio of Subset Selection and RAPPOR, published over reproduced"
-    return Table("conventions", title, head, rows)
+    return PaperTable("conventions", title, head, rows)
 
 
-def _blocks(results: Results) -> Table:
+def _blocks(results: Results) -> PaperTable:
     made = {
         "the package": "Hadamard Response",
         "two blocks": "Hadamard Response, two blocks",
@@ -94,10 +94,10 @@ def _blocks(results: Results) -> Table:
             }
         )
     title = "Hadamard Response by the inventors' package: error (geometric mean over six cells)"
-    return Table.of_rows("blocks", title, rows)
+    return PaperTable.of_rows("blocks", title, rows)
 
 
-def _responses(results: Results) -> Table:
+def _responses(results: Results) -> PaperTable:
     table, rows = published_tables("css2020"), []
     for law in LAWS:
         for (epsilon, people), value in zip(
@@ -119,10 +119,10 @@ def _responses(results: Results) -> Table:
     title = (
         "Randomized Response: stopped when an iteration moves less than one person, and converged"
     )
-    return Table("responses", title, head, rows)
+    return PaperTable("responses", title, head, rows)
 
 
-def _iterations(results: Results) -> Table:
+def _iterations(results: Results) -> PaperTable:
     rows = []
     for law in LAWS:
         for people in PEOPLE:
@@ -146,10 +146,10 @@ def _iterations(results: Results) -> Table:
     head = ["law", "epsilon", "people", *(f"{n:,}" for n in PATHS[1_000])]
     head += ["best (at)", "optimum", "updates of our solver", "last step", "last gap"]
     title = "Error of plain iterations on unary encoding, by their number (one run each)"
-    return Table("iterations", title, head, rows)
+    return PaperTable("iterations", title, head, rows)
 
 
-def _stated(results: Results) -> Table:
+def _stated(results: Results) -> PaperTable:
     """The stated rule run to its end, beside the solver."""
     reached = {
         "gap": ("gap", ".0e"),
@@ -172,10 +172,10 @@ def _stated(results: Results) -> Table:
                 }
             )
     title = "The stated rule, eta = D^-4 in counts, run to its end (1,000 people, 1,000 values)"
-    return Table.of_rows("stated", title, rows)
+    return PaperTable.of_rows("stated", title, rows)
 
 
-def _channel(results: Results) -> Table:
+def _channel(results: Results) -> PaperTable:
     symbols = {(True, 1): "p", (True, 0): "(1-p)", (False, 1): "q", (False, 0): "(1-q)"}
     outputs = outputs_of(3)
     rows = []
@@ -193,10 +193,10 @@ def _channel(results: Results) -> Table:
         f"{off:.0e}. Columns 000, 001 and 100 are Figure 3: all their entries have the factor 1-q."
     )
     head = ["value", *("".join(map(str, bits)) for bits in outputs)]
-    return Table("channel", "Figure 4: the channel of three values", head, rows, note)
+    return PaperTable("channel", "Figure 4: the channel of three values", head, rows, note)
 
 
-def _limits(results: Results) -> Table:
+def _limits(results: Results) -> PaperTable:
     names = {
         "probability": "product of probabilities (11)",
         "scaled": "times a constant (12)",
@@ -214,10 +214,10 @@ def _limits(results: Results) -> Table:
     note = (
         "Measured: 200 reports, one iteration, all results finite. The odds have no limit at all."
     )
-    return Table("limits", "Largest domain on which iterations work", head, rows, note)
+    return PaperTable("limits", "Largest domain on which iterations work", head, rows, note)
 
 
-def _normalisers(results: Results) -> Table:
+def _normalisers(results: Results) -> PaperTable:
     rows = [
         (
             f"{people:,}",
@@ -236,10 +236,12 @@ def _normalisers(results: Results) -> Table:
         "noisiest cells of Table 2 lie."
     )
     head = ("people N", "equation 13 as printed", "summed over values")
-    return Table("normaliser", "What the Zipf shares of 1,000 values add up to", head, rows, note)
+    return PaperTable(
+        "normaliser", "What the Zipf shares of 1,000 values add up to", head, rows, note
+    )
 
 
-def _wins(results: Results) -> Table:
+def _wins(results: Results) -> PaperTable:
     """Cells in which a row is below every published number, and how far."""
     table, rows = published_tables("css2020"), []
     best = {
@@ -254,10 +256,10 @@ def _wins(results: Results) -> Table:
         won, mean = sum(r < 1 for r in ratios), math.exp(float(np.mean(np.log(ratios))))
         rows.append((row, f"{won} of 18", f"{mean:.2f}"))
     head = ("row, as reproduced", "below the best published", "geometric mean of the ratio")
-    return Table("wins", "Our runs beside the best of the five published rows", head, rows)
+    return PaperTable("wins", "Our runs beside the best of the five published rows", head, rows)
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """Everything that is no published number."""
     makers = (
         _readings,

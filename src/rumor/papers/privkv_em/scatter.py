@@ -13,7 +13,7 @@ import numpy as np
 
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import SETS
-from rumor.papers.model import Measured, Results, Table
+from rumor.papers.model import PaperTable, Results, TrialMean
 
 ROWS = ("EM", "PrivKV", "PrivKVM3")
 LAST = 280_000
@@ -22,7 +22,7 @@ LAST_TRIALS = 2
 _PEOPLE = 100_000
 
 
-def numbers(results: Results, row: str) -> list[tuple[float, Measured]]:
+def numbers(results: Results, row: str) -> list[tuple[float, TrialMean]]:
     """Published and reproduced, in a fixed order: Tables 2 to 7 without their odd columns.
 
     Epsilon 0.1, where EM's threshold and clipping matter most, and the last column of users
@@ -59,13 +59,13 @@ def trials_seen(results: Results, row: str) -> float:
     return float(relative / np.mean(np.square(logs(results, row))))
 
 
-def distance(published: float, found: Measured, trials: float) -> float:
+def distance(published: float, found: TrialMean, trials: float) -> float:
     """In standard errors of the difference, the published number a mean of so many trials."""
     off = abs(published - found.mean)
     return off / (found.spread * math.sqrt(1 / trials + 1 / found.trials))
 
 
-def scatter(results: Results) -> Table:
+def scatter(results: Results) -> PaperTable:
     """What is seen, row by row."""
     rows = []
     for row in ROWS:
@@ -89,10 +89,10 @@ def scatter(results: Results) -> Table:
         "trials that scatter so",
     )
     title = "How far published numbers lie from what is expected (without epsilon 0.1)"
-    return Table("scatter", title, head, rows, note)
+    return PaperTable("scatter", title, head, rows, note)
 
 
-def last_column(results: Results) -> Table:
+def last_column(results: Results) -> PaperTable:
     """The last column of Tables 5 to 7 beside half a million people and beside LAST."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
@@ -120,4 +120,4 @@ def last_column(results: Results) -> Table:
         f"{LAST:,} people",
         f"distance, a mean of {LAST_TRIALS} trials",
     )
-    return Table("last", "Tables 5 to 7, printed as 5,000,000 users", head, rows)
+    return PaperTable("last", "Tables 5 to 7, printed as 5,000,000 users", head, rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rumor.papers.frequency import published_tables
 from rumor.papers.keyvalue import APART, KEYS, OTHER_SETS, SETS, THRESHOLDS, data_set
-from rumor.papers.model import Figure, Measured, Point, Results, Table
+from rumor.papers.model import Figure, PaperTable, Point, Results, TrialMean
 from rumor.papers.privkv_em.scatter import last_column, scatter
 
 SHARES = 100_000
@@ -30,7 +30,7 @@ def name_of(kind: str, data: str, epsilon: float, people: int, contenders: str) 
     return f"{kind}/{data}/epsilon {epsilon:g}/{people}/{contenders}"
 
 
-def _people(results: Results) -> Table:
+def _people(results: Results) -> PaperTable:
     """The closed form of PrivKV's error for the users as printed and for a tenth of them."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
@@ -63,19 +63,19 @@ def _people(results: Results) -> Table:
         "a tenth of the users",
         "ratio",
     )
-    return Table("people", "Tables 5 to 7: the users that the numbers show", head, rows, note)
+    return PaperTable("people", "Tables 5 to 7: the users that the numbers show", head, rows, note)
 
 
-def _budget(results: Results) -> Table:
+def _budget(results: Results) -> PaperTable:
     rows = []
     for epsilon in EPSILONS:
         exact = results.mean(f"closed form/linear/epsilon {epsilon:g}", "exact epsilon")
         rows.append((f"{epsilon:g}", f"{exact:.4f}", f"{exact / epsilon:.0%}"))
     head = ("stated epsilon", "exact epsilon of a report", "used")
-    return Table("budget", "What PrivKV spends of its budget", head, rows)
+    return PaperTable("budget", "What PrivKV spends of its budget", head, rows)
 
 
-def _clipping(results: Results) -> Table:
+def _clipping(results: Results) -> PaperTable:
     rows = []
     for name in SETS:
         for epsilon in EPSILONS:
@@ -102,12 +102,12 @@ def _clipping(results: Results) -> Table:
         "EM at equal exact epsilon",
         "Rumor",
     )
-    return Table(
+    return PaperTable(
         "clipping", "MSE_f x 1e-4 (100,000 people): clipping alone, EM, and Rumor", head, rows
     )
 
 
-def _means(results: Results) -> Table:
+def _means(results: Results) -> PaperTable:
     rows = []
     columns = [("shares", SHARES, e) for e in EPSILONS]
     columns += [("users", n // 10, 2) for n in USERS]
@@ -120,10 +120,10 @@ def _means(results: Results) -> Table:
                 shown.append(f"{found.mean:.4f} ± {found.stderr:.4f}")
             rows.append(shown)
     head = ("set", "epsilon", "people", "PrivKV", "PrivKVM, 3 rounds", "EM", "Rumor")
-    return Table("means", "MSE_m: the numbers behind Figures 2 to 4 and 6 to 8", head, rows)
+    return PaperTable("means", "MSE_m: the numbers behind Figures 2 to 4 and 6 to 8", head, rows)
 
 
-def _guesses(results: Results) -> Table:
+def _guesses(results: Results) -> PaperTable:
     """Sets that the paper does not run, beside the error of the answer 0 for every mean."""
     rows = []
     for name in (*SETS, *OTHER_SETS):
@@ -146,10 +146,10 @@ def _guesses(results: Results) -> Table:
         f"{APART.removeprefix(', ').capitalize()}: the same shares with evenly spread means, dealt "
         "out anew in every trial. Ratings: 500 products, of which few are rated often."
     )
-    return Table("guesses", title, head, rows, note)
+    return PaperTable("guesses", title, head, rows, note)
 
 
-def _bands(results: Results) -> Table:
+def _bands(results: Results) -> PaperTable:
     rows = []
     for name in SETS:
         for band in ("below 0.1", "0.1 to 0.3", "0.3 and more"):
@@ -158,22 +158,24 @@ def _bands(results: Results) -> Table:
                 shown.append(f"{results.mean(f'means/{name}', f'{row}, share {band}'):.3f}")
             rows.append(shown)
     head = ("set", "share of the key", "PrivKV", "EM", "Rumor")
-    return Table(
+    return PaperTable(
         "bands", "Mean absolute error of means at epsilon 3, by share (Figure 5)", head, rows
     )
 
 
-def _identified(results: Results) -> Table:
+def _identified(results: Results) -> PaperTable:
     ways = ("PrivKV", "EM from 1/4 each", "EM from .4 .1 .1 .4", "three states")
     rows = []
     for share, mean in ((0.05, -0.9), (0.2, -0.6), (0.5, 0.5)):
         found = results.numbers[f"identified/{share}/{mean}"]
         rows.append([f"{share:g}", *(f"{found[name].mean:+.3f}" for name in ("truth", *ways))])
     head = ("share", "true mean", *ways)
-    return Table("identified", "Means found without any noise of sampling (epsilon 2)", head, rows)
+    return PaperTable(
+        "identified", "Means found without any noise of sampling (epsilon 2)", head, rows
+    )
 
 
-def _claimed(results: Results) -> Table:
+def _claimed(results: Results) -> PaperTable:
     """The percentages of the text: as printed, from the printed tables, and as reproduced."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
@@ -217,7 +219,7 @@ def _claimed(results: Results) -> Table:
         "31.6 % is said of epsilon 5 in the section that varies users at epsilon 2: it is the gain "
         "at 5 x 10^5 users as printed, which are 50,000 people."
     )
-    return Table("percentages", "The percentages of the text", head, rows, note)
+    return PaperTable("percentages", "The percentages of the text", head, rows, note)
 
 
 def _percent(results: Results, cell: str, quantity: str) -> str:
@@ -225,7 +227,7 @@ def _percent(results: Results, cell: str, quantity: str) -> str:
     return f"{found.mean:.1f} ± {found.stderr:.1f}"
 
 
-def _thresholds(results: Results) -> Table:
+def _thresholds(results: Results) -> PaperTable:
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
         for epsilon in (0.1, 3):
@@ -234,10 +236,12 @@ def _thresholds(results: Results) -> Table:
             shown = (f"{found[f'{t:g}'].mean:.4g}" for t in THRESHOLDS)
             rows.append((name, f"{epsilon:g}", f"{value:.4g}", *shown))
     head = ("set", "epsilon", "published", *(f"{t:g}" for t in THRESHOLDS))
-    return Table("thresholds", "MSE_f x 1e-4 of EM by the threshold at which it stops", head, rows)
+    return PaperTable(
+        "thresholds", "MSE_f x 1e-4 of EM by the threshold at which it stops", head, rows
+    )
 
 
-def _rounds(results: Results) -> Table:
+def _rounds(results: Results) -> PaperTable:
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
         value = table["by_epsilon"][name]["PrivKVM3"][0]
@@ -245,14 +249,14 @@ def _rounds(results: Results) -> Table:
         shown = (_short(found[f"{row} f"]) for row in ("PrivKVM3", "PrivKVM3 from 0"))
         rows.append((name, f"{value:g}", *shown))
     head = ("set", "published", "reproduced", "shares below 0 set to 0")
-    return Table("rounds", "MSE_f x 1e-4 of PrivKVM at epsilon 0.1", head, rows)
+    return PaperTable("rounds", "MSE_f x 1e-4 of PrivKVM at epsilon 0.1", head, rows)
 
 
-def _short(found: Measured) -> str:
+def _short(found: TrialMean) -> str:
     return f"{found.mean:.0f} ± {found.stderr:.0f}"
 
 
-def tables(results: Results) -> Sequence[Table]:
+def tables(results: Results) -> Sequence[PaperTable]:
     """Everything that is no published number."""
     makers = (
         _people,

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
-from rumor.core.randomness import Seeded, Source
+from rumor.core.randomness import Seeded, RandomSource
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import (
@@ -162,7 +162,7 @@ def _findings(
     question: Question,
     samples: int,
     command: Sequence[str] | None,
-    source: Source | None,
+    source: RandomSource | None,
     on_progress: Progress | None,
 ) -> list[Finding]:
     mechanism: Mechanism = question.mechanism.unlabelled()  # names make no difference

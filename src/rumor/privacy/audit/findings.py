@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
-from rumor.core.randomness import Source, System
+from rumor.core.randomness import RandomSource, System
 from rumor.core.reports import Reports
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
@@ -116,7 +116,7 @@ def audit_samples(
     *,
     samples: int = 1_000_000,
     sampler: Sampler | None = None,
-    random: Source | None = None,
+    random: RandomSource | None = None,
     on_progress: Progress | None = None,
 ) -> Finding:
     """The distinguishing game between values, on the bulk sampler or on another one."""
@@ -143,7 +143,7 @@ def audit_samples(
     )
 
 
-def _bulk(mechanism: Mechanism, source: Source, value: object, count: int) -> Reports:
+def _bulk(mechanism: Mechanism, source: RandomSource, value: object, count: int) -> Reports:
     return mechanism.privatize(mechanism.audit.repeated(value, count), random=source)
 
 

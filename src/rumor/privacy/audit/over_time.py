@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.randomness import Keyed, Source, System
+from rumor.core.randomness import Keyed, RandomSource, System
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import Finding, lower_bound
@@ -26,7 +26,7 @@ def audit_over_time(
     reports: int,
     *,
     people: int = 4000,
-    random: Source | None = None,
+    random: RandomSource | None = None,
     on_progress: Progress | None = None,
 ) -> Finding:
     """A lower bound on the loss of n reports, from so many devices of each of two values."""
@@ -38,7 +38,7 @@ def audit_over_time(
         for person in range(people):
             permanent = Keyed(source.stream().words(4).tobytes(), "audit")
             for turn in range(reports):
-                report = permanence.answer(value, permanent=permanent, random=source)
+                report = permanence.report_memoised(value, permanent=permanent, random=source)
                 transcripts[person, turn] = np.frombuffer(report, dtype=np.uint8)
             if on_progress is not None and person % 64 == 0:
                 on_progress(number * people + person, 2 * people)

@@ -241,7 +241,7 @@ def _row(
     """Certify one question, or say why nothing is promised."""
     reports, batches = pattern
     make = functools.partial(ShuffleRow, name, mechanism.epsilon, reports, batches)
-    if mechanism.permanence.settles and reports * batches > 1:
+    if mechanism.permanence.is_memoised and reports * batches > 1:
         return make(
             None,
             f"Shuffling promises nothing for {name!r}: its answers are permanent and asked "

@@ -13,7 +13,7 @@ from decimal import Decimal, Overflow
 from fractions import Fraction
 
 from rumor.core.checks import checked_size
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import exp, log_up, round_up
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.blanket import Blanket
@@ -164,6 +164,6 @@ def checked_delta(delta: object) -> float:
     number = isinstance(delta, (int, float)) and not isinstance(delta, bool)
     if not (number and MIN_DELTA <= float(delta) < 1):  # type: ignore[arg-type]
         raise InputError(
-            f"delta must be a number from {MIN_DELTA:g} to below 1; got {shown(delta)}"
+            f"delta must be a number from {MIN_DELTA:g} to below 1; got {format_value(delta)}"
         )
     return float(delta)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from html import escape
 
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import import_optional
 from rumor.core.plain_text import drawable
 from rumor.privacy.statement.statement import Statement
 
@@ -21,7 +21,7 @@ _FONTS = "Inter, Liberation Sans, Arial, Helvetica, Noto Sans CJK JP, Noto Sans 
 
 def pdf(statement: Statement) -> bytes:
     """The statement as the bytes of a PDF file."""
-    convert = needed("vl_convert", "a PDF")
+    convert = import_optional("vl_convert", "a PDF")
     return bytes(convert.svg_to_pdf(svg(statement)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.kinds.base import Example
 from rumor.kinds.choice.question import ChoiceQuestion
 from rumor.mechanisms.oracle import FrequencyOracle
@@ -31,7 +31,9 @@ class YesNoQuestion(ChoiceQuestion):
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
         """Refuse the `labels` of a contract that asks for something else."""
         if tuple(labels) != LABELS:
-            raise InputError(f"labels must be {', '.join(LABELS)}; got {shown(list(labels))}")
+            raise InputError(
+                f"labels must be {', '.join(LABELS)}; got {format_value(list(labels))}"
+            )
         return LABELS
 
     def example(self) -> Example:

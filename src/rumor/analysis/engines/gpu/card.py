@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
-from rumor.core.parts_needed import needed
+from rumor.core.parts_needed import import_optional
 from rumor.core.types import Vector
 
 PLANES, SLAB = 32, 32
@@ -92,7 +92,7 @@ class Card:
     """The first card of this machine."""
 
     def __init__(self) -> None:
-        self.cupy = needed("cupy", "the engine gpu")
+        self.cupy = import_optional("cupy", "the engine gpu")
         try:
             self.device = self.cupy.cuda.Device()
             self.name = self.cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()

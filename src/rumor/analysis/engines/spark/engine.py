@@ -24,7 +24,7 @@ from rumor.analysis.engines.base import Batch, Fold, Join, M, P, Part, R, S, Sou
 from rumor.analysis.engines.kept import gathered
 from rumor.analysis.engines.spark.job import Done, Status, Watch, run
 from rumor.analysis.engines.spark.session import SPARK_ERRORS, sentence, start_context
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress
 
 # Tasks for each processor: enough that the slowest ones even out, and that progress shows.
@@ -332,6 +332,6 @@ def _context_of(session: object) -> SparkContext:
         raise sentence(problem) from None
     if not isinstance(context, SparkContext):
         raise InputError(
-            f"the Spark engine needs a SparkSession with a SparkContext; got {shown(session)}"
+            f"the Spark engine needs a SparkSession with a SparkContext; got {format_value(session)}"
         )
     return context

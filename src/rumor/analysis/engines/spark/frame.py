@@ -28,7 +28,7 @@ from rumor.analysis.engines.spark.engine import Outcome, SentFold
 from rumor.analysis.sources import BATCH_BYTES, checked_window, split_strata
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import OF_WHAT
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports
 from rumor.core.types import Days
 
@@ -62,7 +62,7 @@ class FrameSource:
             raise InputError(
                 "a DataFrame of reports must say what they answer, in the columns contract (the "
                 "collection's digest) and question (its id), as reports files do; "
-                f"got {shown(frame.columns)}"
+                f"got {format_value(frame.columns)}"
             )
         for name in OF_WHAT:
             _require(frame, name, (StringType,), "texts")
@@ -191,7 +191,7 @@ def _windowed(
 def _require(frame: DataFrame, name: str, kinds: tuple[type, ...], rule: str) -> None:
     if name not in frame.columns:
         raise InputError(
-            f"a DataFrame of reports must have the column {name!r}; got {shown(frame.columns)}"
+            f"a DataFrame of reports must have the column {name!r}; got {format_value(frame.columns)}"
         )
     kind = frame.schema[name].dataType
     if not isinstance(kind, kinds):

@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 
 SPARK_ERRORS = (Py4JError, PySparkException)
 _INPUT_ERROR = "rumor.core.errors.InputError: "
@@ -61,7 +61,7 @@ def start_context(master: str | None) -> SparkContext:
                 return context
         except (*SPARK_ERRORS, RuntimeError, OSError) as problem:
             raise InputError(
-                f"Spark could not be started with master {shown(place)}: {_why(problem, log)}"
+                f"Spark could not be started with master {format_value(place)}: {_why(problem, log)}"
             ) from None
 
 

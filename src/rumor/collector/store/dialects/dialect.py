@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
-from rumor.collector.store.base import Batch, Outcome, StoreUnavailable
+from rumor.collector.store.base import Outcome, ReportBatch, StoreUnavailable
 from rumor.collector.store.exactly_once import Known
 from rumor.collector.store.tables import Run
 from rumor.core.errors import InputError
@@ -92,7 +92,7 @@ class Dialect(Protocol):
         """
         ...
 
-    def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
+    def write_new(self, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
         """Make batches durable in one commit, the quickest way; `Repeated` where that is not open.
 
         It need not find out what is the matter then: nothing is written, and care is taken.

@@ -17,9 +17,9 @@ from typing import Any, LiteralString, Self
 
 from rumor.collector.store.base import (
     ID_BYTES,
-    Accepted,
-    Batch,
+    BatchAccepted,
     Outcome,
+    ReportBatch,
     StoreDamaged,
     StoreUnavailable,
     sorted_by_id,
@@ -160,7 +160,7 @@ class Postgres:
         finally:
             connection.close()
 
-    def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
+    def write_new(self, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
         """The usual case in two trips to the server, not five: all is sent, then the commit."""
         fresh = joined(batches)
         with self._ingest.pipeline() as send:
@@ -176,7 +176,7 @@ class Postgres:
             )
             if not usual:
                 raise Repeated  # or closed: the careful way finds out which
-        return [Accepted(len(batch), 0) for batch in batches]
+        return [BatchAccepted(len(batch), 0) for batch in batches]
 
     def insert(self, run: Run, question: int, day: int, rows: Reports) -> int:
         """Insert rows, split by the server."""

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from rumor.collector.store.base import ID_BYTES, Batch, Outcome, StoreDamaged, StoreUnavailable
+from rumor.collector.store.base import (
+    ID_BYTES,
+    Outcome,
+    ReportBatch,
+    StoreDamaged,
+    StoreUnavailable,
+)
 from rumor.collector.store.checksums import (
     CHECKSUM_BYTES,
     checksum,
@@ -260,7 +266,7 @@ class Sqlite:
         finally:
             connection.close()
 
-    def write_new(self, batches: Sequence[Batch], day: int) -> list[Outcome]:
+    def write_new(self, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
         """A statement costs no trip here."""
         return write_in_turn(self, batches, day)
 

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.curve import interval_of, reached
 from rumor.kinds.ordered.fit.likelihood import Seen
@@ -36,15 +36,15 @@ def checked_spacings(spacings: object, domain: int) -> tuple[Marks, ...]:
     """Pairs of a spacing and the place of the first mark, or the sentence that says why not."""
     rule = "round numbers are pairs of a spacing from 2 on and an offset from 0 to below it"
     if not isinstance(spacings, Sequence) or isinstance(spacings, str):
-        raise InputError(f"{rule}; got {shown(spacings)}")
+        raise InputError(f"{rule}; got {format_value(spacings)}")
     found = []
     for pair in spacings:
         if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise InputError(f"{rule}; got {shown(pair)}")
+            raise InputError(f"{rule}; got {format_value(pair)}")
         spacing, first = pair
         whole = all(isinstance(part, (int, np.integer)) for part in pair)
         if not whole or spacing < 2 or not 0 <= first < spacing:
-            raise InputError(f"{rule}; got {shown(pair)}")
+            raise InputError(f"{rule}; got {format_value(pair)}")
         if first + spacing < domain:  # else there is one mark at most: an atom, no heaps
             found.append(Marks(int(spacing), int(first)))
     return tuple(dict.fromkeys(found))

@@ -24,7 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.likelihood import checked_outputs
 from rumor.mechanisms.wave.band import Band
@@ -108,7 +108,7 @@ def _iterated(
     if domain < 2:
         raise InputError(f"a distribution needs at least two values; got {domain}")
     if not tolerance > 0:
-        raise InputError(f"tolerance must be a number above 0; got {shown(tolerance)}")
+        raise InputError(f"tolerance must be a number above 0; got {format_value(tolerance)}")
     here = np.full(domain, 1 / domain)
     outputs = channel.forward(here)
     seen = np.asarray(counts, dtype=np.float64)

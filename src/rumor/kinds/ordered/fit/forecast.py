@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.mechanisms.wave.band import Band
 
@@ -50,7 +50,7 @@ class Forecast:
 def forecast(band: Band, people: float) -> Forecast:
     """The errors that so many reports of a channel leave."""
     if not (isinstance(people, (int, float)) and 0 < people < math.inf):
-        raise InputError(f"people must be a number above 0; got {shown(people)}")
+        raise InputError(f"people must be a number above 0; got {format_value(people)}")
     small = _coarse(band)
     logs, distances = np.zeros(small.domain - 1), 0.0
     for order, strength in _LAWS:

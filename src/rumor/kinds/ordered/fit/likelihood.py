@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, type_of
+from rumor.core.errors import InputError, type_in_words
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.shapes import Shape
 from rumor.mechanisms.wave.band import Band
@@ -41,7 +41,7 @@ def checked_outputs(band: Band, counts: object) -> Vector:
     try:
         seen = np.asarray(counts)
     except ValueError:
-        raise InputError(f"{rule}; got {type_of(counts)}") from None
+        raise InputError(f"{rule}; got {type_in_words(counts)}") from None
     if seen.shape != (band.outcomes,) or seen.dtype.kind not in "iuf":
         raise InputError(f"{rule}; got {seen.dtype} of shape {seen.shape}")
     numbers = seen.astype(np.float64)

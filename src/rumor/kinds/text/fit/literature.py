@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.errors import InputError, shown
+from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.kinds.text.fit.candidates import Candidates
 from rumor.kinds.text.fit.lasso import BitShares, Lasso
@@ -166,9 +166,9 @@ def decode(
         raise InputError(f"names must be one for each of the {columns:,} columns; got {len(names)}")
     for name, value, least in (("penalty", penalty, 0.0), ("cut", cut, 0.0)):
         if not isinstance(value, (int, float)) or not least <= value < np.inf:
-            raise InputError(f"{name} must be a number of at least 0; got {shown(value)}")
+            raise InputError(f"{name} must be a number of at least 0; got {format_value(value)}")
     if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"level must be a number above 0 and below 1; got {shown(level)}")
+        raise InputError(f"level must be a number above 0 and below 1; got {format_value(level)}")
     if (p, q, reports) != (None, None, None):
         counts = _debiased(counts, p, q, reports)
     lasso = positive_lasso(matrix, counts, penalty)
@@ -226,7 +226,7 @@ def _debiased(counts: Vector, p: object, q: object, reports: object) -> Vector:
     for name, value in (("p", p), ("q", q)):
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
             raise InputError(
-                f"{name} must be a number from 0 to 1 with reports; got {shown(value)}"
+                f"{name} must be a number from 0 to 1 with reports; got {format_value(value)}"
             )
     assert isinstance(p, (int, float))
     assert isinstance(q, (int, float))
@@ -239,7 +239,7 @@ def _debiased(counts: Vector, p: object, q: object, reports: object) -> Vector:
     if sizes.ndim != 1 or not sizes.size or counts.size % sizes.size or not (sizes > 0).all():
         raise InputError(
             "reports must be how many there are in each cohort, or in all alike; "
-            f"got {shown(reports)}"
+            f"got {format_value(reports)}"
         )
     return (counts - p * np.repeat(sizes, counts.size // sizes.size)) / (q - p)
 
@@ -250,7 +250,7 @@ def _matrix(given: object) -> Vector:
     except (TypeError, ValueError):
         matrix = np.zeros(0)
     if matrix.ndim != 2 or min(matrix.shape) < 1 or not np.isfinite(matrix).all():
-        raise InputError(f"X must be a matrix of numbers, bits by words; got {shown(given)}")
+        raise InputError(f"X must be a matrix of numbers, bits by words; got {format_value(given)}")
     return matrix
 
 
