@@ -7,13 +7,11 @@ digests and all output carry the names of `registry` only.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from rumor.core.checks import nearest
 from rumor.core.errors import InputError, format_value
-
-_NO_OPTIONS: Mapping[str, object] = MappingProxyType({})
+from rumor.mechanisms.registry import ENTRIES
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class Alias:
     """The mechanism that another name means, and the options that the name fixes."""
 
     mechanism: str
-    options: Mapping[str, object] = _NO_OPTIONS
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,5 +97,7 @@ def unknown_mechanism(name: str, known: Collection[str], *, auto: bool = True) -
     elif parts:
         got = f"{name!r} (did you mean {parts[0]!r}?)"
     else:
-        got = f"{name!r}, which is {ALIASES[name].mechanism!r}"
+        ours = ALIASES[name].mechanism
+        of = next(entry.kind for entry in ENTRIES if entry.name == ours)
+        got = f"{name!r}, which is {ours!r}, for questions of kind {of!r}"
     return InputError(f"{rule}; got {got}")
