@@ -213,7 +213,8 @@ def analyse(
     """
     collection, question = opened(collection_file), chosen.get("question")
     if question is not None or len(collection.questions) == 1:
-        checked_choice("method", method, KINDS[collection.question(question).kind].methods())
+        asked_kind = KINDS[collection.question(question).kind]
+        checked_choice("method", asked_kind.resolve_method(method), asked_kind.methods())
     words = read_words(candidates) if isinstance(candidates, (str, os.PathLike)) else candidates
     with ExitStack() as stack:
         counted = stack.enter_context(count(collection, path, **chosen))

@@ -24,7 +24,7 @@ import abc
 import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from rumor.core.canonical import Json
@@ -32,6 +32,8 @@ from rumor.core.checks import checked_choice, known_keys, nearest
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress, Rows, Target, Vector
 from rumor.kinds import NAMES
+from rumor.kinds.method_aliases import aliases_of, resolve_method
+from rumor.mechanisms.aliases import resolve_alias, unknown_mechanism
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.registry import of_kind
 
@@ -236,11 +238,16 @@ class Kind(abc.ABC, Generic[M]):
         found: Mapping[str, tuple[str, ...]] = self._part("estimate").OPTIONS
         return found
 
+    def resolve_method(self, method: str) -> str:
+        """Return our name of `method`, which may be one of the literature's."""
+        return resolve_method(method, self.methods(), aliases_of(self.lineage()))
+
     def estimate(
         self, mechanism: M, data: object, method: str, options: Mapping[str, Any]
     ) -> Tabular:
         """The estimate from reports, a summary or both."""
-        found: Tabular = self._part("estimate").estimate(mechanism, data, method, options)
+        chosen = self.resolve_method(method)
+        found: Tabular = self._part("estimate").estimate(mechanism, data, chosen, options)
         return found
 
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> Tabular:
@@ -330,6 +337,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def simulate(self, mechanism: M, held: Held, trials: SimulationSettings) -> SimulationResult[Any]:
         """A dry run with the people of a table."""
+        trials = replace(trials, method=self.resolve_method(trials.method))
         run: SimulationResult[Any] = self._part("simulate").dry_run(mechanism, held, trials)
         return run
 
@@ -381,6 +389,14 @@ class Kind(abc.ABC, Generic[M]):
         made = (mechanism for kind in self.lineage() for mechanism in of_kind(kind))
         return {m.name: m for m in made if issubclass(m, self.family)}
 
+    def chosen_mechanism(self, spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+        """Return the name and the options of the mechanism that `spec` names, aliases resolved."""
+        typed, options = mechanism_wish(spec)
+        name, options = resolve_alias(typed, options)
+        if name != typed and name not in self.mechanisms():
+            raise unknown_mechanism(typed, tuple(self.mechanisms()))
+        return name, options
+
     def mechanism_named(
         self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()
     ) -> type[M] | None:
@@ -390,10 +406,7 @@ class Kind(abc.ABC, Generic[M]):
             return None
         known = self.mechanisms()
         if name not in known:
-            names = ("auto", *known)
-            raise InputError(
-                f"a mechanism must be one of {', '.join(names)}; got {nearest(name, names)}"
-            )
+            raise unknown_mechanism(name, tuple(known))
         known_keys(f"mechanism {name!r}", options, (*known[name].OPTIONS, *extra))
         return known[name]
 

@@ -27,6 +27,7 @@ from rumor.estimators.frequency.linear import (
     invert,
     linear_estimate,
 )
+from rumor.kinds.method_aliases import ALIASES, resolve_method
 from rumor.results.counts import BoundedIntervals
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import NormalIntervals, RankedIntervals
@@ -65,7 +66,8 @@ def estimate_channel(
     standard errors and intervals are those of the inverse, and unknown without one. To "bayes"
     and "em" the seen columns will do (`rumor.estimators.frequency.channels`).
     """
-    method = checked_method(method, options, METHODS)
+    known = resolve_method(method, METHODS, ALIASES["choice"])
+    method = checked_method(known, options, METHODS)
     for name in _ORACLE_ONLY:
         if name in options:
             raise InputError(f"{name} is an option for oracles; got it with a channel matrix")

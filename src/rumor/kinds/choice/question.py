@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
 from rumor.core.errors import InputError
-from rumor.kinds.base import Example, domain_of, mechanism_wish, some
+from rumor.kinds.base import Example, domain_of, some
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.registry import of_kind
@@ -69,7 +69,7 @@ def choose_oracle(
 
 def _affordable(oracle: FrequencyOracle, users: int) -> bool:
     try:
-        oracle.admit(users)
+        oracle.check_report_count(users)
     except InputError:
         return False
     return True
@@ -94,7 +94,7 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
     def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """An oracle, by name or the best one."""
         domain = domain_of(wish)
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         arguments: dict[str, Any] = {"domain": domain, **options}
         if "epsilon" in wish:
             arguments["epsilon"] = wish["epsilon"]

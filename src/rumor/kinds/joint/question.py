@@ -8,7 +8,7 @@ from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.errors import AnswerError, InputError, format_value
-from rumor.kinds.base import Example, Kind, mechanism_wish, some
+from rumor.kinds.base import Example, Kind, some
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
@@ -32,7 +32,7 @@ class JointQuestion(Kind[Mixed]):
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Mixed:
         """A pair or a margin, as chance has it."""
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         self.mechanism_named(name, options)
         if "parts" not in wish:
             raise InputError("a joint question must have parts (each an id and labels); got none")

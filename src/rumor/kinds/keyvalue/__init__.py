@@ -34,7 +34,7 @@ class KeyValue(KeyValueQuestion):
         """All rounds of PrivKVM together."""
         from rumor.kinds.keyvalue.estimate import estimate_rounds
 
-        return estimate_rounds(rounds, method)
+        return estimate_rounds(rounds, self.resolve_method(method))
 
     def estimate_round(self, mechanism: KeyValueMechanism, summary: Summary) -> KeyValueEstimate:
         """Return the estimate of one round by calibration, as published."""

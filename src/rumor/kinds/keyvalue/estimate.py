@@ -48,6 +48,10 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "em": ("eta", "theta", "max_iterations"),
 }
 """Every method, and its options."""
+# A name that the paper gives to another estimate (papers/privkv-em).
+_OTHER_MLE = (
+    "what Horigome, Kikuchi and Yu call maximum likelihood estimation is method calibration"
+)
 
 
 def estimate(
@@ -80,6 +84,8 @@ def estimate_keyvalue(
     elif chosen == "mle":
         frequency, product = most_likely(counts, rates)
         mean = _ratio(product, frequency)
+        if isinstance(mechanism, (PrivKV, PrivKVM)):
+            diagnostics["warning"] = _OTHER_MLE
     elif chosen == "inversion":
         linear = LinearKeys.of(counts, rates)
         frequency, mean = linear.f, _ratio(linear.s, linear.f)

@@ -12,7 +12,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import AnswerError, InputError, format_value
-from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
+from rumor.kinds.base import Example, Kind, labels_of, some
 from rumor.kinds.domains import RANGE, range_arguments, typed_number
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
@@ -74,7 +74,7 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
         """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
         if "keys" not in wish:
             raise InputError("a keyvalue question must have keys (a list or a number); got none")
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         arguments = {**range_arguments(wish, name), **options}
         mechanism = self.mechanism_named(name, options)
         arguments["keys"] = wish["keys"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.kinds.base import KindSwitch, Example, Kind, mechanism_wish
+from rumor.kinds.base import KindSwitch, Example, Kind
 from rumor.kinds.domains import RANGE, range_arguments, typed_number
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
@@ -27,7 +27,7 @@ class NumberQuestion(Kind[MeanMechanism]):
         """A mechanism for means, by name or whichever has the least noise."""
         if "low" not in wish or "high" not in wish:
             raise InputError("a number must have a low and a high end; got one or none")
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         arguments = {**range_arguments(wish, name), **options}
         mechanism = self.mechanism_named(name, options, ("steps",))
         return choose_mean(**arguments) if mechanism is None else mechanism(**arguments)

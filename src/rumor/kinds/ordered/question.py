@@ -8,7 +8,7 @@ from typing import Any
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, format_value
-from rumor.kinds.base import Example, Kind, labels_of, mechanism_wish, some
+from rumor.kinds.base import Example, Kind, labels_of, some
 from rumor.kinds.domains import RANGE, typed_number
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.wave.wave import Wave
@@ -28,7 +28,7 @@ class OrderedQuestion(Kind[Wave]):
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
         """The wave, whatever the scale: of a window of one output it is randomised response."""
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         self.mechanism_named(name, options)
         if "epsilon" not in wish:
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rumor.core.errors import InputError, format_value
 from rumor.core.option_sets import MARK
-from rumor.kinds.base import Example, domain_of, mechanism_wish, some
+from rumor.kinds.base import Example, domain_of, some
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.sets import SetMechanism
 
@@ -30,7 +30,7 @@ class SetQuestion(ListedKind[SetMechanism]):
         domain = domain_of(wish)
         if isinstance(domain, list):
             self.checked_labels(domain)
-        name, options = mechanism_wish(wish)
+        name, options = self.chosen_mechanism(wish)
         mechanism = self.mechanism_named(name, options)
         if "epsilon" not in wish:
             raise InputError("a set needs an epsilon; got none")

@@ -21,6 +21,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Progress, Vector
 from rumor.estimators.data import Passes, reports_in, as_summary
 from rumor.estimators.frequency.bayes import channel_em, start_at
+from rumor.kinds.method_aliases import ALIASES, resolve_method
 from rumor.kinds.text.fit.auto import TRIM, decode_auto
 from rumor.kinds.text.fit.candidates import Candidates, candidate_map
 from rumor.kinds.text.fit.iterative import bloom_likelihood
@@ -89,7 +90,8 @@ def decode(
     `cache` is a directory in which the map of the dictionary is kept for the next time;
     `on_progress` is called while it is built.
     """
-    chosen = checked_method(method, options, OPTIONS)
+    known = resolve_method(method, OPTIONS, ALIASES["text"])
+    chosen = checked_method(known, options, OPTIONS)
     if chosen == "em":
         raise _no_reports()
     level = _number("level", options.get("level", LEVEL), 0.0, 1.0)

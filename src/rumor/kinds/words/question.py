@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.errors import InputError, format_value
-from rumor.kinds.base import Example, Kind, mechanism_wish
+from rumor.kinds.base import Example, Kind
 from rumor.kinds.filter_key import filter_key
 from rumor.kinds.words.code_tables import NAMES, shipped_code
 from rumor.mechanisms.open_words.code import MAX_CHARACTERS, PrefixCode
@@ -32,7 +32,7 @@ class WordsQuestion(Kind[OpenWords]):
     def resolve(self, wish: Mapping[str, object], users: int | None) -> OpenWords:
         """Levels for words of this length in this code."""
         checked_choice("words", wish.get("words", "open"), ("open",))
-        self.mechanism_named(*mechanism_wish(wish))
+        self.mechanism_named(*self.chosen_mechanism(wish))
         if "epsilon" not in wish:
             raise InputError("open words need an epsilon; got none")
         return open_words(
