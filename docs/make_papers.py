@@ -68,15 +68,13 @@ def _written(match: re.Match[str]) -> str:
 def _for_page(block: Block) -> Block:
     """A block as the documentation shows it: shorter than `rumor papers show` prints it.
 
-    The rule of what counts as reproduced stands once, in docs/papers/index.md. The ratio of two
-    columns is left out, and numbers with the same explanation share a row.
+    The rule of what counts as reproduced stands once, in docs/papers/index.md. Claims are laid
+    out as in the paper, and numbers with the same explanation share a row.
     """
     if block.name == "summary":
         return replace(block, text=[text for text in block.text if text != RULE])
     if block.name.startswith("claims "):
-        at = list(block.head).index("ratio")
-        rows = [[*row[:at], *row[at + 1 :]] for row in block.rows]
-        return replace(block, head=[*block.head[:at], *block.head[at + 1 :]], rows=rows)
+        return _laid_out(block)
     if block.name == "explained":
         together: dict[str, list[str]] = {}
         for name, published, reproduced, why in block.rows:
@@ -84,6 +82,34 @@ def _for_page(block: Block) -> Block:
         rows = [[why, "; ".join(numbers)] for why, numbers in together.items()]
         return replace(block, head=["why", "number: published, reproduced"], rows=rows)
     return block
+
+
+def _laid_out(block: Block) -> Block:
+    """Claims as a table of the paper: its rows and columns; a list where these do not fit.
+
+    The ratio of two columns is left out. In a table, a distance with "!" does not fit.
+    """
+    cells = [dict(zip(block.head, row, strict=True)) for row in block.rows]
+    down = list(dict.fromkeys(cell["row"] for cell in cells))
+    across = list(dict.fromkeys(cell["column"] for cell in cells))
+    by_place = {(cell["row"], cell["column"]): cell for cell in cells}
+    ours: dict[str, set[str]] = {column: set() for column in across}
+    for cell in cells:
+        ours[cell["column"]].add(cell.get("ours", ""))
+    full = len(by_place) == len(cells) == len(down) * len(across)
+    if len(across) < 3 or len(down) < 2 or not full or any(len(s) > 1 for s in ours.values()):
+        kept = [name for name in block.head if name != "ratio"]
+        return replace(block, head=kept, rows=[[cell[name] for name in kept] for cell in cells])
+    rows = []
+    for name in down:
+        line = [by_place[name, column] for column in across]
+        rows.append([f"{name}, published", *(cell["published"] for cell in line)])
+        rows.append(["reproduced", *(cell["reproduced"] for cell in line)])
+        marks = ("" if cell["fits"] == "yes" else "!" for cell in line)
+        rows.append(["distance", *(c["distance"] + m for c, m in zip(line, marks, strict=True))])
+    if "ours" in block.head:
+        rows.append(["ours", *(value for column in across for value in ours[column])])
+    return replace(block, head=["", *across], rows=rows)
 
 
 def overview() -> str:
