@@ -16,7 +16,7 @@ from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Tally
 from rumor.kinds import KINDS
-from rumor.kinds.reading import Held, read_histogram
+from rumor.kinds.reading import TableAnswers, read_histogram
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 
@@ -38,7 +38,7 @@ def summary_of_counts(collection: Collection, question: Question, table: AnswerT
             f"value, count and reports; got {', '.join(table.schema.names)}"
         )
     mechanism = question.mechanism
-    mechanism.admit(reports)
+    mechanism.check_report_count(reports)
     if not mechanism.consistent(tally, reports):
         raise InputError(
             f"{table.path}: counts must be those of the number of reports; got counts that no "
@@ -58,7 +58,7 @@ def _by_report(question: Question, table: AnswerTable) -> tuple[int, Tally]:
         counts = _counts(table, batch.column(1))
         total += sum(counts.tolist())
         if total > _MAX_COUNT:
-            mechanism.admit(total)
+            mechanism.check_report_count(total)
         # A report that came n times is counted for each binary digit of n.
         for digit in range(int(counts.max()).bit_length()):
             chosen = np.flatnonzero(counts >> digit & 1)
@@ -84,7 +84,7 @@ def _bytes(column: pa.Array, width: int) -> Reports:
 
 def _by_value(question: Question, table: AnswerTable) -> tuple[int, Tally]:
     mechanism = question.mechanism
-    if not isinstance(mechanism, FrequencyOracle) or not mechanism.counts_supports:
+    if not isinstance(mechanism, FrequencyOracle) or not mechanism.tally_is_support_counts:
         raise InputError(
             f"{table.path}: reports of {mechanism.name!r} are more than counts of values; count "
             f"each different report (columns report and count)"
@@ -93,7 +93,7 @@ def _by_value(question: Question, table: AnswerTable) -> tuple[int, Tally]:
     if len(set(values)) != len(values):
         raise InputError(f"{table.path}: each value must have one row; got one twice")
     reader = KINDS[question.kind].reader(mechanism)
-    tally = read_histogram(mechanism, reader, Held(table, question.id, None))
+    tally = read_histogram(mechanism, reader, TableAnswers(table, question.id, None))
     if _IN_ALL in table.schema.names:
         batches = table.batches([_IN_ALL], ["integer"])
         said = {int(n) for batch in batches for n in _counts(table, batch.column(0))}

@@ -135,7 +135,8 @@ class Analysis:
     def _beside(self, result: Any) -> dict[str, object]:
         """What there is to say of an estimate beside its rows."""
         share = self._share(result)
-        told = {} if share is None else {"share": share.to_dict()}
+        told: dict[str, object] = {} if share is None else {"share": share.to_dict()}
+        told["explanation"] = [*result.details(self.view), *result.warnings]
         return {**result.extra_fields(self.view), **told, "diagnostics": result.diagnostics}
 
     def _share(self, result: Any) -> Share | None:
@@ -151,13 +152,14 @@ class Analysis:
         """The estimates as CSV text, in full precision."""
         return csv_text(self.columns())
 
-    def table(self) -> str:
-        """A table for each stratum, as text."""
+    def table(self, explain: bool = False) -> str:
+        """Return a table for each stratum as text, with further sentences if `explain`."""
         blocks = [heading] if (heading := self._heading()) else []
         for stratum, result in self.estimates.items():
             mark = "" if self.by is None else f"{self.by} = {one_line(stratum_name(stratum))}\n"
             share = self._share(result)
-            blocks.append(mark + result.table(self.view) + ("" if share is None else f"\n{share}"))
+            text = mark + result.table(self.view) + ("" if share is None else f"\n{share}")
+            blocks.append(f"{text}\n\n{result.explain(self.view)}" if explain else text)
         return "\n\n".join([*blocks, *self._left_out()])
 
     def plot(self, path: PathLike) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rumor.cli.guarded import guarded_output
 from rumor.core.errors import DamagedError, InputError, UnavailableError
-from rumor.core.parts_needed import missing_extra_message
+from rumor.core.extras import missing_extra_message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

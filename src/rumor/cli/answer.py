@@ -66,7 +66,7 @@ def answer(
     terms: AnswerTerms,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a collector; only randomised reports are sent.
+    """Answer the questions of a collector; only randomised reports are sent.
 
     On a terminal you are asked for each answer, and an empty line skips a question. Otherwise
     the standard input is read: a line for each question that is named here, in this order; or,
@@ -128,9 +128,10 @@ def answer(
     else:
         for note in receipt.told:
             print(note)
-        print(f"{receipt.sent} sent, {receipt.waiting} waiting; epsilon {spent:.4g} spent in all")
+        sent = f"{receipt.sent} report{'s'[: receipt.sent != 1]} sent"
+        print(f"{sent}, {receipt.waiting} pending; total epsilon spent: {spent:.4g}")
         if receipt.problem is not None:
-            print(f"not all arrived: {receipt.problem}")
+            print(f"some reports were not accepted: {receipt.problem}")
     if receipt.waiting or receipt.dropped:
         raise typer.Exit(1)
 

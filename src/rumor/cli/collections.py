@@ -59,7 +59,7 @@ def collections(
         if what is not None:
             said = _STEPS[action](opened, what, yes)
         opened.summarize()
-        entries = opened.registered()
+        entries = opened.collections()
         counts = [
             {id: opened.summary(entry, id).reports for id in entry.questions} for entry in entries
         ]
@@ -73,7 +73,7 @@ def _revise(store: Store, path: str, yes: bool) -> str:
     from rumor.contract.collection import Collection
 
     contract = Collection.load(path)
-    known = [entry.collection for entry in store.registered()]
+    known = [entry.collection for entry in store.collections()]
     series = [each for each in known if each.series == contract.series]
     if not series:
         raise InputError(

@@ -62,6 +62,14 @@ Assume = Annotated[
     ),
 ]
 Plot = Annotated[str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")]
+Explain = Annotated[
+    bool,
+    option(
+        "--explain",
+        "Also print what the lines under a table leave out: what may not be added up, the smallest "
+        "detectable share, the poisoning bound.",
+    ),
+]
 SkipInvalid = Annotated[
     bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
 ]
@@ -172,9 +180,10 @@ def estimate(
     share: Share = None,
     written: EstimateFiles,
     skip_invalid: SkipInvalid = False,
+    explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what the crowd answered, with intervals.
+    """Estimate shares, means, quantiles or words from reports, with confidence intervals.
 
     Files of any size are read in one pass and little memory; the methods bayes, em and refined
     go over the reports again.
@@ -228,7 +237,7 @@ def estimate(
     if as_json:
         print_json(analysis.to_dict())
     else:
-        print(analysis.table())
+        print(analysis.table(explain))
 
 
 def _counted(

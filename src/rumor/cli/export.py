@@ -45,7 +45,7 @@ def export(
     with ending_cleanly(), closing(store_at(store)) as opened:
         from rumor.collector.backup import export_collection
 
-        known = [entry.collection.digest for entry in opened.registered()]
+        known = [entry.collection.digest for entry in opened.collections()]
         if digest is None and len(known) != 1:
             raise InputError(
                 f"--digest must say which of the store's {len(known)} collections to export; "

@@ -75,13 +75,13 @@ def init(
 def _interviewed(said: InitOptions) -> Any:
     """Everything, from the keyboard."""
     from rumor.contract.drafting import Draft
-    from rumor.kinds.interviews import whole
+    from rumor.kinds.interviews import parse_integer
 
     title = said.name or _asked("What is the collection called?", str)
     person = said.contact or _asked("Whom may people ask about it (an address)?", str)
     people = said.users
     if people is None:
-        people = _asked("How many people will answer?", whole)
+        people = _asked("How many people will answer?", parse_integer)
     questions: list[dict[str, object]] = []
     while not questions or typer.confirm("Another question?", default=False):
         question = _question(said.epsilon)
@@ -97,7 +97,7 @@ def _interviewed(said: InitOptions) -> Any:
 def _question(epsilon: float | None) -> dict[str, object]:
     from rumor.core.checks import slug
     from rumor.kinds import KINDS
-    from rumor.kinds.interviews import number
+    from rumor.kinds.interviews import parse_number
 
     text = _asked("What do you ask, in plain words?", str)
     id = _asked("A short name for it", slug, slug(text)[:24].strip("-"))
@@ -109,7 +109,11 @@ def _question(epsilon: float | None) -> dict[str, object]:
         found = _asked(ask.text, ask.read, "" if ask.optional else None)
         if found is not None:
             asked[ask.key] = found
-    loss = epsilon if epsilon is not None else _asked("Epsilon, the loss of a report", number, "1")
+    loss = (
+        epsilon
+        if epsilon is not None
+        else _asked("Epsilon, the loss of a report", parse_number, "1")
+    )
     return {**asked, "epsilon": loss}
 
 

@@ -40,15 +40,15 @@ def liars(
     """
     from rumor.analysis.sources import ParquetSource
     from rumor.contract.collection import Collection
-    from rumor.mechanisms.poisoning import FakeClients, fake_clients
+    from rumor.mechanisms.poisoning import PoisoningBound, bound_poisoning
 
     loaded = Collection.load(collection)
     asked = None if question is None else loaded.question(question)
     source = ParquetSource(reports, loaded, asked)
     mechanism, total = source.question.mechanism, source.reports
-    bound = fake_clients(mechanism, max(total, 1))
+    bound = bound_poisoning(mechanism, max(total, 1))
     if fakes is not None:
-        bound = FakeClients.among(mechanism, total, fakes)
+        bound = PoisoningBound.for_clients(mechanism, total, fakes)
     findings = _findings(mechanism, _gathered(source, most), seed)
     if as_json:
         print_json(

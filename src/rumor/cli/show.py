@@ -82,25 +82,27 @@ def _words(collection: Collection) -> str:
         f"{collection.name} (series {collection.series})",
         f"  contact   {collection.contact}",
         f"  digest    {collection.digest}",
-        f"  costs     {promise.in_words()}",
+        f"  budget    {promise.in_words()}",
     ]
     if (added := promise.added_up()) is not None:
-        lines.append(_aside("in all", added))
+        lines.append(_aside("total", added))
     if (asked := promise.asked()) is not None:
-        lines.append(f"  asks      each person {asked}")
+        lines.append(f"  sampling  each respondent is asked {asked}")
     if (joined := promise.joined()) is not None:
         lines.append(_aside("linked", joined))
     if collection.series_epsilon is not None:
-        lines.append(f"  promised  no revision makes it cost more than {promise.ceiling:,.6g}")
+        lines.append(
+            f"  limit     no revision may cost more than epsilon {promise.ceiling:,.6g} in total"
+        )
     if collection.previous is not None:
         lines.append(f"  revision  {collection.revision} of {collection.previous[:16]}...")
     if collection.relay is not None:
         said = [f"{collection.relay.in_words()}.", *_crowd(collection)]
         lines += [_aside("" if i else "relay", sentence) for i, sentence in enumerate(said)]
     if collection.admission != "open":
-        lines.append("  open to   people with an invitation")
+        lines.append("  admission respondents with an invitation")
     if collection.issuer is not None:
-        lines.append(f"  issuer    {collection.issuer.url}, whose tokens nobody can trace")
+        lines.append(f"  issuer    {collection.issuer.url} (blind tokens)")
     for question, costs in zip(collection.questions, promise.questions, strict=True):
         lines += ["", *_question(question, costs, promise.whom())]
     return "\n".join(lines)
@@ -131,14 +133,20 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     lines += [
         f"  mechanism {mechanism.name}",
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
-        f"  epsilon   {question.epsilon:.6g} for each report",
+        f"  epsilon   {question.epsilon:.6g} per report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
-        f"  asked     {costs.asked()} of {whom}"
+        f"  reports   {_reports(costs)} per {whom}"
         + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
-        f"  kept      {retention_in_words(question.retention_days)}",
+        f"  retention {retention_in_words(question.retention_days)}",
     ]
     said = {"advice": KINDS[question.kind].advice(mechanism), "caution": caution(question.epsilon)}
     return lines + [_aside(name, text) for name, text in said.items() if text is not None]
+
+
+def _reports(costs: QuestionPromise) -> str:
+    """Return how many reports a question takes, as text."""
+    number = f"{'at most ' if costs.reports > 1 else ''}{costs.reports:,}"
+    return number if costs.rounds == 1 else f"{number} in each of {costs.rounds} rounds"
 
 
 def _aside(name: str, text: str) -> str:

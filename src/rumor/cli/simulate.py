@@ -25,7 +25,7 @@ from rumor.core.exact import CONFIDENCE
 if TYPE_CHECKING:
     from rumor.contract.collection import Question
     from rumor.core.types import Progress
-    from rumor.kinds.reading import Held
+    from rumor.kinds.reading import TableAnswers
     from rumor.kinds.simulation import SimulationSettings
 
 Histogram = Annotated[
@@ -55,14 +55,14 @@ class TrueValues:
     column: Column = None
     reading: TableReading = field(default_factory=TableReading)
 
-    def held(self, path: str, asked: Question) -> Held:
+    def held(self, path: str, asked: Question) -> TableAnswers:
         """What they hold: in the column that is named, the question's, or counted."""
-        from rumor.kinds.reading import Held
+        from rumor.kinds.reading import TableAnswers
 
         table, column = self.reading.open(path), self.column
         if column is None and asked.column in table.schema.names:
             column = asked.column
-        return Held(table, asked.id, column)
+        return TableAnswers(table, asked.id, column)
 
 
 @dataclass(frozen=True)

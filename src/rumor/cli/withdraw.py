@@ -10,7 +10,7 @@ from rumor.cli.answer import StateDir, default_state_dir
 from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, argument
 
-_BEYOND = "nothing is refunded, and what the collector exported or published before is beyond reach"
+_BEYOND = "Earlier exports and publications cannot be withdrawn."
 
 
 Questions = Annotated[list[str] | None, argument("QUESTION...", "Only reports to these questions.")]
@@ -22,7 +22,7 @@ def withdraw(
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what was sent to a collector.
+    """Withdraw reports that this device sent to a collector.
 
     The reports that this device sent leave the collector's store and its counts; those that
     wait are never sent. The device keeps what it needs for this until the retention of each
@@ -44,9 +44,9 @@ def withdraw(
         print_json({**vars(done), "spent": spent})
     else:
         print(
-            f"{done.withdrawn} withdrawn, {done.absent} not there, {done.left} left; epsilon "
-            f"{spent:.4g} stays spent"
+            f"{done.withdrawn} report{'s'[: done.withdrawn != 1]} withdrawn, {done.absent} not "
+            f"found, {done.left} still to withdraw. Epsilon {spent:.4g} remains spent."
         )
-        print(f"not all were taken back: {done.problem}" if done.problem else _BEYOND)
+        print(f"not all were withdrawn: {done.problem}" if done.problem else _BEYOND)
     if done.left:
         raise typer.Exit(1)

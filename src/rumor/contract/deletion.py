@@ -20,10 +20,10 @@ LEAST_KEPT = 100
 def retention_in_words(days: int | None) -> str:
     """Say how long reports are kept, and what stays afterwards."""
     if days is None:
-        return "as long as the collector likes"
+        return "no limit"
     return (
-        f"{days:,} day{'s'[: days > 1]}; then only counts of at least {LEAST_KEPT} reports "
-        f"together stay"
+        f"{days:,} day{'s'[: days > 1]}; afterwards only counts of at least {LEAST_KEPT} reports "
+        f"together are kept"
     )
 
 

@@ -208,7 +208,7 @@ def run(
     """Let this many simulated people answer, collect their reports and estimate."""
     collection = demo_collection()
     oracle = collection.questions[0].mechanism
-    numbered = oracle.unlabelled()
+    numbered = oracle.without_labels()
     random: RandomSource = System() if seed is None else Seeded(seed)
     crowd = np.random.default_rng(seed)
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))

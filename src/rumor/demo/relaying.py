@@ -166,7 +166,7 @@ def _sent(
     relay, sealed = Transport(kind.relay.url), b""
     if devices == len(answers):
         return sealed
-    reports = question.mechanism.unlabelled().privatize(answers[devices:], random=random)
+    reports = question.mechanism.without_labels().privatize(answers[devices:], random=random)
     for number, report in enumerate(reports, start=devices + 1):
         sealed = kind.seal(report_id(new_key()), None, report.tobytes())
         relay.pass_on(contract.digest, question.id, sealed)

@@ -115,7 +115,7 @@ def run(
                     on_progress(number + 1, people)
             duplicates = _send_twice(url, collection, labels[answers[devices]])
             random: RandomSource = System() if seed is None else Seeded(seed)
-            reports = question.mechanism.unlabelled().privatize(
+            reports = question.mechanism.without_labels().privatize(
                 answers[devices + 1 :], random=random
             )
             _send_all(Transport(url), collection, reports, on_progress, devices + 1, people)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rumor.kinds.measures import Measures
     from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import PlannedQuestion, Size
-    from rumor.kinds.reading import Held, Reader
+    from rumor.kinds.reading import Reader, TableAnswers
     from rumor.kinds.simulation import SimulationResult, SimulationSettings
     from rumor.mechanisms.summary import Summary
     from rumor.results.rows import Tabular
@@ -61,9 +61,9 @@ M = TypeVar("M", bound=Mechanism)
 class Example:
     """A small question of a kind, and people who answer it: what the laws try a kind with."""
 
-    wish: Mapping[str, object]
+    spec: Mapping[str, object]
     """The question as a collection asks it, without its id."""
-    typed: Sequence[str]
+    typed_answers: Sequence[str]
     """Answers as people type them."""
     table: str
     """The same people as a CSV, for a question with the id "asked"."""
@@ -94,11 +94,11 @@ class Kind(abc.ABC, Generic[M]):
     name: ClassVar[str]
     keys: ClassVar[tuple[str, ...]]
     """What a question of this kind may say beside what every question says."""
-    names: ClassVar[tuple[str, ...]] = ()
+    contract_names: ClassVar[tuple[str, ...]] = ()
     """What its contract carries beside the mechanism."""
     family: type[M]
     """What its mechanisms have in common."""
-    needs: ClassVar[str]
+    family_rule: ClassVar[str]
     """The same in words, for contracts whose mechanism is another."""
     kind_switch: ClassVar[KindSwitch | None] = None
     """Where a question of this kind may be one of another."""
@@ -108,14 +108,14 @@ class Kind(abc.ABC, Generic[M]):
     """Whether a question has a number of answers, candidate words or keys."""
     least_domain: ClassVar[int] = 2
     """How many of them there must be."""
-    shares: ClassVar[bool] = True
+    estimates_shares: ClassVar[bool] = True
     """Whether an estimate is a share for each value, and not numbers."""
     has_cap: ClassVar[bool] = False
     """Whether there may be a most of what one person holds."""
-    linked: ClassVar[str | None] = None
+    linked_kind: ClassVar[str | None] = None
     """The kind of the table that two linked questions of this kind make."""
 
-    many_columns: ClassVar[str | None] = None
+    many_columns_reason: ClassVar[str | None] = None
     """That a table has no column for the whole answer, in words, where it has none."""
 
     # The question: light.
@@ -144,11 +144,11 @@ class Kind(abc.ABC, Generic[M]):
 
     def contract_fields(self, mechanism: M) -> dict[str, Json]:
         """The names that the contract carries."""
-        return {name: getattr(mechanism, name) for name in self.names}
+        return {name: getattr(mechanism, name) for name in self.contract_names}
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> M:
         """The mechanism of a contract, with its names."""
-        return self.own(mechanism)
+        return self.check_family(mechanism)
 
     def columns(self, id: str, mechanism: M) -> Sequence[str]:
         """The columns of a table that hold answers to the question with this id."""
@@ -170,7 +170,7 @@ class Kind(abc.ABC, Generic[M]):
     def example(self) -> Example:
         """A small question, which the laws carry from the device to the picture."""
 
-    def facts(self, mechanism: M) -> dict[str, Json]:
+    def answer_domain(self, mechanism: M) -> dict[str, Json]:
         """What pages show of the answers there are: how many, and the range of numbers."""
         return {"answers": None, "range": None}
 
@@ -182,9 +182,9 @@ class Kind(abc.ABC, Generic[M]):
 
     def answer_column(self, id: str, column: str | None, table: AnswerTable) -> str | None:
         """The column that holds the answers, checked to be there; None where many do."""
-        if self.many_columns is not None:
+        if self.many_columns_reason is not None:
             if column is not None:
-                raise InputError(f"{self.many_columns}, so none is named; got {column!r}")
+                raise InputError(f"{self.many_columns_reason}, so none is named; got {column!r}")
             return None
         name = id if column is None else column
         table.require(name)
@@ -196,7 +196,7 @@ class Kind(abc.ABC, Generic[M]):
             return
         labels = self.labels_for_missing(mechanism)
         if labels is not None and rule not in labels:
-            those = f" or a label of the question ({some(labels, 5)})" if labels else ""
+            those = f" or a label of the question ({abbreviate_list(labels, 5)})" if labels else ""
             near = nearest(rule, ["drop", "error", *labels])
             raise InputError(f"--missing must be drop, error{those}; got {near}")
 
@@ -208,15 +208,20 @@ class Kind(abc.ABC, Generic[M]):
         """Return what a table's column of answers says against the question, in a sentence."""
         return None
 
-    def row_is_person(self, table: AnswerTable) -> bool:
+    def has_row_per_person(self, table: AnswerTable) -> bool:
         """Whether each row of a table is another person."""
         return True
 
     def read(
-        self, id: str, mechanism: M, table: AnswerTable, column: str | None, keep: Sequence[str] = ()
+        self,
+        id: str,
+        mechanism: M,
+        table: AnswerTable,
+        column: str | None,
+        keep: Sequence[str] = (),
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
         """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
-        if self.many_columns is not None:
+        if self.many_columns_reason is not None:
             people: Iterator[tuple[Any, pa.RecordBatch | None]]
             people = self._part("read").read_people(mechanism, table, keep)
             return people
@@ -293,7 +298,7 @@ class Kind(abc.ABC, Generic[M]):
         """The estimates of several strata in one picture, a chart for each."""
         from rumor.results.charts import strata_chart
 
-        if not self.shares:
+        if not self.estimates_shares:
             raise InputError(f"charts of numbers have no groups; got --by {by}")
         return strata_chart(estimates, by, view, title=title)
 
@@ -303,22 +308,24 @@ class Kind(abc.ABC, Generic[M]):
         self, mechanism: M, summary: Summary, of: Target, options: Mapping[str, Any]
     ) -> Measures:
         """The unbiased quantities of one group, which are compared with those of others."""
-        self._comparable()
+        self._check_comparable()
         found: Measures = self._part("compare").measures(mechanism, summary, of, options)
         return found
 
-    def overall(self, first: Summary, second: Summary) -> Overall | None:
+    def omnibus_test(self, first: Summary, second: Summary) -> Overall | None:
         """The test that two groups differ in nothing; None where there is no such test."""
-        self._comparable()
-        test = getattr(self._part("compare"), "overall", None)
+        self._check_comparable()
+        test = getattr(self._part("compare"), "omnibus_test", None)
         found: Overall | None = None if test is None else test(first, second)
         return found
 
-    def _comparable(self) -> None:
+    def _check_comparable(self) -> None:
         if not self._has("compare"):
             raise InputError(f"questions of kind {self.name!r} cannot be compared; got one")
 
-    def report_likelihoods(self, mechanism: M, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
+    def report_likelihoods(
+        self, mechanism: M, reports: Reports
+    ) -> tuple[Vector, Rows | None, Vector | None]:
         """P(report | value) for a regression: of each report, which output it is, of all."""
         if not self._has("regress"):
             raise InputError(
@@ -335,7 +342,9 @@ class Kind(abc.ABC, Generic[M]):
 
     # Before anybody is asked.
 
-    def simulate(self, mechanism: M, held: Held, trials: SimulationSettings) -> SimulationResult[Any]:
+    def simulate(
+        self, mechanism: M, held: TableAnswers, trials: SimulationSettings
+    ) -> SimulationResult[Any]:
         """A dry run with the people of a table."""
         trials = replace(trials, method=self.resolve_method(trials.method))
         run: SimulationResult[Any] = self._part("simulate").dry_run(mechanism, held, trials)
@@ -361,7 +370,7 @@ class Kind(abc.ABC, Generic[M]):
         """What errors are below, whatever happens: shares end at 1."""
         return 1.0
 
-    def planned(self, size: Size) -> PlannedQuestion[M]:
+    def plan_question(self, size: Size) -> PlannedQuestion[M]:
         """A question of this kind and size, as a plan sees it."""
         known = size.checked(self.least_domain) if self.has_domain else size.without_domain()
         planned: PlannedQuestion[M] = self._part("plan").planned(known)
@@ -378,10 +387,10 @@ class Kind(abc.ABC, Generic[M]):
 
     # What kinds resolve their wishes with.
 
-    def own(self, mechanism: Mechanism) -> M:
+    def check_family(self, mechanism: Mechanism) -> M:
         """The mechanism of a contract, checked to be of this kind's family."""
         if not isinstance(mechanism, self.family):
-            raise InputError(f"{self.needs}; got {mechanism!r}")
+            raise InputError(f"{self.family_rule}; got {mechanism!r}")
         return mechanism
 
     def mechanisms(self) -> dict[str, type[M]]:
@@ -391,7 +400,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def chosen_mechanism(self, spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
         """Return the name and the options of the mechanism that `spec` names, aliases resolved."""
-        typed, options = mechanism_wish(spec)
+        typed, options = mechanism_spec(spec)
         name, options = resolve_alias(typed, options)
         if name != typed and name not in self.mechanisms():
             raise unknown_mechanism(typed, tuple(self.mechanisms()))
@@ -411,18 +420,20 @@ class Kind(abc.ABC, Generic[M]):
         return known[name]
 
 
-def some(names: Sequence[str], most: int = 12) -> str:
+def abbreviate_list(names: Sequence[str], most: int = 12) -> str:
     """A list as a hint shows it, the first few of a long one."""
     rest = f", ... ({len(names):,} in all)" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
 
 
-def mechanism_wish(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+def mechanism_spec(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """The mechanism that a question names (by default "auto"), and its options."""
     choice = wish.get("mechanism", "auto")
     table = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputError(f"a mechanism must be a name or a table with a name; got {format_value(choice)}")
+        raise InputError(
+            f"a mechanism must be a name or a table with a name; got {format_value(choice)}"
+        )
     return table["name"], {key: value for key, value in table.items() if key != "name"}
 
 

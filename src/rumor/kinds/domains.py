@@ -23,7 +23,7 @@ L = TypeVar("L", bound=LabelledDomain)
 class ListedKind(Kind[L]):
     """A kind of question whose answers are listed."""
 
-    names = ("labels",)
+    contract_names = ("labels",)
 
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
         """Labels that answers of this kind may have."""
@@ -31,10 +31,10 @@ class ListedKind(Kind[L]):
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> L:
         """The mechanism, its answers called by the contract's labels."""
-        made, labels = self.own(mechanism), labels_of(contract)
+        made, labels = self.check_family(mechanism), labels_of(contract)
         return made if labels is None else made.with_labels(self.checked_labels(labels))
 
-    def facts(self, mechanism: L) -> dict[str, Json]:
+    def answer_domain(self, mechanism: L) -> dict[str, Json]:
         """How many answers there are."""
         return {"answers": mechanism.domain, "range": None}
 
@@ -50,7 +50,7 @@ def range_arguments(wish: Mapping[str, object], name: str) -> dict[str, Any]:
     return {**{key: wish[key] for key in RANGE if key in wish}, "epsilon": wish["epsilon"]}
 
 
-def typed_number(text: str, rule: str) -> float:
+def parse_answer_number(text: str, rule: str) -> float:
     """A number, however large, or the rule."""
     with contextlib.suppress(ValueError):  # which quotes the text
         return parse_number(float(text))

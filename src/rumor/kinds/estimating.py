@@ -144,4 +144,6 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
         return kind_of(mechanism).estimate(mechanism, data, method, options)
     if is_channel(mechanism):
         return estimate_channel(mechanism, data, method, options)
-    raise InputError(f"estimate needs a mechanism or a channel matrix; got {format_value(mechanism)}")
+    raise InputError(
+        f"estimate needs a mechanism or a channel matrix; got {format_value(mechanism)}"
+    )

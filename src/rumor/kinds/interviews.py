@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rumor.core.errors import InputError, format_value
 
 
-def listed(text: str) -> list[str]:
+def parse_list(text: str) -> list[str]:
     """Things with commas between them."""
     found = [part.strip() for part in text.split(",")]
     if len(found) < 2 or not all(found):
@@ -16,7 +16,7 @@ def listed(text: str) -> list[str]:
     return found
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A number, whole where it is."""
     try:
         found = float(text)
@@ -25,15 +25,15 @@ def number(text: str) -> float:
     return int(found) if found.is_integer() else found
 
 
-def whole(text: str) -> int:
+def parse_integer(text: str) -> int:
     """A whole number."""
-    found = number(text)
+    found = parse_number(text)
     if not isinstance(found, int):
         raise InputError(f"type a whole number; got {format_value(text)}")
     return found
 
 
-def parts(text: str) -> list[dict[str, object]]:
+def parse_parts(text: str) -> list[dict[str, object]]:
     """Parts of a question: "smokes: yes, no; drinks: much, some, none"."""
     found: list[dict[str, object]] = []
     for part in text.split(";"):
@@ -43,12 +43,12 @@ def parts(text: str) -> list[dict[str, object]]:
                 f"type each part as NAME: ANSWER, ANSWER with semicolons between the parts; "
                 f"got {format_value(text)}"
             )
-        found.append({"id": id.strip(), "labels": listed(labels)})
+        found.append({"id": id.strip(), "labels": parse_list(labels)})
     return found
 
 
 @dataclass(frozen=True)
-class Ask:
+class InitPrompt:
     """One thing to ask for: the key that it becomes, and whether it may be left empty."""
 
     key: str
@@ -57,19 +57,19 @@ class Ask:
     optional: bool = False
 
 
-LABELS = Ask("labels", "The answers, with commas between them", listed)
-LOW = Ask("low", "The low end of the range", number)
-HIGH = Ask("high", "The high end of the range", number)
+LABELS = InitPrompt("labels", "The answers, with commas between them", parse_list)
+LOW = InitPrompt("low", "The low end of the range", parse_number)
+HIGH = InitPrompt("high", "The high end of the range", parse_number)
 
 
-def cap_of(what: str, optional: bool) -> Ask:
+def cap_prompt(what: str, optional: bool) -> InitPrompt:
     """The most that one person holds."""
     rest = "; leave it empty if nobody can say" if optional else ""
-    return Ask(
+    return InitPrompt(
         "cap",
         f"The most {what} that one person has: the number that nine in ten do not exceed. A lower "
         f"one loses what others have beyond it, a higher one adds noise (rumor plan --cap-from "
         f"learns it privately{rest})",
-        whole,
+        parse_integer,
         optional,
     )

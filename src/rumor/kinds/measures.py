@@ -15,7 +15,7 @@ import numpy as np
 
 from rumor.core.types import Rows, Vector
 from rumor.estimators.groups import Sample
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 
 SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
 

@@ -24,7 +24,7 @@ def _as_it_is(column: pa.Array) -> Answers:
 
 
 @dataclass(frozen=True)
-class Held:
+class TableAnswers:
     """The answers to a question that people hold, in a table."""
 
     table: AnswerTable
@@ -37,11 +37,11 @@ class Held:
 class Reader:
     """How a column of answers is read: as it is, unless a mechanism takes something else."""
 
-    cell: str
+    cell_type: str
     """How a CSV writes them: as text, as a number or as an integer."""
-    answers: Callable[[pa.Array], Answers] = _as_it_is
+    convert: Callable[[pa.Array], Answers] = _as_it_is
     """What the mechanism takes of what is in the column."""
-    blank: bool = True
+    blank_is_missing: bool = True
     """Whether an empty text is no answer; else it is one."""
 
     def read(
@@ -51,15 +51,17 @@ class Reader:
 
         The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
         """
-        cells = [self.cell, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
+        cells = [self.cell_type, *(["text"] * len(keep)), *(["integer"] * len(numbers))]
         before = 0
-        for batch in table.answered_batches([column, *keep, *numbers], cells, blank=self.blank):
+        for batch in table.answered_batches(
+            [column, *keep, *numbers], cells, blank=self.blank_is_missing
+        ):
             with table.locate_errors(column, before):
-                found = self.answers(present(batch.column(0)))
+                found = self.convert(require_present(batch.column(0)))
             yield found, batch
             before += len(batch)
 
-    def counted(self, held: Held) -> Iterator[tuple[Answers, list[int] | None]]:
+    def read_with_counts(self, held: TableAnswers) -> Iterator[tuple[Answers, list[int] | None]]:
         """Answers with how many people gave each (None: one), from either form of a table.
 
         Columns value and count, or a row for each person.
@@ -79,7 +81,7 @@ class Reader:
             yield answers, None
 
 
-def present(column: pa.Array) -> pa.Array:
+def require_present(column: pa.Array) -> pa.Array:
     """A column in which nothing is missing."""
     if column.null_count:
         raise InputError(f"values must not be missing; got {column.null_count} nulls")
@@ -94,7 +96,7 @@ class Encoder(Protocol):
         ...
 
 
-class Labelled(Encoder, Protocol):
+class LabelledEncoder(Encoder, Protocol):
     """A mechanism whose answers are positions, which may have labels."""
 
     @property
@@ -102,7 +104,7 @@ class Labelled(Encoder, Protocol):
         """How many positions there are."""
         ...
 
-    def unlabelled(self) -> Self:
+    def without_labels(self) -> Self:
         """The same, whose positions are called by their numbers."""
         ...
 
@@ -129,10 +131,10 @@ def _whole(column: pa.Array) -> pa.Array:
     return column
 
 
-def read_histogram(mechanism: Labelled, reader: Reader, held: Held) -> Tally:
+def read_histogram(mechanism: LabelledEncoder, reader: Reader, held: TableAnswers) -> Tally:
     """How many people are at each position: from columns value and count, or from raw answers."""
-    counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.unlabelled()
-    for answers, numbers in reader.counted(held):
+    counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.without_labels()
+    for answers, numbers in reader.read_with_counts(held):
         codes = numbered.encode(answers)
         if numbers is None:
             counts += np.bincount(codes, minlength=counts.size)

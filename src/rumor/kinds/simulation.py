@@ -176,16 +176,16 @@ class NumericSimulation(SimulationResult[N]):
             )
         lines = [aligned(head, list(zip(*columns, strict=True)))]
         if len(self.values) > len(order):
-            lines.append(f"... and {len(self.values) - len(order):,} less frequent")
+            lines.append(f"{len(self.values) - len(order):,} less frequent values not shown")
         covered = ", ".join(
-            f"{percent(float(c[np.isfinite(c)].mean()), 1)} of cases ({quantity})"
+            f"{percent(float(c[np.isfinite(c)].mean()), 1)} ({quantity})"
             for quantity, c in self.coverage.items()
             if np.isfinite(c).any()
         )
         lines.append(
-            f"{self.people:,} people, {self.trials:,} trial{'s' if self.trials > 1 else ''}; "
-            f"method {self.last.method}; the {percent(self.level)} intervals held the truth in "
-            f"{covered}"
+            f"{self.trials:,} trial{'s' if self.trials > 1 else ''} of {self.people:,} "
+            f"respondents; method {self.last.method}; coverage of the {percent(self.level)} "
+            f"intervals: {covered}"
         )
         return "\n".join(lines)
 
@@ -305,7 +305,7 @@ class Simulation(SimulationResult[Estimate]):
         )
         lines = [aligned(head, body)]
         if len(self.values) > len(order):
-            lines.append(f"... and {len(self.values) - len(order):,} less frequent")
+            lines.append(f"{len(self.values) - len(order):,} less frequent values not shown")
         seen, due = (math.sqrt(np.mean(v**2)) for v in (self.error, self.expected))
         closing = (
             f"{self.people:,} people, {self.trials:,} {'trials' if many else 'trial'}; method "

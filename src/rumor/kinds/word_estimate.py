@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rumor.core.plain_text import decimals_for, percent
 from rumor.core.types import Rows, Vector
+from rumor.core.typing import override
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Tails
 from rumor.results.rows import Column

@@ -14,7 +14,7 @@ from rumor.core.answer_table import AnswerTable
 from rumor.core.columns import as_column
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
-from rumor.kinds.reading import Held, Reader
+from rumor.kinds.reading import Reader, TableAnswers
 
 
 def default_cache() -> Path:
@@ -49,7 +49,9 @@ def checked_words(words: object) -> Sequence[str]:
     if len(set(checked)) != len(checked):
         counts = Counter(checked)
         repeated = next(word for word in checked if counts[word] > 1)
-        raise InputError(f"candidates must be distinct; got {format_value(repeated)} more than once")
+        raise InputError(
+            f"candidates must be distinct; got {format_value(repeated)} more than once"
+        )
     return checked
 
 
@@ -91,10 +93,10 @@ def _normal(word: str, position: int) -> str:
     return unicodedata.normalize("NFC", word)
 
 
-def read_words_held(words: Reader, held: Held) -> Counter[str]:
+def read_words_held(words: Reader, held: TableAnswers) -> Counter[str]:
     """How many people hold each word: from columns value and count, or from raw answers."""
     found: Counter[str] = Counter()
-    for cells, numbers in words.counted(held):
+    for cells, numbers in words.read_with_counts(held):
         texts = [_text(held.table, word) for word in cells.to_pylist()]
         if numbers is None:
             found.update(texts)

@@ -33,19 +33,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rumor.core.checks import checked_size
+from rumor.core.deprecation import old_names
 from rumor.core.reports import MAX_REPORTS
 
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
 # What a collector should reckon with: one liar in a hundred.
-LIARS = 0.01
+FAKE_SHARE = 0.01
 # A fitted share moves with the linear ones, and within so many standard errors besides.
-FITTED = 4.0
+FITTED_STDERRS = 4.0
 
 
 @dataclass(frozen=True)
-class Raised:
+class PoisoningTarget:
     """What fakes move: "a value", "the mean", "a key's share" or "a word"."""
 
     what: str
@@ -54,18 +55,19 @@ class Raised:
     bounded: bool = True
     """Whether gain and loss are bounds, and not what a plain attack comes to."""
 
-    def said(self, adds: float) -> str:
+    def format_change(self, adds: float) -> str:
         """So much of it in words: shares as percentages, others in their own unit."""
         if not self.share:
             return f"{adds:.2g}"
         return "100% (all there is)" if adds >= 1 else f"{100 * adds:.2g}%"
 
 
+@old_names(raised="target")
 @dataclass(frozen=True)
 class Poisoning:
     """How far fake clients can move an estimate, as a mechanism knows it."""
 
-    raised: Raised
+    target: PoisoningTarget
     """What they move."""
     _gain: Callable[[int, int], float]
     _loss: Callable[[int, int], float]
@@ -85,61 +87,63 @@ def _checked(reports: object, fakes: object) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class FakeClients:
+class PoisoningBound:
     """How far so many fake clients can raise an estimate and its interval, or lower them."""
 
     clients: int
-    adds: float
-    takes: float
-    raised: Raised
-    shown: float | None = None
+    gain: float
+    loss: float
+    target: PoisoningTarget
+    share_shift: float | None = None
     """How far the share that a method shows can be moved either way, where methods fit shares."""
 
     @classmethod
-    def among(cls, mechanism: Mechanism, reports: int, clients: int) -> FakeClients:
+    def for_clients(cls, mechanism: Mechanism, reports: int, clients: int) -> PoisoningBound:
         """Return the bound for so many clients among all `reports`."""
         moved = mechanism.poisoning
         gain, loss = (of(reports, clients) for of in (moved.gain, moved.loss))
-        return cls(clients, gain, loss, moved.raised)
+        return cls(clients, gain, loss, moved.target)
 
     @classmethod
-    def of_trials(cls, mechanism: Mechanism, reports: int, trials: float) -> FakeClients:
+    def for_trials(cls, mechanism: Mechanism, reports: int, trials: float) -> PoisoningBound:
         """Return the bound where no more than `trials` of all `reports` are about a thing."""
-        clients, moved = fakes_among(reports), mechanism.poisoning
+        clients, moved = fake_count(reports), mechanism.poisoning
         part = clients / max(trials, clients)
         gain, loss = (part * of(1, 1) for of in (moved.gain, moved.loss))
-        return cls(clients, gain, loss, moved.raised)
+        return cls(clients, gain, loss, moved.target)
 
-    def with_shares(self, stderr: float) -> FakeClients:
+    def with_share_shift(self, stderr: float) -> PoisoningBound:
         """Return the bound with that on shares fitted to all values, from the largest `stderr`."""
-        return replace(self, shown=self.adds + self.takes + FITTED * stderr)
+        return replace(self, share_shift=self.gain + self.loss + FITTED_STDERRS * stderr)
 
     def sentence(self) -> str:
         """The bound in words."""
-        raised = self.raised
+        raised = self.target
         what = f"the interval of {raised.what}" if raised.share else raised.what
         who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
         by = "by at most" if raised.bounded else "by about"
         moved = (
-            f"poisoning bound: {who} can raise {what} {by} {raised.said(self.adds)} or lower it "
-            f"{by} {raised.said(self.takes)}"
+            f"poisoning bound: {who} can raise {what} {by} {raised.format_change(self.gain)} or lower it "
+            f"{by} {raised.format_change(self.loss)}"
         )
-        if self.shown is not None:
-            moved += f", and move the share shown {by} {raised.said(self.shown)}"
+        if self.share_shift is not None:
+            moved += f", and move the share shown {by} {raised.format_change(self.share_shift)}"
         return moved
 
     def to_dict(self) -> dict[str, object]:
         """The bound as plain data."""
-        moved = {"clients": self.clients, "adds": self.adds, "takes": self.takes}
-        told = {"shown": self.shown, "to": self.raised.what, "sentence": self.sentence()}
+        moved = {"clients": self.clients, "adds": self.gain, "takes": self.loss}
+        told = {"shown": self.share_shift, "to": self.target.what, "sentence": self.sentence()}
         return {**moved, **told}
 
 
-def fakes_among(reports: int, share: float = LIARS) -> int:
+def fake_count(reports: int, share: float = FAKE_SHARE) -> int:
     """Return how many clients this share of all `reports` is, at least one."""
     return max(1, math.ceil(share * reports))
 
 
-def fake_clients(mechanism: Mechanism, reports: int, share: float = LIARS) -> FakeClients:
+def bound_poisoning(
+    mechanism: Mechanism, reports: int, share: float = FAKE_SHARE
+) -> PoisoningBound:
     """The bound for this share of all reports, at least one."""
-    return FakeClients.among(mechanism, reports, fakes_among(reports, share))
+    return PoisoningBound.for_clients(mechanism, reports, fake_count(reports, share))

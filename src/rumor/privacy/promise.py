@@ -90,10 +90,10 @@ class CollectionPromise:
 
     def in_words(self) -> str:
         """The end of a sentence about what it costs."""
-        who = "who answers everything"
+        of = ""
         if self.ask is not None and self.ask.questions is not None:
-            who = f"who answers {self.ask.questions:,} of {len(self.questions):,} questions"
-        return f"at most epsilon {self.most:,.6g} for one person {who}"
+            of = f" ({self.ask.questions:,} of {len(self.questions):,} questions)"
+        return f"at most epsilon {self.most:,.6g} per respondent{of}"
 
     def added_up(self) -> str | None:
         """What several questions tell together, in a sentence; None where there is one alone."""
@@ -104,7 +104,7 @@ class CollectionPromise:
     def whom(self) -> str:
         """Of whom each question is asked."""
         some = self.ask is not None and self.ask.questions is not None
-        return "each person who draws it" if some else "each person"
+        return "respondent who is assigned the question" if some else "respondent"
 
     def asked(self) -> str | None:
         """What each person is asked, where it is not everything on any day."""
@@ -116,8 +116,8 @@ class CollectionPromise:
             return None
         both = sum_up(one.most for one in self.questions if one.question in self.linked)
         return (
-            f"The reports of one person on {' and '.join(map(repr, self.linked))} may be joined. "
-            f"Together they tell at most what both cost, epsilon {both:,.6g}, which is counted."
+            f"The reports of one respondent on {' and '.join(map(repr, self.linked))} can be "
+            f"linked. Together they cost at most epsilon {both:,.6g}, which the budget includes."
         )
 
 

@@ -31,10 +31,10 @@ import numpy as np
 
 from rumor.core.binomial import FEW, coin_ends, success_ends
 from rumor.core.errors import InputError, format_value
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
 
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed
@@ -115,7 +115,9 @@ class ExactIntervals:
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Quantiles of beta laws, as frequencies."""
         if of != "population":
-            raise InputError(f'exact intervals are of the "population" only; got {format_value(of)}')
+            raise InputError(
+                f'exact intervals are of the "population" only; got {format_value(of)}'
+            )
         items = CountColumns.of(self.items, rows)
         if items.reports is None:
             low, high = binomial_ends(items.counts, items.trials, tails)

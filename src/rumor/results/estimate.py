@@ -254,4 +254,3 @@ class Estimate(RankedRows):
 def _known(number: float, text: str) -> str:
     """Return the `text` of a number, or "none" where there is no number."""
     return "none" if np.isnan(number) else text
-

@@ -28,7 +28,7 @@ import numpy as np
 from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.supports import Score
+from rumor.mechanisms.support import Score
 
 Bounds = tuple[Vector, Vector]
 

@@ -1,4 +1,4 @@
-"""Intervals of true shares where reports tell of kept things alone (rumor.mechanisms.kept).
+"""Intervals of true shares where reports tell of kept things alone (rumor.mechanisms.cap_sampling).
 
 With g the kept share of a thing, c the cap and D the number of things, a person above the cap
 keeps each thing with a chance of at least k = c/D. So the true share f satisfies
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.intervals import Bounds, RankedIntervals, Tails
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rumor.core.checks import nearest
 from rumor.core.errors import InputError
+from rumor.core.extras import explain_missing_extra, import_optional
 from rumor.core.files import PathLike
-from rumor.core.parts_needed import explain_missing_extra, import_optional
 from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.shares import Share

@@ -20,7 +20,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.plain_text import decimals_for, one_line, percent
 from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.supports import Score
+from rumor.mechanisms.support import Score
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import ScoreIntervals, Tails, critical_value
 
@@ -101,7 +101,9 @@ def group_share(
     """The share of these members."""
     score, reports = groups.score(members)
     if of not in score.spread:
-        raise InputError(f'this estimate has intervals of the "population" only; got {format_value(of)}')
+        raise InputError(
+            f'this estimate has intervals of the "population" only; got {format_value(of)}'
+        )
     unbiased = float(score.excess[0] / score.gain)
     ends = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
     low, high = float(ends[0][0]), float(ends[1][0])

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor.core.parts_needed import import_optional
-from rumor.mechanisms.supports import ItemCounts
+from rumor.core.extras import import_optional
+from rumor.mechanisms.support import ItemCounts
 
 _SMALLEST = 1e-300
 POWER = 0.9  # how often the interval of the smallest share lies above 0

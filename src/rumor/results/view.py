@@ -46,11 +46,15 @@ class View:
         checked_level(self.level)
         checked_target(self.of)
         if self.order not in (None, "estimate", "given"):
-            raise InputError(f'an order must be "estimate" or "given"; got {format_value(self.order)}')
+            raise InputError(
+                f'an order must be "estimate" or "given"; got {format_value(self.order)}'
+            )
         if self.rows is not None and (
             isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
         ):
-            raise InputError(f"rows must be a whole number from 1 on; got {format_value(self.rows)}")
+            raise InputError(
+                f"rows must be a whole number from 1 on; got {format_value(self.rows)}"
+            )
 
     @property
     def target(self) -> Target:

@@ -194,7 +194,9 @@ def _combined(
 def _weight(name: str, weight: object) -> float:
     number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
     if not number or not math.isfinite(weight) or weight < 0:  # type: ignore[arg-type,operator]
-        raise InputError(f"weights must be numbers from 0 on; got {format_value(weight)} for {name!r}")
+        raise InputError(
+            f"weights must be numbers from 0 on; got {format_value(weight)} for {name!r}"
+        )
     return float(weight)  # type: ignore[arg-type]
 
 

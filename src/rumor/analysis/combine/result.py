@@ -13,7 +13,7 @@ from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value, share_ends
-from rumor.results.rows import Column, Tabular, all_or_each, finite
+from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ class Combined(Tabular):
             for k in range(len(rows))
             if columns["low"][k] is not None
         ]
-        facts = [f"{self.method}; lines: {percent(view.level)} confidence intervals for {TARGETS[self.of]}"]
+        facts = [
+            f"{self.method}; lines: {percent(view.level)} confidence intervals for {TARGETS[self.of]}"
+        ]
         return panels(data, "estimate", title or "Estimates", facts)
 
 

@@ -99,7 +99,7 @@ def compare_groups(
             f"{len(common.values):,} each (name one to compare with: --against)"
         )
     rows = [differences(*(found[i] for i in pair)) for pair in pairs]
-    tests = [kind.overall(*(groups[i].summary for i in pair)) for pair in pairs]
+    tests = [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs]
     p_values = [_known(one.p_value) for one in rows]
     adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
     known = np.array([1.0 if test is None else test.p_value for test in tests])
@@ -142,7 +142,9 @@ def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, i
     if against is None:
         return list(itertools.combinations(range(len(names)), 2))
     if against not in names:
-        raise InputError(f"the group to compare with must be one of them; got {format_value(against)}")
+        raise InputError(
+            f"the group to compare with must be one of them; got {format_value(against)}"
+        )
     at = list(names).index(against)
     return [(at, i) for i in range(len(names)) if i != at]
 

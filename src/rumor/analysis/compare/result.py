@@ -18,7 +18,7 @@ from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, p
 from rumor.core.types import Vector
 from rumor.estimators.groups import Overall
 from rumor.results.intervals import Bounds, critical_value
-from rumor.results.rows import Column, Tabular, all_or_each, finite
+from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
 
 if TYPE_CHECKING:

@@ -41,7 +41,9 @@ def right_side(formula: str) -> str:
     """What a formula explains something by; what is explained, the question says."""
     left, tilde, right = formula.rpartition("~")
     if not right.strip() or "~" in left:
-        raise InputError(f"a formula is written ANSWER ~ COLUMN + COLUMN; got {format_value(formula)}")
+        raise InputError(
+            f"a formula is written ANSWER ~ COLUMN + COLUMN; got {format_value(formula)}"
+        )
     return right if tilde else formula
 
 

@@ -148,7 +148,9 @@ def _table(columns: Any) -> dict[str, Any]:
     if hasattr(columns, "column_names"):  # Arrow
         columns = {name: columns[name].to_pylist() for name in columns.column_names}
     if not isinstance(columns, Mapping) and not hasattr(columns, "keys"):
-        raise InputError(f"columns must be a table or a mapping from names; got {format_value(columns)}")
+        raise InputError(
+            f"columns must be a table or a mapping from names; got {format_value(columns)}"
+        )
     found: dict[str, Any] = {str(name): np.asarray(columns[name]) for name in columns}
     if not found:
         raise InputError("a regression needs a public column at least; got none")

@@ -140,7 +140,9 @@ def _day(day: object) -> datetime.date:
     try:
         return datetime.date.fromisoformat(str(day))
     except ValueError:
-        raise InputError(f"a day must be a date, or written YYYY-MM-DD; got {format_value(day)}") from None
+        raise InputError(
+            f"a day must be a date, or written YYYY-MM-DD; got {format_value(day)}"
+        ) from None
 
 
 def follow_reports(stored: Stored, every: str = "day") -> Trend:

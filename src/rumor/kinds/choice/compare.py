@@ -27,7 +27,7 @@ def measures(
     return Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
 
 
-def overall(first: Summary, second: Summary) -> Overall | None:
+def omnibus_test(first: Summary, second: Summary) -> Overall | None:
     """Whether any share differs; None where there are too many values for their covariance."""
     sides = [_side(summary) for summary in (first, second)]
     if sides[0][0].domain > MAX_VALUES:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.checks import checked_method
 from rumor.core.types import Vector
-from rumor.estimators.data import Material, reports_in, as_summary
+from rumor.estimators.data import Material, as_summary, reports_in
 from rumor.estimators.frequency.bayes import oracle_bayes, oracle_em
 from rumor.estimators.frequency.diagnostics import (
     POWER,
@@ -25,7 +25,7 @@ from rumor.estimators.frequency.linear import (
 from rumor.estimators.frequency.refined import oracle_refined
 from rumor.kinds.channel_matrix import METHODS
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import CountIntervals, ExactIntervals
 from rumor.results.estimate import Estimate
@@ -92,11 +92,11 @@ def frequency_estimate(
 
 def _facts(oracle: FrequencyOracle, summary: Summary, method: str) -> dict[str, object]:
     """Noise level, smallest detectable frequency, and a warning where it is due."""
-    fakes = fake_clients(oracle, summary.reports)
+    fakes = bound_poisoning(oracle, summary.reports)
     if method != "inversion":
         plausible = np.clip(oracle.unbiased(summary.tally, summary.reports), 0.0, 1.0)
         noise = np.sqrt(oracle.variance(plausible, summary.reports))
-        fakes = fakes.with_shares(float(noise.max()))
+        fakes = fakes.with_share_shift(float(noise.max()))
     even = evenness(oracle.item_channel(summary.tally, summary.reports))
     found: dict[str, object] = {
         "noise": deviation(oracle, 0.0, summary.reports),

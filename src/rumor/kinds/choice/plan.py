@@ -19,11 +19,11 @@ from rumor.kinds.planning.forecast import (
     typical_law,
 )
 from rumor.kinds.planning.planned import (
+    BudgetSpec,
     MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    BudgetSpec,
     mean_square,
     permanent_noise,
     told_apart,
@@ -39,9 +39,9 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     """One of so many answers."""
 
     sized = "{domain:,} values"
-    error_of = "the share of an answer that hardly anybody gives"
-    default_of = "the default estimate over all values of Zipf's law, calibrated by simulation"
-    detects = "the smallest share told from zero"
+    error_of = "the share of a rare value"
+    default_of = "method auto over all values under Zipf's law (simulated)"
+    detects = "the smallest detectable share"
     usual_of = "a share of one in so many answers, sampling included"
 
     def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
@@ -51,7 +51,9 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         if wish.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
             noise = vars(permanent_noise(wish.epsilon, wish.permanent))
             kept = BasicRappor(domain=self.domain, **noise)
-            found.append(MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}}))
+            found.append(
+                MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}})
+            )
         return found
 
     def error(self, mechanism: FrequencyOracle, users: int) -> float:

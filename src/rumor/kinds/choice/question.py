@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
 from rumor.core.errors import InputError
-from rumor.kinds.base import Example, domain_of, some
+from rumor.kinds.base import Example, abbreviate_list, domain_of
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.registry import of_kind
@@ -87,9 +87,9 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
         "max_report_bytes",
     )
     family = FrequencyOracle
-    needs = "a choice needs a frequency oracle"
+    family_rule = "a choice needs a frequency oracle"
     memoises = True
-    linked = "joint"
+    linked_kind = "joint"
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """An oracle, by name or the best one."""
@@ -129,7 +129,7 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
         """The labels, or the range of the integers."""
         if mechanism.labels is None:
             return f"an integer from 0 to {mechanism.domain - 1:,}"
-        return f"one of {some(mechanism.labels)}"
+        return f"one of {abbreviate_list(mechanism.labels)}"
 
     def example(self) -> Example:
         """Three labels."""

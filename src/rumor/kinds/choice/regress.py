@@ -14,7 +14,9 @@ _LISTED = 4096
 _MAX_CELLS = 1 << 26
 
 
-def report_likelihoods(oracle: FrequencyOracle, reports: Reports) -> tuple[Vector, Rows | None, Vector | None]:
+def report_likelihoods(
+    oracle: FrequencyOracle, reports: Reports
+) -> tuple[Vector, Rows | None, Vector | None]:
     """P(report | value) for each report, which output it is, and P of every output.
 
     Where outputs are too many to be listed, the probabilities lack a factor of the report alone.

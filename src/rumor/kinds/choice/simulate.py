@@ -11,8 +11,14 @@ from rumor.core.randomness import System
 from rumor.core.types import Codes, Tally
 from rumor.kinds.choice.estimate import estimate
 from rumor.kinds.choice.read import reader
-from rumor.kinds.reading import Held, read_histogram
-from rumor.kinds.simulation import Simulation, SimulationSettings, checked_trials, repeated, rescaled
+from rumor.kinds.reading import TableAnswers, read_histogram
+from rumor.kinds.simulation import (
+    Simulation,
+    SimulationSettings,
+    checked_trials,
+    repeated,
+    rescaled,
+)
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.estimate import Estimate
@@ -27,7 +33,7 @@ def simulate(oracle: FrequencyOracle, counts: Tally, trials: SimulationSettings)
     if people == 0:
         raise InputError("a simulation needs at least one person; got none")
     source = System() if trials.random is None else trials.random
-    numbered, truth = oracle.unlabelled(), counts / people
+    numbered, truth = oracle.without_labels(), counts / people
 
     def trial(number: int) -> Estimate:
         summary, done = Summary.empty(oracle), 0
@@ -51,7 +57,7 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
         yield np.repeat(values, np.clip(ends, start, stop) - np.clip(starts, start, stop))
 
 
-def dry_run(oracle: FrequencyOracle, held: Held, trials: SimulationSettings) -> Simulation:
+def dry_run(oracle: FrequencyOracle, held: TableAnswers, trials: SimulationSettings) -> Simulation:
     """A dry run with the answers of a table."""
     counts = read_histogram(oracle, reader(oracle), held)
     if trials.people is not None:

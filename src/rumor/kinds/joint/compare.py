@@ -19,6 +19,8 @@ def measures(
 ) -> Measures:
     """A share for each row of the linear estimate."""
     if of != "population":
-        raise InputError(f'joint answers are compared of the "population" only; got {format_value(of)}')
+        raise InputError(
+            f'joint answers are compared of the "population" only; got {format_value(of)}'
+        )
     found = estimate(mechanism, summary, "linear", {})
     return Measures.shares(list(found.values), Sample.known(found.unbiased, found.stderr))

@@ -21,7 +21,7 @@ from rumor.kinds.joint.pair_table import PairTable, few_cells, few_margin
 from rumor.kinds.joint.result import Asked, JointEstimate
 from rumor.mechanisms.mixed.mixed import Counted, Mixed
 from rumor.mechanisms.mixed.parts import Parts
-from rumor.mechanisms.poisoning import FakeClients, fakes_among
+from rumor.mechanisms.poisoning import PoisoningBound, fake_count
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
 """Every method, and its options."""
@@ -51,19 +51,19 @@ def estimate(
     )
 
 
-def _fakes(mechanism: Mixed, counted: Sequence[Counted], found: Linear) -> FakeClients:
+def _fakes(mechanism: Mixed, counted: Sequence[Counted], found: Linear) -> PoisoningBound:
     """Return how far fakes who are all asked the same part of the question move a cell.
 
     A part that few are asked for alone moves the cells of its tables too, by less than its own
     values.
     """
-    fakes = fakes_among(sum(one.reports for one in counted))
+    fakes = fake_count(sum(one.reports for one in counted))
     oracles = [one.component.oracle for one in counted]
     share = [fakes / max(one.reports, fakes) for one in counted]
     adds = max(o.poisoning.gain(1, 1) * part for o, part in zip(oracles, share, strict=True))
     takes = max(o.poisoning.loss(1, 1) * part for o, part in zip(oracles, share, strict=True))
     noise = max(float(found.pair(pair).deviation.max()) for pair in found.coordinates.pairs)
-    return FakeClients(fakes, adds, takes, mechanism.poisoning.raised).with_shares(noise)
+    return PoisoningBound(fakes, adds, takes, mechanism.poisoning.target).with_share_shift(noise)
 
 
 def joint_estimate(

@@ -52,7 +52,7 @@ def estimate_linked(
     sizes: list[int] = []
     seen: list[Vector] = []
     for id, (oracle, reports) in asked.items():
-        if not oracle.says_value:
+        if not oracle.report_is_value:
             raise InputError(
                 f"linked reports must be of randomised response; got {oracle.name!r} for {id!r}"
             )

@@ -16,11 +16,11 @@ from rumor.kinds.joint.fit.linear import Linear, Moments, Seen, linear
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.planned import (
+    BudgetSpec,
     MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -37,12 +37,11 @@ class PlannedJoint(PlannedQuestion[Mixed]):
 
     error_of = "a cell of a table of two parts, where all are as frequent"
     default_of = (
-        "the default estimate over all cells, where margins fall like 1/rank and the two answers "
-        "go together a little (simulated)"
+        "method auto over all cells, with Zipf margins and weak association (simulated)"
     )
     second = ("margin error", "margin_standard_error")
-    detects = "the smallest share of a cell told from zero"
-    truth = "margins that fall like 1/rank and answers that go together a little"
+    detects = "the smallest detectable share of a cell"
+    truth = "Zipf margins and weak association"
 
     @functools.cached_property
     def parts(self) -> Parts:

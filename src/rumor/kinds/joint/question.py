@@ -8,7 +8,7 @@ from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.errors import AnswerError, InputError, format_value
-from rumor.kinds.base import Example, Kind, some
+from rumor.kinds.base import Example, Kind, abbreviate_list
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
@@ -22,12 +22,12 @@ TAKEN = (*COLUMNS, "stratum", "count", "value")
 class JointQuestion(Kind[Mixed]):
     """Two to four answers that make one table, as a device knows them."""
 
-    many_columns = "a joint answer has a column for each part"
+    many_columns_reason = "a joint answer has a column for each part"
     name = "joint"
     keys = ("parts", "epsilon", "mechanism")
-    names = ("parts",)
+    contract_names = ("parts",)
     family = Mixed
-    needs = "a joint question needs the mechanism 'mixed'"
+    family_rule = "a joint question needs the mechanism 'mixed'"
     has_domain = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Mixed:
@@ -47,7 +47,7 @@ class JointQuestion(Kind[Mixed]):
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mixed:
         """The mechanism, its parts called as the contract says."""
-        own = self.own(mechanism)
+        own = self.check_family(mechanism)
         if contract["parts"] is None:  # a contract that was made without names
             return own
         return own.named(_checked_parts(contract["parts"]))
@@ -75,7 +75,9 @@ class JointQuestion(Kind[Mixed]):
         """The parts and their labels."""
         parts = mechanism.parts
         each = zip(parts.keys, parts.values, strict=True)
-        return "PART=LABEL, PART=LABEL...; " + "; ".join(f"{id}: {some(xs)}" for id, xs in each)
+        return "PART=LABEL, PART=LABEL...; " + "; ".join(
+            f"{id}: {abbreviate_list(xs)}" for id, xs in each
+        )
 
     def example(self) -> Example:
         """Two habits."""
@@ -85,13 +87,13 @@ class JointQuestion(Kind[Mixed]):
             {"id": "drinks", "labels": ["never", "seldom", "often"]},
         ]
         return Example(
-            wish={"parts": wish, "epsilon": 2.0},
-            typed=[f"smokes={smokes}, drinks={drinks}" for smokes, drinks in people],
+            spec={"parts": wish, "epsilon": 2.0},
+            typed_answers=[f"smokes={smokes}, drinks={drinks}" for smokes, drinks in people],
             table="smokes,drinks\n" + "".join(f"{a},{b}\n" for a, b in people),
             plan={"parts": "2x3"},
         )
 
-    def facts(self, mechanism: Mixed) -> dict[str, Json]:
+    def answer_domain(self, mechanism: Mixed) -> dict[str, Json]:
         """How many answers there are."""
         return {"answers": mechanism.parts.cells, "range": None}
 

@@ -12,13 +12,17 @@ import pyarrow as pa
 from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.types import Codes, Tally
-from rumor.kinds.interviews import Ask, parts
-from rumor.kinds.reading import positions, present
+from rumor.kinds.interviews import InitPrompt, parse_parts
+from rumor.kinds.reading import positions, require_present
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
 
 ABOUT = "two to four answers, to see how they go together"
-ASKS = (Ask("parts", "The parts, such as smokes: yes, no; drinks: much, some, none", parts),)
+ASKS = (
+    InitPrompt(
+        "parts", "The parts, such as smokes: yes, no; drinks: much, some, none", parse_parts
+    ),
+)
 
 
 COUNT = "count"
@@ -47,7 +51,7 @@ def read_people(
         for part, key in enumerate(parts.keys):
             with table.locate_errors(key, before):
                 read = functools.partial(positions, _Part(parts, part))
-                columns.append(read(present(batch.column(part))))
+                columns.append(read(require_present(batch.column(part))))
         yield parts.joined(columns), batch
         before += len(batch)
 

@@ -12,6 +12,7 @@ import numpy as np
 from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Vector, checked_target
+from rumor.core.typing import override
 from rumor.kinds.joint.fit.association import Ends
 from rumor.kinds.joint.fit.linear import Moments
 from rumor.kinds.joint.pair_table import FewEnds, PairTable, stretched
@@ -81,7 +82,9 @@ class JointEstimate(Tabular):
     def _value(self, part: int, label: object) -> str:
         if str(label) not in self.parts.values[part]:
             key = self.parts.keys[part]
-            raise InputError(f"a share of {key!r} is of one of its values; got {format_value(label)}")
+            raise InputError(
+                f"a share of {key!r} is of one of its values; got {format_value(label)}"
+            )
         return str(label)
 
     def together(self, values: Sequence[int | str], view: View) -> Share:

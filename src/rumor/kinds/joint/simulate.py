@@ -14,7 +14,7 @@ from rumor.core.types import Vector
 from rumor.kinds.joint.estimate import estimate
 from rumor.kinds.joint.read import read_counts
 from rumor.kinds.joint.result import JointEstimate
-from rumor.kinds.reading import Held
+from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import (
     Crowd,
     NumericSimulation,
@@ -28,7 +28,9 @@ from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.view import View
 
 
-def dry_run(mechanism: Mixed, held: Held, trials: SimulationSettings) -> NumericSimulation[JointEstimate]:
+def dry_run(
+    mechanism: Mixed, held: TableAnswers, trials: SimulationSettings
+) -> NumericSimulation[JointEstimate]:
     """A dry run with the people of a table: a row for each, or cells with a count."""
     if held.column is not None:
         raise InputError(
@@ -37,7 +39,7 @@ def dry_run(mechanism: Mixed, held: Held, trials: SimulationSettings) -> Numeric
     counts = read_counts(mechanism, held.table)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
-    cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.unlabelled()
+    cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.without_labels()
     truth = true_rows(mechanism.parts, counts / counts.sum())
     crowd = Crowd(lambda source: iter([cells]), cells.size, {"frequency": truth})
 

@@ -26,7 +26,7 @@ class KeyValue(KeyValueQuestion):
                 f"missing; got --missing {rule}"
             )
 
-    def row_is_person(self, table: AnswerTable) -> bool:
+    def has_row_per_person(self, table: AnswerTable) -> bool:
         """Not where each pair has a row."""
         return not self._part("read").is_long(table)
 

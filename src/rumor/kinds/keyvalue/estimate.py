@@ -38,7 +38,7 @@ from rumor.kinds.keyvalue.intervals import (
 )
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
-from rumor.mechanisms.poisoning import FakeClients
+from rumor.mechanisms.poisoning import PoisoningBound
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.summary import Summary
 from rumor.results.kept import FullSlots
@@ -200,11 +200,11 @@ def _fakes(
     mechanism: KeyValueMechanism, reports: int, counts: KeyCounts, linear: LinearKeys
 ) -> dict[str, object]:
     """Return how far fakes who all speak of one key move its share, and the leading key's mean."""
-    bound = FakeClients.of_trials(mechanism, reports, float(np.min(counts.trials)))
-    bound = bound.with_shares(float(np.sqrt(np.max(linear.var_f))))
+    bound = PoisoningBound.for_trials(mechanism, reports, float(np.min(counts.trials)))
+    bound = bound.with_share_shift(float(np.sqrt(np.max(linear.var_f))))
     leader = int(np.argmax(linear.f))
     # The share of honest people is no smaller than what fakes leave of the one that was seen.
-    share = min(float(linear.f[leader]), 1.0) - bound.adds
+    share = min(float(linear.f[leader]), 1.0) - bound.gain
     moves = mechanism.mean_moved(bound.clients / max(counts.trials[leader], bound.clients), share)
     mean = f"they could move the mean of the most frequent key by {moves:.2g}"
     sentence = f"{bound.sentence()}; {mean}"

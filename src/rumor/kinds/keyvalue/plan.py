@@ -13,11 +13,11 @@ from rumor.core.types import Vector
 from rumor.kinds.keyvalue.question import key_value
 from rumor.kinds.planning.forecast import holders, key_ratio, typical_keys
 from rumor.kinds.planning.planned import (
+    BudgetSpec,
     MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -51,12 +51,11 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     sized = "{domain:,} keys"
     # Keys are simulated as tables of people: smaller crowds.
     simulated = 20_000
-    error_of = f"the share of a key that {SHARE:.0%} of the people hold"
+    error_of = f"the share of a key that {SHARE:.0%} of respondents hold"
     default_of = (
-        "the default estimate over all keys, held by a half, a third, a quarter of the people "
-        "and so on, calibrated by simulation"
+        "method auto over all keys, held by 1/2, 1/3, 1/4, ... of respondents (simulated)"
     )
-    detects = "the smallest share of a key told from zero"
+    detects = "the smallest detectable share of a key"
 
     def size(self) -> str:
         """How many keys, and how many of them one person holds."""

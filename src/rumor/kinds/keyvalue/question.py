@@ -12,8 +12,8 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import AnswerError, InputError, format_value
-from rumor.kinds.base import Example, Kind, labels_of, some
-from rumor.kinds.domains import RANGE, range_arguments, typed_number
+from rumor.kinds.base import Example, Kind, abbreviate_list, labels_of
+from rumor.kinds.domains import RANGE, parse_answer_number, range_arguments
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
@@ -60,15 +60,15 @@ def key_value(
 class KeyValueQuestion(Kind[KeyValueMechanism]):
     """Some of a fixed list of keys, each with a number, as a device knows it."""
 
-    many_columns = "key-value answers have many columns"
+    many_columns_reason = "key-value answers have many columns"
     name = "keyvalue"
     keys = ("keys", "cap", *RANGE, "epsilon", "mechanism")
-    names = ("labels", "parent")
+    contract_names = ("labels", "parent")
     family = KeyValueMechanism
-    needs = "a keyvalue question needs such a mechanism"
+    family_rule = "a keyvalue question needs such a mechanism"
     least_domain = 1
     has_cap = True
-    shares = False
+    estimates_shares = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
         """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
@@ -83,14 +83,16 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
         if mechanism is None:
             return key_value(**arguments)
         if "cap" in arguments and "cap" not in mechanism.OPTIONS:
-            raise InputError(f"mechanism {name!r} takes no cap; got {format_value(arguments['cap'])}")
+            raise InputError(
+                f"mechanism {name!r} takes no cap; got {format_value(arguments['cap'])}"
+            )
         if "cap" in mechanism.OPTIONS and "cap" not in arguments:
             raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
         return mechanism(**arguments)
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> KeyValueMechanism:
         """The mechanism, its keys called by the contract's labels."""
-        keyed = self.own(mechanism)
+        keyed = self.check_family(mechanism)
         labels = labels_of(contract)
         named = keyed.with_labels(None if labels is None else checked_labels(labels))
         return named.with_parent(contract["parent"])
@@ -109,20 +111,20 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
 
     def hint(self, mechanism: KeyValueMechanism) -> str:
         """The keys and the range."""
-        names = some(mechanism.labels or [str(key) for key in range(mechanism.keys)])
+        names = abbreviate_list(mechanism.labels or [str(key) for key in range(mechanism.keys)])
         said = mechanism.grid.range_text
         return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
 
     def example(self) -> Example:
         """Two apps, and how long each was used."""
         return Example(
-            wish={"keys": ["maps", "chat"], "low": 0, "high": 4, "epsilon": 2.0},
-            typed=("maps:1.5,chat:2", "chat:4", "none", "maps:0.5"),
+            spec={"keys": ["maps", "chat"], "low": 0, "high": 4, "epsilon": 2.0},
+            typed_answers=("maps:1.5,chat:2", "chat:4", "none", "maps:0.5"),
             table="maps,chat\n1.5,2\n,4\n,\n0.5,\n",
             plan={"domain": 2, "low": 0.0, "high": 4.0},
         )
 
-    def facts(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
+    def answer_domain(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
         """The range."""
         return {"answers": None, "range": [mechanism.grid.low, mechanism.grid.high]}
 
@@ -137,4 +139,4 @@ def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int | str, float]:
     plain = mechanism.labels is None and name.isascii() and name.isdigit()
     place = mechanism.layout.key(int(name[:20]) if plain else name)
     called = place if mechanism.labels is None else mechanism.labels[place]
-    return called, typed_number(number, rule)
+    return called, parse_answer_number(number, rule)

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError, format_value
-from rumor.kinds.interviews import HIGH, LOW, Ask, cap_of, listed
+from rumor.kinds.interviews import HIGH, LOW, InitPrompt, cap_prompt, parse_list
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
 ABOUT = "things that people have, with a number for each"
 ASKS = (
-    Ask("keys", "The things, with commas between them", listed),
+    InitPrompt("keys", "The things, with commas between them", parse_list),
     LOW,
     HIGH,
-    cap_of("things", optional=True),
+    cap_prompt("things", optional=True),
 )
 
 

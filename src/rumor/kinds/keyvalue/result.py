@@ -17,7 +17,7 @@ from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
 from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, both_sided_tails, split_tails

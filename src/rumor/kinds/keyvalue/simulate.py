@@ -15,8 +15,14 @@ from rumor.core.types import Vector
 from rumor.kinds.keyvalue.estimate import estimate, estimate_keyvalue, estimate_rounds
 from rumor.kinds.keyvalue.read import is_long, read_people
 from rumor.kinds.keyvalue.result import KeyValueEstimate
-from rumor.kinds.reading import Held
-from rumor.kinds.simulation import Crowd, NumericSimulation, SimulationSettings, simulate_numeric, summary_of
+from rumor.kinds.reading import TableAnswers
+from rumor.kinds.simulation import (
+    Crowd,
+    NumericSimulation,
+    SimulationSettings,
+    simulate_numeric,
+    summary_of,
+)
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary
@@ -27,7 +33,7 @@ _CHUNK_CELLS = 1 << 22
 
 
 def dry_run(
-    mechanism: KeyValueMechanism, held: Held, trials: SimulationSettings
+    mechanism: KeyValueMechanism, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
     """A dry run with the people of a table, whose columns are called as keys are."""
     return simulate_keys(mechanism, read_crowd(mechanism, held.table, trials.people), trials)
@@ -47,7 +53,9 @@ def simulate_keys(
     return simulate_numeric(crowd, trial, _answers, _picture, trials)
 
 
-def _rounds(first: PrivKVM, crowd: Crowd, trials: SimulationSettings, source: RandomSource) -> KeyValueEstimate:
+def _rounds(
+    first: PrivKVM, crowd: Crowd, trials: SimulationSettings, source: RandomSource
+) -> KeyValueEstimate:
     wide = [first.read(batch) for batch in crowd.batches(source)]
     if len(wide) != 1:
         raise InputError(
@@ -74,7 +82,9 @@ def _picture(
     result.plot(path, view, title=title, truth=(truth["frequency"], truth["mean"]))
 
 
-def read_crowd(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None = None) -> Crowd:
+def read_crowd(
+    mechanism: KeyValueMechanism, table: AnswerTable, people: int | None = None
+) -> Crowd:
     """The people of a table; `people` rescales to a crowd of that size, drawn from them."""
     names = set(table.schema.names)
     if {"key", "frequency", "mean"} <= names and not is_long(table):

@@ -12,12 +12,12 @@ import numpy as np
 
 from rumor.core.binomial import FEW
 from rumor.core.checks import checked_method
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 from rumor.core.types import Rows, Target
 from rumor.estimators.data import as_summary
 from rumor.kinds.number.result import MeanEstimate
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
@@ -147,5 +147,5 @@ def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> Me
         epsilon=mechanism.epsilon,
         method=chosen,
         intervals=intervals,
-        diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
+        diagnostics={"fake_clients": bound_poisoning(mechanism, n).to_dict()},
     )

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import MechanismChoice, PlannedMean, Size, Squares, BudgetSpec
+from rumor.kinds.planning.planned import BudgetSpec, MechanismChoice, PlannedMean, Size, Squares
 from rumor.mechanisms.mean import MeanMechanism, choose_mean, mean_mechanisms
 
 _POINTS = 2001
@@ -19,9 +19,9 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
     """One number within a range."""
 
     sized = "numbers from {low:g} to {high:g}"
-    error_of = "the mean, whatever people's numbers are"
-    default_of = "the default estimate where numbers are spread evenly"
-    detects = "the smallest distance of the mean from a given number that is noticed"
+    error_of = "the mean, for any distribution"
+    default_of = "method auto under a uniform distribution"
+    detects = "the smallest detectable distance of the mean from a given number"
 
     def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
         """All of them, at the same epsilon."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.kinds.base import KindSwitch, Example, Kind
-from rumor.kinds.domains import RANGE, range_arguments, typed_number
+from rumor.kinds.base import Example, Kind, KindSwitch
+from rumor.kinds.domains import RANGE, parse_answer_number, range_arguments
 from rumor.mechanisms.mean import MeanMechanism, choose_mean
 
 
@@ -17,11 +17,11 @@ class NumberQuestion(Kind[MeanMechanism]):
     name = "number"
     keys = (*RANGE, "estimate", "epsilon", "mechanism")
     family = MeanMechanism
-    needs = "a number needs a mechanism for means"
+    family_rule = "a number needs a mechanism for means"
     # A distribution of numbers is learned from ordered answers, and its mean with it.
     kind_switch = KindSwitch("estimate", "mean", "distribution", "ordered")
     has_domain = False
-    shares = False
+    estimates_shares = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> MeanMechanism:
         """A mechanism for means, by name or whichever has the least noise."""
@@ -34,7 +34,7 @@ class NumberQuestion(Kind[MeanMechanism]):
 
     def parse_answer(self, mechanism: MeanMechanism, text: str) -> object:
         """A number, however large."""
-        return typed_number(text, "an answer must be a number")
+        return parse_answer_number(text, "an answer must be a number")
 
     def hint(self, mechanism: MeanMechanism) -> str:
         """The range."""
@@ -48,6 +48,6 @@ class NumberQuestion(Kind[MeanMechanism]):
             plan={"low": 0.0, "high": 60.0},
         )
 
-    def facts(self, mechanism: MeanMechanism) -> dict[str, Json]:
+    def answer_domain(self, mechanism: MeanMechanism) -> dict[str, Json]:
         """The range."""
         return {"answers": None, "range": [mechanism.grid.low, mechanism.grid.high]}

@@ -13,14 +13,20 @@ from rumor.core.randomness import RandomSource
 from rumor.core.types import Vector
 from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
-from rumor.kinds.reading import Held
-from rumor.kinds.simulation import Crowd, NumericSimulation, SimulationSettings, simulate_numeric, summary_of
+from rumor.kinds.reading import TableAnswers
+from rumor.kinds.simulation import (
+    Crowd,
+    NumericSimulation,
+    SimulationSettings,
+    simulate_numeric,
+    summary_of,
+)
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.results.view import View
 
 
 def dry_run(
-    mechanism: MeanMechanism, held: Held, trials: SimulationSettings
+    mechanism: MeanMechanism, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
     """A dry run with the numbers of a table."""
     crowd = read_numbers(mechanism, held, trials.people)
@@ -54,7 +60,7 @@ def _picture(
     result.plot(path, view, title=title, truth=float(truth["mean"][0]))
 
 
-def read_numbers(mechanism: MeanMechanism, held: Held, people: int | None = None) -> Crowd:
+def read_numbers(mechanism: MeanMechanism, held: TableAnswers, people: int | None = None) -> Crowd:
     """The people of a table; `people` rescales to a crowd of that size."""
     table, column = held.table, held.column
     counted = column is None and {"value", "count"} <= set(table.schema.names)

@@ -32,15 +32,15 @@ class Ordered(OrderedQuestion):
 
     def table_advice(self, mechanism: Wave, table: AnswerTable, column: str) -> str | None:
         """Return that numbers with few values are better asked for as labels."""
-        from rumor.kinds.ordered.few_values import few_values
+        from rumor.kinds.ordered.few_values import advise_labels
 
-        return few_values(mechanism, table, column)
+        return advise_labels(mechanism, table, column)
 
     def learned_cap(self, path: PathLike, summary: Summary) -> LearnedCap:
         """Return the number of things that nine in ten people hold at most."""
-        from rumor.kinds.ordered.cap import cap_of
+        from rumor.kinds.ordered.cap import suggest_cap
 
-        return cap_of(self._part("estimate").estimate(summary.mechanism, summary, "auto", {}))
+        return suggest_cap(self._part("estimate").estimate(summary.mechanism, summary, "auto", {}))
 
     def largest_error(self, size: Size) -> float:
         """The whole range."""

@@ -11,7 +11,7 @@ from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.kinds.planning.learned_cap import SHARE, LearnedCap
 
 
-def cap_of(found: OrderedEstimate) -> LearnedCap:
+def suggest_cap(found: OrderedEstimate) -> LearnedCap:
     """The cap from estimated numbers of things that people hold."""
     scale = found.scale
     if not scale.numeric or scale.start < -1:

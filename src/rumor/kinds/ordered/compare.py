@@ -20,7 +20,7 @@ from rumor.estimators.groups import Overall, Sample, beyond
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures, Quantiles
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.fit.likelihood import checked_outputs
-from rumor.kinds.ordered.measured import Measured, condition
+from rumor.kinds.ordered.measured import PointEstimate, assumption_phrase
 from rumor.kinds.ordered.result import QUANTILES
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave.band import Band
@@ -29,7 +29,7 @@ from rumor.mechanisms.wave.wave import Wave
 _MOMENTS = 5
 
 
-def changed(band: Band, before: object, after: object) -> Overall:
+def smooth_test(band: Band, before: object, after: object) -> Overall:
     """The statistic, and the probability of one as large if nothing changed."""
     first, second = checked_outputs(band, before), checked_outputs(band, after)
     moments = min(_MOMENTS, band.outcomes - 1)
@@ -63,23 +63,23 @@ def measures(mechanism: Wave, summary: Summary, of: Target, options: Mapping[str
         rows = np.arange(1, 1 + len(QUANTILES))
         quantiles = Quantiles(rows, QUANTILES, found.curve())
         function = Sample.known(np.cumsum(found.frequency), found.fit.cdf[1])
-        note = f"quantiles: intervals hold {condition(found.assume, found.heaps)}."
+        note = f"quantiles: intervals hold {assumption_phrase(found.assume, found.heaps)}."
         known = Measures.known(parts)
         return replace(known, quantiles=quantiles, function=function, notes=(note,))
     if scale.domain <= _LISTED:
         value, deviation = found.unbiased_function()
         parts[UP_TO] = (list(scale.names())[:-1], value[:-1], deviation[:-1])
-    note = f"shares: intervals hold {condition(found.assume, found.heaps)}."
+    note = f"shares: intervals hold {assumption_phrase(found.assume, found.heaps)}."
     return replace(Measures.known(parts), notes=(note,))
 
 
-def _columns(found: list[Measured]) -> tuple[Any, Any]:
+def _columns(found: list[PointEstimate]) -> tuple[Any, Any]:
     return np.array([one.value for one in found]), np.array([one.stderr for one in found])
 
 
-def overall(first: Summary, second: Summary) -> Overall | None:
+def omnibus_test(first: Summary, second: Summary) -> Overall | None:
     """Whether anything changed, by the reports alone; None where they are of two mechanisms."""
     one, other = first.mechanism, second.mechanism
     if one != other or not isinstance(one, Wave):
         return None
-    return changed(one.band, first.tally, second.tally)
+    return smooth_test(one.band, first.tally, second.tally)

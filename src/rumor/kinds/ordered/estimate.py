@@ -15,7 +15,7 @@ from rumor.kinds.ordered.fit.average import OrderedFit, fit_ordered
 from rumor.kinds.ordered.fit.em import em, ems, linear_mean
 from rumor.kinds.ordered.measured import checked_assumption
 from rumor.kinds.ordered.result import OrderedEstimate
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave.wave import Wave
 
@@ -44,7 +44,7 @@ def estimate(
     assume = checked_assumption(options.get("assume"))
     summary = as_summary(mechanism, data)
     fit = fit_ordered(mechanism.band, summary.tally, mechanism.marks)
-    frequency = _answer(mechanism, summary, fit, chosen, options)
+    frequency = _frequencies_by_method(mechanism, summary, fit, chosen, options)
     scale, n = mechanism.scale, summary.reports
     mean, error = linear_mean(mechanism.band, summary.tally)
     # Few reports may agree by chance; the noise is there all the same.
@@ -63,11 +63,11 @@ def estimate(
         counts=summary.tally,
         heaps=bool(mechanism.marks),
         assume=assume,
-        diagnostics={"fake_clients": fake_clients(mechanism, n).to_dict()},
+        diagnostics={"fake_clients": bound_poisoning(mechanism, n).to_dict()},
     )
 
 
-def _answer(
+def _frequencies_by_method(
     mechanism: Wave, summary: Summary, fit: OrderedFit, method: str, options: Mapping[str, Any]
 ) -> Vector:
     if method not in _ITERATED:

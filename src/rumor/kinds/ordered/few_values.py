@@ -19,7 +19,7 @@ _POSITIONS = 4
 _PEOPLE = 20
 
 
-def few_values(wave: Wave, table: AnswerTable, column: str) -> str | None:
+def advise_labels(wave: Wave, table: AnswerTable, column: str) -> str | None:
     """Return a sentence where a `column` of numbers takes few of the values there are.
 
     A row is a person, or as many as a column "count" says beside a column "value".

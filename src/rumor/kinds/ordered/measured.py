@@ -43,7 +43,7 @@ def checked_assumption(assume: object) -> str:
     return DEFAULT if assume is None else checked_choice("assume", assume, ASSUMPTIONS)
 
 
-def condition(assume: str, heaps: bool) -> str:
+def assumption_phrase(assume: str, heaps: bool) -> str:
     """Return under which condition intervals hold, as the end of a sentence."""
     if assume == NOTHING:
         return "whatever the distribution"
@@ -52,7 +52,7 @@ def condition(assume: str, heaps: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PointEstimate:
     """A mean, a share or a quantile: the answer, its standard error and its interval."""
 
     value: float
@@ -69,15 +69,15 @@ class Measured:
         return asdict(self)
 
 
-def minus(first: Measured, second: Measured, z: float) -> Measured:
+def subtract_independent(first: PointEstimate, second: PointEstimate, z: float) -> PointEstimate:
     """The difference of two that know nothing of each other: variances add."""
     value = first.value - second.value
     stderr = float((first.stderr**2 + second.stderr**2) ** 0.5)
-    return Measured(value, value - z * stderr, value + z * stderr, stderr, first.level)
+    return PointEstimate(value, value - z * stderr, value + z * stderr, stderr, first.level)
 
 
 @dataclass(frozen=True)
-class Difference:
+class DistributionDifference:
     """The first estimate minus the second."""
 
     first: OrderedEstimate
@@ -89,18 +89,18 @@ class Difference:
                 "distributions must be over the same positions to be compared; got two scales"
             )
 
-    def mean(self, level: float = CONFIDENCE) -> Measured:
+    def mean(self, level: float = CONFIDENCE) -> PointEstimate:
         """Of the linear means."""
         z = critical_value(level, 1)
         one, other = (
-            Measured(each.unbiased, each.unbiased, each.unbiased, each.stderr, level)
+            PointEstimate(each.unbiased, each.unbiased, each.unbiased, each.stderr, level)
             for each in (self.first, self.second)
         )
-        return minus(one, other, z)
+        return subtract_independent(one, other, z)
 
     def cdf(
         self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the difference of the shares of answers up to a value."""
         one, other = self.first.up_to(value), self.second.up_to(value)
         return self._share(one, other, level, assume)
@@ -112,12 +112,12 @@ class Difference:
         level: float = CONFIDENCE,
         *,
         assume: str | None = None,
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the difference of the shares of answers from one value to another."""
         one, other = self.first.between(low, high), self.second.between(low, high)
         return self._share(one, other, level, assume)
 
-    def _share(self, one: Vector, other: Vector, level: float, assume: str | None) -> Measured:
+    def _share(self, one: Vector, other: Vector, level: float, assume: str | None) -> PointEstimate:
         z = critical_value(level, 1)
         sides = Sides.weighted(
             [self.first.sides(one[:, None], assume), self.second.sides(other[:, None], assume)],
@@ -126,24 +126,24 @@ class Difference:
         low, high = (float(end[0]) for end in sides.ends(z, (-1.0, 1.0)))
         value = float(self.first.frequency @ one - self.second.frequency @ other)
         ends = min(low, value), max(high, value)
-        return Measured(value, *ends, float(sides.stderr(z)[0]), level)
+        return PointEstimate(value, *ends, float(sides.stderr(z)[0]), level)
 
     def quantile(
         self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the difference of the values that a `share` of answers does not exceed."""
         z = critical_value(level, 1)
         curves = self.first.curve(assume), self.second.curve(assume)
         value, low, high = curves[0].less(curves[1], share, z)
-        return Measured(value, low, high, (high - low) / (2 * z), level)
+        return PointEstimate(value, low, high, (high - low) / (2 * z), level)
 
     @functools.cached_property
     def p_value(self) -> float:
         """The probability of reports that differ as much, if nothing changed."""
-        from rumor.kinds.ordered.compare import changed
+        from rumor.kinds.ordered.compare import smooth_test
 
         if self.first.band != self.second.band:
             raise InputError(
                 "whether anything changed is asked of reports of one mechanism; got two"
             )
-        return changed(self.first.band, self.first.counts, self.second.counts).p_value
+        return smooth_test(self.first.band, self.first.counts, self.second.counts).p_value

@@ -10,7 +10,7 @@ from rumor.core.randomness import Seeded
 from rumor.kinds.ordered.fit.forecast import Forecast as Expected
 from rumor.kinds.ordered.fit.forecast import forecast, mean_error
 from rumor.kinds.ordered.result import QUANTILES
-from rumor.kinds.planning.planned import MechanismChoice, PlannedMean, Size, Squares, BudgetSpec
+from rumor.kinds.planning.planned import BudgetSpec, MechanismChoice, PlannedMean, Size, Squares
 from rumor.mechanisms.wave.wave import Wave
 
 # The part of a simulated crowd that belongs to the first of two peaks.
@@ -21,13 +21,13 @@ class PlannedOrdered(PlannedMean[Wave]):
     """One of so many positions, over a range."""
 
     sized = "{domain:,} positions from {low:g} to {high:g}"
-    error_of = "the mean, where answers are spread evenly"
+    error_of = "the mean, under a uniform distribution"
     default_of = (
-        "the whole distribution, as the area between estimated and true distribution function "
-        "(Wasserstein's distance), where densities are smooth"
+        "the distribution (Wasserstein distance: the area between the estimated and the true "
+        "distribution function), for smooth densities"
     )
     second = ("median error", "median_standard_error")
-    detects = "the smallest difference of the mean from a given number that is noticed"
+    detects = "the smallest detectable distance of the mean from a given number"
 
     def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Wave]]:
         """The wave: its width follows from epsilon."""

@@ -8,8 +8,8 @@ from typing import Any
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, format_value
-from rumor.kinds.base import Example, Kind, labels_of, some
-from rumor.kinds.domains import RANGE, typed_number
+from rumor.kinds.base import Example, Kind, abbreviate_list, labels_of
+from rumor.kinds.domains import RANGE, parse_answer_number
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.wave.wave import Wave
 
@@ -22,9 +22,9 @@ class OrderedQuestion(Kind[Wave]):
 
     name = "ordered"
     keys = (*SCALE, "round", "estimate", "epsilon", "mechanism")
-    names = ("labels", "round")
+    contract_names = ("labels", "round")
     family = Wave
-    needs = "ordered answers need the mechanism 'wave'"
+    family_rule = "ordered answers need the mechanism 'wave'"
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
         """The wave, whatever the scale: of a window of one output it is randomised response."""
@@ -45,10 +45,12 @@ class OrderedQuestion(Kind[Wave]):
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Wave:
         """The wave, its positions called by the contract's labels."""
-        wave = self.own(mechanism)
+        wave = self.check_family(mechanism)
         labels, spacings = labels_of(contract), contract["round"]
         if spacings is not None and (not isinstance(spacings, list) or not spacings):
-            raise InputError(f"round must be a list of numbers or null; got {format_value(spacings)}")
+            raise InputError(
+                f"round must be a list of numbers or null; got {format_value(spacings)}"
+            )
         named = wave if labels is None else wave.with_labels(labels)
         return named.rounded_to(spacings or ())
 
@@ -56,25 +58,25 @@ class OrderedQuestion(Kind[Wave]):
         """A label, or a number."""
         if mechanism.labels is not None:
             return mechanism.labels[mechanism.code(text)]
-        return typed_number(text, "an answer must be a number")
+        return parse_answer_number(text, "an answer must be a number")
 
     def hint(self, mechanism: Wave) -> str:
         """The labels, or the range."""
         if mechanism.labels is not None:
-            return f"one of {some(mechanism.labels)}"
+            return f"one of {abbreviate_list(mechanism.labels)}"
         return mechanism.scale.said
 
     def example(self) -> Example:
         """Minutes."""
         people = ("5", "20.5", "60", "45")
         return Example(
-            wish={"low": 0, "high": 60, "bins": 12, "epsilon": 2.0},
-            typed=people,
+            spec={"low": 0, "high": 60, "bins": 12, "epsilon": 2.0},
+            typed_answers=people,
             table="\n".join(["asked", *people, ""]),
             plan={"domain": 12},
         )
 
-    def facts(self, mechanism: Wave) -> dict[str, Json]:
+    def answer_domain(self, mechanism: Wave) -> dict[str, Json]:
         """How many answers there are, and from where to where they go."""
         scale = mechanism.scale
         ends = scale.at(scale.domain) if scale.labels is None else None

@@ -27,10 +27,17 @@ from rumor.core.plain_text import (
     wrapped,
 )
 from rumor.core.types import Tally, Vector
+from rumor.core.typing import override
 from rumor.kinds.ordered.fit.average import OrderedFit
 from rumor.kinds.ordered.fit.bounds import Bounds, Sides
 from rumor.kinds.ordered.fit.curve import Curve
-from rumor.kinds.ordered.measured import DEFAULT, SMOOTH, Measured, checked_assumption, condition
+from rumor.kinds.ordered.measured import (
+    DEFAULT,
+    SMOOTH,
+    PointEstimate,
+    assumption_phrase,
+    checked_assumption,
+)
 from rumor.mechanisms.wave.band import Band
 from rumor.mechanisms.wave.scale import Scale
 from rumor.results.intervals import critical_value
@@ -41,7 +48,7 @@ from rumor.results.view import View, Wishes, viewed
 if TYPE_CHECKING:
     import altair as alt
 
-    from rumor.kinds.ordered.measured import Difference
+    from rumor.kinds.ordered.measured import DistributionDifference
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _NAMES = {0.5: "median"}
@@ -87,7 +94,7 @@ class OrderedEstimate(Tabular):
         """The share of each position for a unit of the scale."""
         return np.asarray(self.frequency / self.scale.unit)
 
-    def mean_interval(self, level: float = CONFIDENCE) -> Measured:
+    def mean_interval(self, level: float = CONFIDENCE) -> PointEstimate:
         """The mean with the interval of the linear one."""
         z, ends = critical_value(level, 1), self.scale.middles[[0, -1]]
         if not self.scale.whole:
@@ -96,11 +103,13 @@ class OrderedEstimate(Tabular):
             [self.unbiased - z * self.stderr, self.unbiased + z * self.stderr], *ends
         )
         mean = self.mean
-        return Measured(mean, min(float(low), mean), max(float(high), mean), self.stderr, level)
+        return PointEstimate(
+            mean, min(float(low), mean), max(float(high), mean), self.stderr, level
+        )
 
     def cdf(
         self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the share of answers up to a value and with it.
 
         Its interval holds whatever the distribution (`assume` "nothing"), or is shorter and holds
@@ -115,7 +124,7 @@ class OrderedEstimate(Tabular):
         level: float = CONFIDENCE,
         *,
         assume: str | None = None,
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the share of answers from `low` to `high`, both included, or of `low` alone.
 
         `assume` is "nothing" or "smooth", as for `cdf`.
@@ -139,7 +148,9 @@ class OrderedEstimate(Tabular):
             low, _, high = str(value).partition("..")
             weights += self.up_to(self._said(high or low)) - self._below(self._said(low))
         if not values or weights.min() < 0 or weights.max() > 1 + _ROUNDING:
-            raise InputError(f"a share is of values named once each; got {format_value(list(values))}")
+            raise InputError(
+                f"a share is of values named once each; got {format_value(list(values))}"
+            )
         found = self._share(weights, view.level)
         named = [str(value) for value in values]
         return Share(
@@ -153,18 +164,20 @@ class OrderedEstimate(Tabular):
         try:
             return float(text)
         except ValueError:
-            raise InputError(f"a share is of numbers of the range; got {format_value(text)}") from None
+            raise InputError(
+                f"a share is of numbers of the range; got {format_value(text)}"
+            ) from None
 
     def quantile(
         self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
-    ) -> Measured:
+    ) -> PointEstimate:
         """Return the value that this `share` of answers does not exceed.
 
         `assume` is "nothing" or "smooth", as for `cdf`.
         """
         z = critical_value(level, 1)
         value, low, high = self.curve(assume).quantile(share, z)
-        return Measured(value, low, high, (high - low) / (2 * z), level)
+        return PointEstimate(value, low, high, (high - low) / (2 * z), level)
 
     def curve(self, assume: str | None = None) -> Curve:
         """Return the distribution function, to be inverted or put together with others."""
@@ -192,22 +205,24 @@ class OrderedEstimate(Tabular):
         at = min(int(self.scale.point(value)), self.scale.domain - 1)
         return self.scale.names()[at]
 
-    def minus(self, other: OrderedEstimate) -> Difference:
+    def minus(self, other: OrderedEstimate) -> DistributionDifference:
         """What differs between these people and others: they must not be the same people."""
-        from rumor.kinds.ordered.measured import Difference
+        from rumor.kinds.ordered.measured import DistributionDifference
 
-        return Difference(self, other)
+        return DistributionDifference(self, other)
 
-    def _share(self, weights: Vector, level: float, assume: str | None = None) -> Measured:
+    def _share(self, weights: Vector, level: float, assume: str | None = None) -> PointEstimate:
         return self._measured(weights[:, None], level, assume)[0]
 
-    def _measured(self, columns: Vector, level: float, assume: str | None = None) -> list[Measured]:
+    def _measured(
+        self, columns: Vector, level: float, assume: str | None = None
+    ) -> list[PointEstimate]:
         """Return the share of each of some columns of weights, with its interval."""
         z = critical_value(level, 1)
         sides = self.sides(columns, assume)
         numbers = (self.frequency @ columns, *sides.ends(z), sides.stderr(z))
         return [
-            Measured(value, min(low, value), max(high, value), stderr, level)
+            PointEstimate(value, min(low, value), max(high, value), stderr, level)
             for value, low, high, stderr in np.array(numbers).T.tolist()
         ]
 
@@ -270,7 +285,7 @@ class OrderedEstimate(Tabular):
 
     def covers(self, view: View) -> str:
         """What the intervals cover."""
-        level = f"{percent(view.level)}, {condition(self.assume, self.heaps)}"
+        level = f"{percent(view.level)}, {assumption_phrase(self.assume, self.heaps)}"
         if view.simultaneous:
             return (
                 f"simultaneous confidence intervals, level {level}: all {self.scale.domain:,} hold "
@@ -327,7 +342,7 @@ class OrderedEstimate(Tabular):
             for start, one in zip(starts, found, strict=True)
         ]
 
-    def _told(self, found: Measured) -> dict[str, Any]:
+    def _told(self, found: PointEstimate) -> dict[str, Any]:
         if self.scale.labels is None:
             return dict(found.to_dict())
         return {**found.to_dict(), "label": self.label(found.value)}
@@ -400,7 +415,7 @@ class OrderedEstimate(Tabular):
         return distribution_chart(self, view, title, truth)
 
 
-def _shown(found: Measured, digits: int) -> tuple[str, str]:
+def _shown(found: PointEstimate, digits: int) -> tuple[str, str]:
     return f"{found.value:.{digits}f}", f"{found.low:.{digits}f} to {found.high:.{digits}f}"
 
 

@@ -12,7 +12,7 @@ from rumor.core.types import Tally, Vector
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.read import reader
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
-from rumor.kinds.reading import Held, read_histogram
+from rumor.kinds.reading import TableAnswers, read_histogram
 from rumor.kinds.simulation import (
     Crowd,
     NumericSimulation,
@@ -30,12 +30,14 @@ _ROUNDING = 1e-12
 _MEASURED = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
 
 
-def dry_run(mechanism: Wave, held: Held, trials: SimulationSettings) -> NumericSimulation[OrderedEstimate]:
+def dry_run(
+    mechanism: Wave, held: TableAnswers, trials: SimulationSettings
+) -> NumericSimulation[OrderedEstimate]:
     """A dry run with the answers of a table."""
     counts = read_histogram(mechanism, reader(mechanism), held)
     if trials.people is not None:
         counts = rescaled(counts, trials.people)
-    crowd, numbered = crowd_of(mechanism, counts), mechanism.unlabelled()
+    crowd, numbered = build_crowd(mechanism, counts), mechanism.without_labels()
 
     def trial(source: RandomSource) -> OrderedEstimate:
         summary = summary_of(numbered, crowd, source)
@@ -50,10 +52,10 @@ def dry_run(mechanism: Wave, held: Held, trials: SimulationSettings) -> NumericS
     ) -> None:
         result.plot(path, view, title=title, truth=counts / counts.sum())
 
-    return simulate_numeric(crowd, trial, _answers, picture, trials, _MEASURED)
+    return simulate_numeric(crowd, trial, _estimates_with_ends, picture, trials, _MEASURED)
 
 
-def crowd_of(mechanism: Wave, counts: Tally) -> Crowd:
+def build_crowd(mechanism: Wave, counts: Tally) -> Crowd:
     """People at these positions, known by their number, and what is true of them."""
     scale = mechanism.scale
     positions = np.repeat(np.arange(scale.domain), counts)
@@ -74,7 +76,9 @@ def true_quantile(scale: Scale, shares: Vector, share: float) -> float:
     return float(scale.at(after - 0.5 if scale.whole else after - 1 + inside))
 
 
-def _answers(result: OrderedEstimate, quantity: str, level: float) -> tuple[Vector, Vector, Vector]:
+def _estimates_with_ends(
+    result: OrderedEstimate, quantity: str, level: float
+) -> tuple[Vector, Vector, Vector]:
     found = [result.mean_interval(level), *(result.quantile(q, level) for q in QUANTILES)]
     return (
         np.array([each.value for each in found]),

@@ -181,7 +181,7 @@ def drawn_estimates(
         outputs = oracle.outputs()
         chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
         tallies = rng.multinomial(users, chances / chances.sum(), size=crowds)
-        if oracle.counts_outputs:
+        if oracle.tally_is_lossless:
             return np.array([oracle.unbiased(tally, users) for tally in tallies])
         supports = np.array([oracle.forward(outputs, row) for row in np.eye(oracle.domain)])
         counts = tallies @ np.rint(supports).T
@@ -250,7 +250,7 @@ def drawn_tally(
     values are supported independently. Where a report supports a fixed number of values, they are
     moved to the sum that this fixes, and stretched by what moving took from their variance.
     """
-    if oracle.counts_outputs:
+    if oracle.tally_is_lossless:
         outputs = oracle.outputs()
         chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
         chances *= oracle.factors(outputs)

@@ -20,7 +20,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon
 from rumor.kinds import KINDS, NAMES
 from rumor.kinds.planning.plan import Plan, make_plan
-from rumor.kinds.planning.planned import MAX_USERS, PlannedQuestion, Size, BudgetSpec
+from rumor.kinds.planning.planned import MAX_USERS, BudgetSpec, PlannedQuestion, Size
 
 MAX_QUESTIONS = 1000
 BLOCKS = (2, 3, 4)
@@ -169,10 +169,12 @@ def plan_many(questions: int, **given: Any) -> StrategyComparison:
     checked_choice("a plan's kind", kind, KINDS)
     KINDS[kind].check_size(size)
     fewer = replace(size, users=users // questions)
-    one, everything = KINDS[kind].planned(fewer), KINDS[kind].planned(size)
+    one, everything = KINDS[kind].plan_question(fewer), KINDS[kind].plan_question(size)
     ways = [
         Strategy("one at random", users / questions, epsilon, _error(one, epsilon)),
-        Strategy("all of them", users, epsilon / questions, _error(everything, epsilon / questions)),
+        Strategy(
+            "all of them", users, epsilon / questions, _error(everything, epsilon / questions)
+        ),
     ]
     blocks = _blocks(one, questions, users, epsilon)
     if blocks:
@@ -193,7 +195,9 @@ def _error(topic: PlannedQuestion[Any], epsilon: float) -> float:
     return topic.usual_error(best.mechanism, users)
 
 
-def _blocks(topic: PlannedQuestion[Any], questions: int, users: int, epsilon: float) -> list[Strategy]:
+def _blocks(
+    topic: PlannedQuestion[Any], questions: int, users: int, epsilon: float
+) -> list[Strategy]:
     """A few questions answered together, where there are not too many combinations."""
     variance: Callable[[int, float], float | None] = topic.block_variance
     found = []

@@ -29,15 +29,15 @@ from rumor.kinds.planning.planned import (
     LEVEL,
     MAX_USERS,
     POWER,
-    MechanismChoice,
+    BudgetSpec,
     Forecast,
+    MechanismChoice,
     Option,
     PlannedQuestion,
     Size,
-    BudgetSpec,
 )
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.poisoning import LIARS, fake_clients
+from rumor.mechanisms.poisoning import FAKE_SHARE, bound_poisoning
 
 if TYPE_CHECKING:
     import altair as alt
@@ -100,13 +100,13 @@ class Plan:
             deviation = even if between.deviation is None else between.deviation
             show, of = _number, f" of means, at a standard deviation of {deviation:.3g}"
         below = f"p-value below {between.level:.0%}"
-        named = f"{show(self.named_difference)} in a row named in advance ({below})"
+        named = f"{show(self.named_difference)} in one row chosen before seeing the data ({below})"
         if rows > 1:
-            every = f"among all {rows:,} rows of rumor compare (Holm {below})"
+            every = f"in any of the {rows:,} rows of rumor compare (Holm {below})"
             named = f"{show(self.adjusted_difference)} {every}, {named}"
         return [
-            f"{between.groups:,} groups of {self.users:,} people each, power {between.power:.0%}: "
-            f"smallest difference{of}: {named}."
+            f"{between.groups:,} groups of {self.users:,} respondents each: smallest detectable "
+            f"difference{of} (power {between.power:.0%}): {named}."
         ]
 
     @functools.cached_property
@@ -119,12 +119,13 @@ class Plan:
         """Why it is recommended, in one sentence."""
         best, reports = self.best, self.wish.reports
         ever = best.mechanism.permanence.epsilon_permanent
-        fresh = next((one for one in self.options if not one.mechanism.permanence.settles), None)
+        fresh = next(
+            (one for one in self.options if not one.mechanism.permanence.is_memoised), None
+        )
         if math.isfinite(ever) and reports > 1 and fresh is not None:
             return (
-                f"asked {reports:,} times, fresh noise would cost epsilon "
-                f"{fresh.epsilon_total:,.4g}; permanent noise costs at most "
-                f"{ever:.4g} while the answer stays the same."
+                f"{reports:,} reports with fresh noise cost epsilon {fresh.epsilon_total:,.4g}; "
+                f"with permanent noise (PRR) at most {ever:.4g} if the answer does not change."
             )
         said = self.topic.reason(best, self.options)
         return self._least(best) if said is None else said
@@ -134,14 +135,14 @@ class Plan:
         size = f"reports of {width:,} byte{'s' if width > 1 else ''}"
         rivals = [o for o in self.options if o is not best and o.error < best.error * (1 - 1e-6)]
         if not rivals:
-            return f"the least error of all, with {size}."
+            return f"smallest standard error; {size}."
         least = min(rivals, key=lambda option: option.error)
         saved = f"{1 - least.error / best.error:.2%} less error"
         if best.second_error is not None and (least.second_error or math.inf) > best.second_error:
-            return f"{least.name} would have {saved} of shares, but more of means."
+            return f"{least.name} has {saved} for shares, but more for means."
         return (
-            f"{size}; {least.name} would have {saved} for reports of {least.mechanism.width:,} "
-            f"bytes, or an estimate that costs more."
+            f"{size}; {least.name} has {saved}, but needs reports of {least.mechanism.width:,} "
+            f"bytes or a slower estimate."
         )
 
     def table(self) -> str:
@@ -149,25 +150,26 @@ class Plan:
         from rumor.core.plain_text import aligned, wrapped
 
         head, body = self._columns()
-        times = "once" if self.wish.reports == 1 else f"{self.wish.reports:,} times"
+        reports = self.wish.reports
+        times = f"{reports:,} report{'s'[: reports > 1]} each"
         remarks = [
             f"Recommended: {self.best.name}: {self.reason}",
-            f"Std. error: of {self.topic.error_of}. Default: the root mean squared error of "
-            f"{self.topic.default_of}. Detectable: {self.topic.detects}{self._named()}, at level "
-            f"{LEVEL:.0%} with power {POWER:.0%}.{self._in_table()}",
+            f"Std. error: of {self.topic.error_of}. RMSE (auto): root mean squared error of "
+            f"{self.topic.default_of}. Detectable: {self.topic.detects}{self._named()} (power "
+            f"{POWER:.0%}, alpha {LEVEL:.0%}).{self._in_table()}",
             *self._told_apart(),
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
         ]
         if self.wish.reports > 1:
             remarks.append(
-                f"Epsilon: of one report; after {self.wish.reports:,}: of all of them, the answer "
-                f"unchanged; ever: of any number of them. A changed answer costs anew."
+                f"Epsilon: of one report. After {self.wish.reports:,}: of all of them, if the "
+                f"answer does not change. Ever: of any number of them. A changed answer costs more."
             )
         return "\n".join(
             [
-                f"{self.users:,} people, {self.topic.size()}, epsilon {self.epsilon:.4g}, "
-                f"asked {times} ({self.solved})",
+                f"{self.topic.size()}, {self.users:,} respondents, epsilon {self.epsilon:.4g}, "
+                f"{times} ({self.solved})",
                 "",
                 aligned(head, body),
                 "",
@@ -180,12 +182,12 @@ class Plan:
         if self.best.shown is None:
             return ""
         return (
-            f" In table: the smallest share whose {CONFIDENCE:.0%} interval in the table of rumor "
-            f"estimate lies above zero, with the same power."
+            f" In table: the smallest share whose {CONFIDENCE:.0%} interval, adjusted for ranking, "
+            f"excludes zero (same power)."
         )
 
     def _named(self) -> str:
-        return "" if self.best.shown is None else " where it is named in advance"
+        return "" if self.best.shown is None else " of a value chosen before seeing the data"
 
     def _advice(self) -> list[str]:
         """What to count on, whatever people answer."""
@@ -193,21 +195,25 @@ class Plan:
             return []
         low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
         return [
-            f"The default's error depends on what people answer: {low} to {high} over nine shapes "
-            f"of crowds (less if values differ by less than a tenth), {zipf} if shares fall like "
-            f"1/rank. Count on {high}."
+            f"RMSE of auto: {zipf} under Zipf's law; {low} to {high} over nine test distributions "
+            f"(less if shares are nearly uniform). Plan for {high}."
         ]
 
     def _columns(self) -> tuple[list[str], list[list[str]]]:
         """The head and the body of the table."""
         show = _share if self.topic.unit == "share" else _number
         again, means = self.wish.reports > 1, self.best.second_error is not None
-        head = ["mechanism", "std. error", *([self.topic.second[0]] if means else []), "default"]
+        head = [
+            "mechanism",
+            "std. error",
+            *([self.topic.second[0]] if means else []),
+            "RMSE (auto)",
+        ]
         ranked = self.best.shown is not None
         head += ["detectable", *(["in table"] if ranked else []), "bytes"]
         head += [*self.best.shape, "epsilon"]
         head += [f"after {self.wish.reports:,}", "ever"] if again else []
-        head += [f"{LIARS:.0%} fakes add", "take"]
+        head += [f"{FAKE_SHARE:.0%} fakes add", "or take"]
         body = []
         for option in self.options:
             row = [option.name, show(option.error)]
@@ -224,18 +230,18 @@ class Plan:
                     "no limit" if math.isinf(ever) else f"{ever:.4g}",
                 ]
             moved = option.fakes
-            body.append([*row, self._liars(moved.adds), self._liars(moved.takes)])
+            body.append([*row, self._liars(moved.gain), self._liars(moved.loss)])
         return head, body
 
     def _noticed(self, smallest: float) -> str:
         if self.topic.unit == "number":
             return _number(smallest)
-        return _share(smallest) if smallest < 1 else "nothing"
+        return _share(smallest) if smallest < 1 else "none"
 
     def _liars(self, shift: float) -> str:
         if self.topic.unit == "number":
             return _number(shift)
-        return f"{shift:.2%}" if shift < 1 else "everything"
+        return f"{shift:.2%}" if shift < 1 else "100%"
 
     def to_dict(self) -> dict[str, object]:
         """The plan as plain data."""
@@ -268,8 +274,8 @@ class Plan:
                     "epsilon": option.epsilon,
                     "epsilon_total": option.epsilon_total,
                     "epsilon_permanent": option.mechanism.permanence.epsilon_permanent,
-                    "one_percent_liars_add": option.fakes.adds,
-                    "one_percent_liars_take": option.fakes.takes,
+                    "one_percent_liars_add": option.fakes.gain,
+                    "one_percent_liars_take": option.fakes.loss,
                 }
                 for option in self.options
             ],
@@ -379,7 +385,9 @@ def make_plan(
     there may be.
     """
     if kind not in KINDS:
-        raise InputError(f"a plan's kind must be one of {', '.join(KINDS)}; got {format_value(kind)}")
+        raise InputError(
+            f"a plan's kind must be one of {', '.join(KINDS)}; got {format_value(kind)}"
+        )
     size = Size(domain, users, low, high, cap, parts)
     KINDS[kind].check_size(size)
     if users is not None:
@@ -403,7 +411,7 @@ def make_plan(
     made = functools.partial(_plan, kind)
 
     def topic(domain: int | None, people: int | None) -> PlannedQuestion[Any]:
-        return KINDS[kind].planned(replace(size, domain=domain, users=people))
+        return KINDS[kind].plan_question(replace(size, domain=domain, users=people))
 
     if domain is None and KINDS[kind].has_domain:
         if users is None or epsilon is None or wanted is None:
@@ -488,7 +496,9 @@ def _between(
         return None
     for name, value in (("share", share), ("power", power)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InputError(f"{name} must be a number above 0 and below 1; got {format_value(value)}")
+            raise InputError(
+                f"{name} must be a number above 0 and below 1; got {format_value(value)}"
+            )
     return Between(
         _SHARE if share is None else share,
         USUAL_POWER if power is None else power,
@@ -569,9 +579,9 @@ def _expected(
         default=topic.default(mechanism, users),
         detectable=topic.detectable(mechanism, users),
         shown=topic.shown(mechanism, users),
-        fakes=fake_clients(mechanism, users),
-        epsilon=mechanism.epsilon_in_all(1),
-        epsilon_total=mechanism.epsilon_in_all(wish.reports),
+        fakes=bound_poisoning(mechanism, users),
+        epsilon=mechanism.epsilon_all_rounds(1),
+        epsilon_total=mechanism.epsilon_all_rounds(wish.reports),
     )
 
 
@@ -582,7 +592,10 @@ def _reached(topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, measure:
 
 
 def _fewest_people(
-    topic: Callable[[int | None], PlannedQuestion[Any]], wish: BudgetSpec, wanted: float, measure: Measure
+    topic: Callable[[int | None], PlannedQuestion[Any]],
+    wish: BudgetSpec,
+    wanted: float,
+    measure: Measure,
 ) -> int:
     """The smallest number of people at which the mechanism recommended does as well as wanted."""
 

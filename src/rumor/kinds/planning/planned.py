@@ -32,7 +32,7 @@ from rumor.core.types import Progress, Vector
 from rumor.estimators.power import Between
 from rumor.kinds.planning.forecast import Range
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.poisoning import FakeClients
+from rumor.mechanisms.poisoning import PoisoningBound
 
 LEVEL, POWER = 0.05, 0.9
 
@@ -195,7 +195,7 @@ class Option(MechanismChoice[M]):
     shown: float | None
     """The smallest frequency that has an interval above 0 in the table of the estimate, with
     power 90 %; None where no table is ranked."""
-    fakes: FakeClients
+    fakes: PoisoningBound
     """How far one fake in a hundred can move a value."""
     epsilon: float
     """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
@@ -289,7 +289,9 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         raise _not_compared(mechanism)
 
     @abc.abstractmethod
-    def choose(self, candidates: Sequence[MechanismChoice[M]], users: int, wish: BudgetSpec) -> MechanismChoice[M]:
+    def choose(
+        self, candidates: Sequence[MechanismChoice[M]], users: int, wish: BudgetSpec
+    ) -> MechanismChoice[M]:
         """The one to recommend."""
 
     @abc.abstractmethod

@@ -18,10 +18,10 @@ from rumor.estimators.data import as_summary
 from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
 from rumor.kinds.set.fit import clipped, pair_shares, shrunk, with_trials
 from rumor.kinds.set.result import PairEstimate, SetEstimate
-from rumor.mechanisms.poisoning import FakeClients
+from rumor.mechanisms.poisoning import PoisoningBound
 from rumor.mechanisms.sets import SetMechanism, pair_weights
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import ItemCounts, Score
+from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals
 from rumor.results.kept import FullSlots, reaching
@@ -97,7 +97,7 @@ def _facts(
     from rumor.kinds.planning.planned import told_apart
 
     fewest = float(np.min(mechanism.items(summary.tally, summary.reports).trials))
-    fakes = FakeClients.of_trials(mechanism, summary.reports, fewest)
+    fakes = PoisoningBound.for_trials(mechanism, summary.reports, fewest)
 
     def deviation(f: float) -> float:
         return float(np.sqrt(mechanism.variance(f, summary.reports)))
@@ -107,7 +107,9 @@ def _facts(
         "detectable": told_apart(deviation, TEST_LEVEL),
         "test_level": TEST_LEVEL,
         "power": POWER,
-        "fake_clients": (fakes if method == "inversion" else fakes.with_shares(noise)).to_dict(),
+        "fake_clients": (
+            fakes if method == "inversion" else fakes.with_share_shift(noise)
+        ).to_dict(),
     }
 
 

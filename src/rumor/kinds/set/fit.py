@@ -26,7 +26,7 @@ from rumor.core.types import Vector
 from rumor.estimators.frequency.posterior import CountTable, fitted_law, logistic
 from rumor.estimators.frequency.priors import Grid, Noise, make_grid
 from rumor.mechanisms.sets import PairCounts, pair_weights
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 # Beta(mu kappa, (1 - mu) kappa): from "one option is chosen by all" to "all options alike".
 KAPPAS = np.geomspace(0.05, 3e5, 26)

@@ -15,11 +15,11 @@ from rumor.core.types import Vector
 from rumor.estimators.power import Between
 from rumor.kinds.planning.forecast import holders, typical_keys
 from rumor.kinds.planning.planned import (
+    BudgetSpec,
     MechanismChoice,
     PlannedQuestion,
     Size,
     Squares,
-    BudgetSpec,
     mean_square,
     told_apart,
 )
@@ -27,7 +27,7 @@ from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
 from rumor.kinds.set.fit import FEWEST, shrunk
 from rumor.mechanisms.select import MAX_CAP
 from rumor.mechanisms.sets import SetMechanism
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 from rumor.results.selection import first_tail
 from rumor.results.smallest_share import RareCount
 
@@ -42,13 +42,12 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     sized = "{domain:,} options"
     # Sets are simulated as tables of people: smaller crowds.
     simulated = 20_000
-    error_of = "the share of an option that hardly anybody chose"
+    error_of = "the share of a rare option"
     default_of = (
-        "the default estimate over all options, chosen by a half, a third, a quarter of the people "
-        "and so on, on some crowds drawn for it"
+        "method auto over all options, chosen by 1/2, 1/3, 1/4, ... of respondents (simulated)"
     )
-    detects = "the smallest share of an option told from zero"
-    truth = "options chosen by a half, a third, a quarter and so on"
+    detects = "the smallest detectable share of an option"
+    truth = "options chosen by 1/2, 1/3, 1/4, ... of respondents"
 
     def size(self) -> str:
         """How many options, and how many of them one person may choose."""
@@ -70,7 +69,9 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         if wanted.most <= MAX_CAP:
             select = best_select(wanted)
             capped = {**asked, "mechanism": select.name, "cap": select.cap}
-            found.append(MechanismChoice(select.name, select, capped, {"options shown": select.size}))
+            found.append(
+                MechanismChoice(select.name, select, capped, {"options shown": select.size})
+            )
         return found
 
     def error(self, mechanism: SetMechanism, users: int) -> float:

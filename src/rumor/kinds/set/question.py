@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rumor.core.errors import InputError, format_value
 from rumor.core.option_sets import MARK
-from rumor.kinds.base import Example, domain_of, some
+from rumor.kinds.base import Example, abbreviate_list, domain_of
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.sets import SetMechanism
 
@@ -20,7 +20,7 @@ class SetQuestion(ListedKind[SetMechanism]):
     name = "set"
     keys = ("labels", "domain", "cap", "over_cap", "mean_size", "pairs", "epsilon", "mechanism")
     family = SetMechanism
-    needs = "a set needs a mechanism for sets"
+    family_rule = "a set needs a mechanism for sets"
     has_cap = True
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> SetMechanism:
@@ -79,14 +79,14 @@ class SetQuestion(ListedKind[SetMechanism]):
     def hint(self, mechanism: SetMechanism) -> str:
         """The options, and how many of them."""
         most = "" if mechanism.cap == mechanism.domain else f" (up to {mechanism.cap})"
-        return f"OPTION{MARK}OPTION...{most} or {NONE}; options {some(option_names(mechanism))}"
+        return f"OPTION{MARK}OPTION...{most} or {NONE}; options {abbreviate_list(option_names(mechanism))}"
 
     def example(self) -> Example:
         """Four ways to travel, of which up to two are chosen."""
         people = ("bus|bicycle", "car", "none", "train|bus")
         return Example(
-            wish={"labels": ["bus", "bicycle", "car", "train"], "cap": 2, "epsilon": 2.0},
-            typed=people,
+            spec={"labels": ["bus", "bicycle", "car", "train"], "cap": 2, "epsilon": 2.0},
+            typed_answers=people,
             table="\n".join(["asked", *people[:2], '""', *people[3:], ""]),
             plan={"domain": 4, "cap": 2},
         )

@@ -18,13 +18,13 @@ from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.option_sets import OptionSets, from_table, placed, sets_of
 from rumor.core.types import Codes
-from rumor.kinds.interviews import LABELS, cap_of
-from rumor.kinds.reading import Reader, positions, present
+from rumor.kinds.interviews import LABELS, cap_prompt
+from rumor.kinds.reading import Reader, positions, require_present
 from rumor.kinds.set.question import option_names
 from rumor.mechanisms.sets import SetMechanism
 
 ABOUT = "any of a list of answers"
-ASKS = (LABELS, cap_of("answers", optional=False))
+ASKS = (LABELS, cap_prompt("answers", optional=False))
 
 
 _YES_OR_NO = "a column of an option must hold yes or no"
@@ -47,7 +47,9 @@ def read_sets(
     """People's options, a batch at a time, with the kept columns."""
     if column is None:
         return _wide(mechanism, table, id, keep)
-    reader = Reader("text", functools.partial(_listed, mechanism, table.mark), blank=False)
+    reader = Reader(
+        "text", functools.partial(_listed, mechanism, table.mark), blank_is_missing=False
+    )
     return reader.read(table, column, keep)
 
 
@@ -81,7 +83,7 @@ def _positions(mechanism: SetMechanism, flat: pa.Array) -> Codes:
             rule = f"an option must be an integer from 0 to {mechanism.domain - 1:,}"
             raise AnswerError(rule, row, "something else")
         numbered = pc.cast(flat, pa.int64())
-    codes: Codes = positions(mechanism, present(numbered))
+    codes: Codes = positions(mechanism, require_present(numbered))
     return codes
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
 from rumor.core.plain_text import wrapped
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Column
 from rumor.results.view import View, Wishes, viewed

@@ -9,7 +9,7 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.option_sets import OptionSets, joined
 from rumor.core.randomness import System
-from rumor.kinds.reading import Held
+from rumor.kinds.reading import TableAnswers
 from rumor.kinds.set.estimate import estimate
 from rumor.kinds.set.result import SetEstimate
 from rumor.kinds.simulation import Simulation, SimulationSettings, repeated
@@ -20,7 +20,7 @@ from rumor.mechanisms.summary import Summary
 _PEOPLE = 1 << 16
 
 
-def dry_run(mechanism: SetMechanism, held: Held, trials: SimulationSettings) -> Simulation:
+def dry_run(mechanism: SetMechanism, held: TableAnswers, trials: SimulationSettings) -> Simulation:
     """A dry run with the people of a table; more or fewer are its rows, one after the other."""
     from rumor.kinds import KINDS
 
@@ -36,7 +36,9 @@ def dry_run(mechanism: SetMechanism, held: Held, trials: SimulationSettings) -> 
         return simulate_sets(mechanism, crowd, trials)
 
 
-def simulate_sets(mechanism: SetMechanism, crowd: OptionSets, trials: SimulationSettings) -> Simulation:
+def simulate_sets(
+    mechanism: SetMechanism, crowd: OptionSets, trials: SimulationSettings
+) -> Simulation:
     """Privatise and estimate these people some times."""
     people, truth = crowd.people, crowd.shares()
     source = System() if trials.random is None else trials.random

@@ -19,7 +19,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.reports import Reports
 from rumor.core.types import Progress, Vector
-from rumor.estimators.data import Passes, reports_in, as_summary
+from rumor.estimators.data import Passes, as_summary, reports_in
 from rumor.estimators.frequency.bayes import channel_em, start_at
 from rumor.kinds.method_aliases import ALIASES, resolve_method
 from rumor.kinds.text.fit.auto import TRIM, decode_auto
@@ -28,8 +28,7 @@ from rumor.kinds.text.fit.iterative import bloom_likelihood
 from rumor.kinds.text.fit.lasso import BitShares, bit_shares
 from rumor.kinds.text.fit.left_out import PENALTIES, Fit
 from rumor.kinds.text.fit.literature import CUT, PENALTY, decode_literature
-from rumor.kinds.word_estimate import WordEstimate
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import FoundIntervals, stderr_of_test
@@ -257,7 +256,7 @@ def _estimate(
     Where p-values are of tests that know the noise, `least` is the smallest there is: intervals of
     words found then agree with them.
     """
-    liars = fake_clients(summary.mechanism, summary.reports).to_dict()
+    liars = bound_poisoning(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
     noise = _noise(summary)
     share, stderr = np.clip(unbiased, 0.0, 1.0), np.maximum(stderr, noise)
@@ -304,7 +303,9 @@ def _auto_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         decoys = checked_size("decoys", decoys, 1, _MAX_DECOYS)
     penalties = options.get("penalties", PENALTIES)
     if not isinstance(penalties, Sequence) or isinstance(penalties, str) or not penalties:
-        raise InputError(f"penalties must be a list of numbers above 0; got {format_value(penalties)}")
+        raise InputError(
+            f"penalties must be a list of numbers above 0; got {format_value(penalties)}"
+        )
     path = [_number("a penalty", penalty, 0.0, math.inf) for penalty in penalties]
     if path != sorted(path, reverse=True):
         raise InputError(f"penalties must fall from strong to weak; got {format_value(penalties)}")

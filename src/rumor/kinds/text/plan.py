@@ -36,12 +36,12 @@ from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.planned import (
     LEVEL,
     MAX_USERS,
+    BudgetSpec,
     MechanismChoice,
     Option,
     PlannedQuestion,
     Size,
     Squares,
-    BudgetSpec,
     mean_square,
     permanent_noise,
     told_apart,
@@ -65,9 +65,9 @@ class PlannedText(PlannedQuestion[Rappor]):
 
     sized = "{domain:,} candidate words"
     simulated = MAX_USERS
-    error_of = "the share of a word that hardly anybody holds"
-    default_of = "the default decoding over all candidates of Zipf's law, found or not"
-    detects = "the smallest share of a lone word that is found among all candidates"
+    error_of = "the share of a rare word"
+    default_of = "method auto over all candidates under Zipf's law, found or not"
+    detects = "the smallest detectable share of one word among all candidates"
 
     def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Rappor]]:
         """One, two and four hashes at the same epsilon."""

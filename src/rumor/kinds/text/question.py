@@ -15,7 +15,7 @@ from fractions import Fraction
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon, exp
-from rumor.kinds.base import KindSwitch, Example, Kind
+from rumor.kinds.base import Example, Kind, KindSwitch
 from rumor.kinds.filter_key import filter_key
 from rumor.mechanisms.rappor.rappor import Rappor
 
@@ -29,7 +29,7 @@ class TextQuestion(Kind[Rappor]):
     name = "text"
     keys = ("words", "bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
     family = Rappor
-    needs = "a text question needs the mechanism rappor"
+    family_rule = "a text question needs the mechanism rappor"
     # Words that nobody listed are a kind of their own.
     kind_switch = KindSwitch("words", "listed", "open", "words")
     memoises = True

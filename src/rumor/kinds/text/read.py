@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rumor.kinds.interviews import Ask
+from rumor.kinds.interviews import InitPrompt
 from rumor.kinds.reading import Reader
 from rumor.mechanisms.rappor.rappor import Rappor
 
 ABOUT = "one word of many that you can list"
-ASKS: tuple[Ask, ...] = ()
+ASKS: tuple[InitPrompt, ...] = ()
 
 
 def reader(rappor: Rappor) -> Reader:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.types import Tally, Vector
-from rumor.kinds.reading import Held
+from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.fit.candidates import candidate_map
@@ -103,7 +103,9 @@ class WordSimulation(SimulationResult[WordEstimate]):
         self.last.plot(path, view, title=title, truth=self.truth)
 
 
-def simulate_words(rappor: Rappor, histogram: Counter[str], trials: SimulationSettings) -> WordSimulation:
+def simulate_words(
+    rappor: Rappor, histogram: Counter[str], trials: SimulationSettings
+) -> WordSimulation:
     """Simulate a crowd that holds these words, one report each, and decode it, some times.
 
     The candidates are the words of the histogram unless others are given.
@@ -144,7 +146,7 @@ def simulate_words(rappor: Rappor, histogram: Counter[str], trials: SimulationSe
     )
 
 
-def dry_run(rappor: Rappor, held: Held, trials: SimulationSettings) -> WordSimulation:
+def dry_run(rappor: Rappor, held: TableAnswers, trials: SimulationSettings) -> WordSimulation:
     """A dry run with the words of a table."""
     return simulate_words(rappor, read_words_held(reader(rappor), held), trials)
 

@@ -16,7 +16,7 @@ from rumor.kinds.word_lists import checked_words
 from rumor.kinds.words.fit.found import LEVEL, Discovered, Listed, discover, look_for
 from rumor.kinds.words.result import OpenWordEstimate
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import NormalIntervals
 
@@ -104,7 +104,7 @@ def _estimate(
         epsilon=mechanism.epsilon,
         method="grown",
         intervals=NormalIntervals(share, stderr, stderr),
-        diagnostics={"fake_clients": fake_clients(mechanism, summary.reports).to_dict()},
+        diagnostics={"fake_clients": bound_poisoning(mechanism, summary.reports).to_dict()},
         detected=np.ones(len(words), dtype=np.bool_),
         p_value=p_value,
         other=max(0.0, 1.0 - named),

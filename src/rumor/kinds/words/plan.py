@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.planning.planned import MechanismChoice, PlannedQuestion, Size, Squares, BudgetSpec
+from rumor.kinds.planning.planned import BudgetSpec, MechanismChoice, PlannedQuestion, Size, Squares
 from rumor.kinds.words.code_tables import shipped_code
 from rumor.kinds.words.fit.forecast import fakes_to_invent, needed_share
 from rumor.kinds.words.fit.found import look_for
@@ -33,8 +33,8 @@ class PlannedWords(PlannedQuestion[OpenWords]):
 
     sized = f"words of up to {LONGEST} letters"
     truth = f"a word of {MIDDLE} letters in a tail of others"
-    error_of = "the share of a word that 1% hold, from the levels that did not choose it"
-    default_of = "the default, which is no other estimate here"
+    error_of = "the share of a word that 1% of respondents hold"
+    default_of = "method auto, here the same"
     detects = f"the share at which a word of {MIDDLE} letters is found"
     simulated = 1_000_000
 

@@ -25,7 +25,7 @@ class WordsQuestion(Kind[OpenWords]):
     name = "words"
     keys = ("words", "longest", "fits", "typical", "length", "code", "epsilon", "key", "mechanism")
     family = OpenWords
-    needs = "open words need the mechanism open-words"
+    family_rule = "open words need the mechanism open-words"
     memoises = True
     has_domain = False
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rumor.kinds.interviews import Ask
+from rumor.kinds.interviews import InitPrompt
 from rumor.kinds.reading import Reader
 from rumor.mechanisms.open_words.open_words import OpenWords
 
 ABOUT = "a word that nobody has listed"
-ASKS: tuple[Ask, ...] = ()
+ASKS: tuple[InitPrompt, ...] = ()
 
 
 def reader(mechanism: OpenWords) -> Reader:

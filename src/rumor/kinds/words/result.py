@@ -7,6 +7,7 @@ from typing import Any
 
 from rumor.core.plain_text import percent
 from rumor.core.types import Rows
+from rumor.core.typing import override
 from rumor.kinds.word_estimate import WordEstimate
 from rumor.results.intervals import Tails
 from rumor.results.selection import split_tails

@@ -12,7 +12,7 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.randomness import System
 from rumor.core.types import Vector
-from rumor.kinds.reading import Held
+from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
 from rumor.kinds.word_lists import read_words_held
 from rumor.kinds.words.estimate import estimate
@@ -88,7 +88,9 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
         self.last.plot(path, view, title=title, truth=truth)
 
 
-def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: SimulationSettings) -> OpenSimulation:
+def simulate_open(
+    mechanism: OpenWords, histogram: Counter[str], trials: SimulationSettings
+) -> OpenSimulation:
     """Reports of a crowd that holds these words, one each, and what is found in them."""
     count = checked_trials(trials.count)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
@@ -133,6 +135,6 @@ def simulate_open(mechanism: OpenWords, histogram: Counter[str], trials: Simulat
     )
 
 
-def dry_run(mechanism: OpenWords, held: Held, trials: SimulationSettings) -> OpenSimulation:
+def dry_run(mechanism: OpenWords, held: TableAnswers, trials: SimulationSettings) -> OpenSimulation:
     """A dry run with the words of a table."""
     return simulate_open(mechanism, read_words_held(reader(mechanism), held), trials)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.errors import InputError
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 from rumor.core.types import Vector
 
 PLANES, SLAB = 32, 32

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from rumor.core.loops import discover_loops
 from rumor.core.types import Vector
 from rumor.mechanisms.open_words.code import END, PrefixCode, tail_bytes
-from rumor.mechanisms.open_words.stems import Stems, Words
+from rumor.mechanisms.open_words.prefix_hashes import PrefixHashes, Words
 
 States = NDArray[np.int32]
 
@@ -226,7 +226,7 @@ class Support:
 
 
 def support(
-    counts: NDArray[np.int64], stems: Stems, level: int, fingerprints: Words, delta: float
+    counts: NDArray[np.int64], stems: PrefixHashes, level: int, fingerprints: Words, delta: float
 ) -> Support:
     """What the table of one level says of these stems.
 
@@ -259,7 +259,7 @@ def _strongest(excess: Vector, noise: float) -> NDArray[np.intp]:
     return np.asarray(strong[order[:_MOST_STRONG]])
 
 
-def _sums(stems: Stems, level: int, fingerprints: Words, table: Vector) -> Vector:
+def _sums(stems: PrefixHashes, level: int, fingerprints: Words, table: Vector) -> Vector:
     a, b = stems.hashes
     out = np.empty(fingerprints.size)
     discover_loops().sum_buckets(fingerprints, a[level], b[level], np.ascontiguousarray(table), out)

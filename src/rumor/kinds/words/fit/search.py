@@ -32,7 +32,7 @@ from rumor.core.errors import InputError
 from rumor.core.types import Progress, Vector
 from rumor.kinds.words.fit.prefixes import DEAD, ENDED, START, Grammar, Support, read_word, support
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.open_words.stems import Words
+from rumor.mechanisms.open_words.prefix_hashes import Words
 
 # What a beginning has at least: others may continue it that stand out more than it does.
 LEAST_TRUST = 0.05
@@ -207,7 +207,7 @@ def grow(
         longer = Support(found.deviates[on], found.excess[on], found.deviation, found.people)
         if on_progress is not None:
             on_progress(level + 1, depth + 1)
-    whole = np.array([stems.whole(word) for word in pool.words], dtype=np.uint64)
+    whole = np.array([stems.word_fingerprint(word) for word in pool.words], dtype=np.uint64)
     last = support(table[depth], stems, depth, whole, delta)
     deviation[depth] = last.deviation
     _add(pool, last.deviates, last.excess)
